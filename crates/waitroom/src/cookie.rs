@@ -1,0 +1,172 @@
+//! The cookie that keeps a visitor's place: `bk_<room>=<epoch>-<token>-<ticket>`.
+//!
+//! What arrives is a stranger's text. A cookie is found among any others, in any order and with any
+//! spacing, and is either exactly what [`Cookie`] writes or counts as none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Epoch, RoomId, Ticket, Token};
+
+/// A visitor's place in line, as their browser carries it and as the line holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cookie {
+    pub epoch: Epoch,
+    pub token: Token,
+    pub ticket: Ticket,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a place is written <epoch>-<token>-<ticket>")]
+pub struct CookieError;
+
+/// How the browser reaches the room, which decides what it lets a cookie do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// The shop's pages may ask `/client` with the cookie, so it travels across sites.
+    Https,
+    /// Browsers refuse `SameSite=None` without `Secure`, and `Secure` without https: one machine only.
+    PlainLocalhost,
+}
+
+impl Cookie {
+    const MAX_AGE_SECONDS: u32 = 14 * 24 * 60 * 60;
+
+    pub fn name(room: &RoomId) -> String {
+        format!("bk_{room}")
+    }
+
+    /// The room's cookie in the values of a request's `Cookie` headers.
+    ///
+    /// Where a browser sends two of the name, the first well-formed one of this epoch counts.
+    pub fn find<'a>(room: &RoomId, epoch: Epoch, headers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let name = Self::name(room);
+        headers
+            .into_iter()
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.split_once('='))
+            .filter(|(key, _)| key.trim() == name)
+            .filter_map(|(_, value)| value.trim().parse().ok())
+            .find(|cookie: &Self| cookie.epoch == epoch)
+    }
+
+    /// The value of the `Set-Cookie` header that hands the place to the browser.
+    pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
+        let name = Self::name(room);
+        let reach = match scheme {
+            Scheme::Https => "Secure; SameSite=None",
+            Scheme::PlainLocalhost => "SameSite=Lax",
+        };
+        format!("{name}={self}; Path=/; HttpOnly; {reach}; Max-Age={}", Self::MAX_AGE_SECONDS)
+    }
+}
+
+impl fmt::Display for Cookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.epoch, self.token, self.ticket)
+    }
+}
+
+impl FromStr for Cookie {
+    type Err = CookieError;
+
+    fn from_str(text: &str) -> Result<Self, CookieError> {
+        let mut parts = text.split('-');
+        let (Some(epoch), Some(token), Some(ticket), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(CookieError);
+        };
+        Ok(Self {
+            epoch: epoch.parse().map_err(|_| CookieError)?,
+            token: token.parse().map_err(|_| CookieError)?,
+            ticket: ticket.parse().map_err(|_| CookieError)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TOKEN: &str = "00112233445566778899aabbccddeeff";
+
+    fn room() -> RoomId {
+        "spring-sale".parse().unwrap()
+    }
+
+    fn find(headers: &[&str]) -> Option<String> {
+        Cookie::find(&room(), "ab12".parse().unwrap(), headers.iter().copied())
+            .map(|cookie| cookie.ticket.to_string())
+    }
+
+    #[test]
+    fn found_among_others_in_any_order_and_spacing() {
+        let ours = format!("bk_spring-sale=ab12-{TOKEN}-7");
+        for header in [
+            ours.clone(),
+            format!("a=1; {ours}; b=2"),
+            format!("a=1;{ours};b=2"),
+            format!("  a = 1 ;  bk_spring-sale = ab12-{TOKEN}-7  ; b"),
+            format!("bk_spring-sale=nonsense; {ours}"),
+            format!("bk_spring-sale=zz99-{TOKEN}-3; {ours}"),
+            format!(";;=;x=y=z;{ours}"),
+        ] {
+            assert_eq!(find(&[&header]), Some("7".into()), "{header}");
+        }
+        assert_eq!(find(&["a=1", &ours]), Some("7".into()), "HTTP/2 may split the header");
+    }
+
+    #[test]
+    fn anything_else_counts_as_none() {
+        for header in [
+            String::new(),
+            "bk_spring-sale".into(),
+            "bk_spring-sale=".into(),
+            format!("bk_spring-sale2=ab12-{TOKEN}-7"),
+            format!("xbk_spring-sale=ab12-{TOKEN}-7"),
+            format!("BK_SPRING-SALE=ab12-{TOKEN}-7"),
+            format!("bk_spring-sale=ab12-{}-7", TOKEN.to_uppercase()),
+            format!("bk_spring-sale=ab12-{TOKEN}-0"),
+            format!("bk_spring-sale=ab12-{TOKEN}-7-8"),
+            format!("bk_spring-sale=\"ab12-{TOKEN}-7\""),
+            format!("bk_spring-sale=last-{TOKEN}-7"),
+        ] {
+            assert_eq!(find(&[&header]), None, "{header}");
+        }
+    }
+
+    #[test]
+    fn set_says_what_browsers_need() {
+        let cookie: Cookie = format!("ab12-{TOKEN}-7").parse().unwrap();
+        assert_eq!(
+            cookie.set(&room(), Scheme::Https),
+            format!(
+                "bk_spring-sale=ab12-{TOKEN}-7; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=1209600"
+            ),
+        );
+        assert_eq!(
+            cookie.set(&room(), Scheme::PlainLocalhost),
+            format!("bk_spring-sale=ab12-{TOKEN}-7; Path=/; HttpOnly; SameSite=Lax; Max-Age=1209600"),
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_is_survived(header in ".*") {
+            let _ = find(&[&header]);
+        }
+
+        #[test]
+        fn whatever_is_found_was_written_there(
+            before in "[ -~]{0,20}", inner in "[a-z0-9]{3,5}-[0-9a-f]{31,33}-[0-9]{0,3}", after in "[ -~]{0,20}",
+        ) {
+            let header = format!("{before}; bk_spring-sale={inner}; {after}");
+            if let Some(cookie) = Cookie::find(&room(), inner[..4].parse().unwrap_or("ab12".parse().unwrap()), [header.as_str()]) {
+                prop_assert!(header.contains(&cookie.to_string()));
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Dynamic rate throttling: is the shop suffering, and how many may enter while it does?
+//!
+//! The baseline is how fast the shop answered when it was well: mean and sample deviation of twenty
+//! requests. A later sample of twenty is judged against mean + 3 deviations. While the shop suffers the
+//! rate is halved every minute; once it is well again a quarter of what is missing comes back each minute.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Rate, Timestamp};
+
+/// How many requests make a sample.
+pub const SAMPLE_SIZE: usize = 20;
+
+/// More failures than this in a sample, and the shop suffers however fast the others were.
+const FAILURES_BORNE: usize = 2;
+
+/// One round of requests to the shop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    pub answered: Vec<Duration>,
+    pub failed: usize,
+}
+
+impl Sample {
+    fn mean(&self) -> Option<f64> {
+        let count = self.answered.len();
+        (count > 0).then(|| self.answered.iter().map(Duration::as_secs_f64).sum::<f64>() / as_f64(count))
+    }
+
+    fn is_failing(&self) -> bool {
+        self.failed > FAILURES_BORNE || self.answered.is_empty()
+    }
+}
+
+/// How the shop answers when it is well, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    pub mean: f64,
+    pub deviation: f64,
+}
+
+impl Baseline {
+    /// A shop that hardly varies would fail on noise alone, so the deviation counts as 5% at least.
+    const LEAST_DEVIATION: f64 = 0.05;
+
+    /// None if the sample is no picture of a shop that is well.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let mean = sample.mean().filter(|_| !sample.is_failing() && sample.answered.len() > 1)?;
+        let squares: f64 = sample.answered.iter().map(|took| (took.as_secs_f64() - mean).powi(2)).sum();
+        Some(Self { mean, deviation: (squares / as_f64(sample.answered.len() - 1)).sqrt() })
+    }
+
+    pub fn threshold(&self) -> f64 {
+        self.mean + 3.0 * self.deviation.max(Self::LEAST_DEVIATION * self.mean)
+    }
+}
+
+/// What a sample says about the shop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Well,
+    Slow,
+    Failing,
+}
+
+impl Verdict {
+    /// Without a baseline only failures tell.
+    pub fn of(sample: &Sample, baseline: Option<Baseline>) -> Self {
+        match (sample.mean(), baseline) {
+            _ if sample.is_failing() => Self::Failing,
+            (Some(mean), Some(baseline)) if mean > baseline.threshold() => Self::Slow,
+            _ => Self::Well,
+        }
+    }
+
+    /// The rate for the next minute, given the one in force and the one the operator wants.
+    #[must_use]
+    pub fn govern(self, in_force: Rate, wanted: Rate) -> Rate {
+        match self {
+            Self::Well => in_force.eased_towards(wanted),
+            Self::Slow | Self::Failing => in_force.halved(),
+        }
+    }
+}
+
+/// One minute of the throttle's history, as `status` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    pub at: Timestamp,
+    pub verdict: Verdict,
+    /// Seconds; none if nothing answered.
+    pub mean: Option<f64>,
+    pub threshold: Option<f64>,
+    pub failed: usize,
+    pub rate: Rate,
+}
+
+impl Finding {
+    /// How many minutes of history are kept.
+    pub const KEPT: usize = 60;
+
+    pub fn new(
+        at: Timestamp,
+        sample: &Sample,
+        baseline: Option<Baseline>,
+        verdict: Verdict,
+        rate: Rate,
+    ) -> Self {
+        Self {
+            at,
+            verdict,
+            mean: sample.mean(),
+            threshold: baseline.map(|b| b.threshold()),
+            failed: sample.failed,
+            rate,
+        }
+    }
+}
+
+/// A sample has twenty requests: exact.
+#[expect(clippy::cast_precision_loss, reason = "counts of requests are far below 2^52")]
+fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(millis: &[u64], failed: usize) -> Sample {
+        Sample { answered: millis.iter().map(|&ms| Duration::from_millis(ms)).collect(), failed }
+    }
+
+    fn around(mean: u64, failed: usize) -> Sample {
+        sample(&[mean - 10, mean + 10].repeat((SAMPLE_SIZE - failed) / 2), failed)
+    }
+
+    #[test]
+    fn the_baseline_is_mean_and_sample_deviation() {
+        let baseline = Baseline::of(&sample(&[90, 110, 90, 110], 0)).unwrap();
+        assert!((baseline.mean - 0.100).abs() < 1e-9);
+        assert!((baseline.deviation - 0.011_547).abs() < 1e-6, "{}", baseline.deviation);
+        assert!((baseline.threshold() - 0.134_641).abs() < 1e-6, "{}", baseline.threshold());
+    }
+
+    #[test]
+    fn a_flat_baseline_leaves_room_for_noise() {
+        let baseline = Baseline::of(&sample(&[100; SAMPLE_SIZE], 0)).unwrap();
+        assert!((baseline.threshold() - 0.115).abs() < 1e-9);
+        assert_eq!(Verdict::of(&sample(&[114; SAMPLE_SIZE], 0), Some(baseline)), Verdict::Well);
+        assert_eq!(Verdict::of(&sample(&[116; SAMPLE_SIZE], 0), Some(baseline)), Verdict::Slow);
+    }
+
+    #[test]
+    fn more_than_two_failures_of_twenty_are_a_failing_shop() {
+        let baseline = Baseline::of(&around(100, 0)).unwrap();
+        assert_eq!(Verdict::of(&around(100, 2), Some(baseline)), Verdict::Well);
+        assert_eq!(Verdict::of(&sample(&[100; 17], 3), Some(baseline)), Verdict::Failing);
+        assert_eq!(Verdict::of(&sample(&[], SAMPLE_SIZE), Some(baseline)), Verdict::Failing, "a dead shop");
+    }
+
+    #[test]
+    fn a_suffering_shop_is_no_baseline() {
+        assert_eq!(Baseline::of(&sample(&[100; 17], 3)), None);
+        assert_eq!(Baseline::of(&sample(&[], SAMPLE_SIZE)), None);
+        assert_eq!(Baseline::of(&sample(&[100], 0)), None);
+    }
+
+    /// The course that the case study draws in 5.8: three slow minutes, then the way back up.
+    #[test]
+    fn replays_the_case_study() {
+        let baseline = Baseline::of(&around(100, 0)).unwrap();
+        assert!((baseline.threshold() * 1000.0 - 130.779).abs() < 0.001);
+        let wanted = Rate::new(1000).unwrap();
+        let minutes = [
+            (100, 1000),
+            (120, 1000),
+            (140, 500),
+            (190, 250),
+            (150, 125),
+            (128, 344),
+            (110, 508),
+            (105, 631),
+            (135, 316),
+            (120, 487),
+            (100, 616),
+            (100, 712),
+            (100, 784),
+            (100, 838),
+            (100, 879),
+            (100, 910),
+            (100, 933),
+            (100, 950),
+            (100, 963),
+            (100, 973),
+            (100, 980),
+            (100, 985),
+            (100, 989),
+            (100, 992),
+            (100, 994),
+            (100, 996),
+            (100, 997),
+            (100, 998),
+            (100, 999),
+            (100, 1000),
+            (100, 1000),
+        ];
+        let mut rate = wanted;
+        for (minute, (mean, expected)) in minutes.into_iter().enumerate() {
+            rate = Verdict::of(&around(mean, 0), Some(baseline)).govern(rate, wanted);
+            assert_eq!(rate.get(), expected, "minute {minute}, mean {mean} ms");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_sample_makes_nonsense(millis in prop::collection::vec(0..6000u64, 0..=SAMPLE_SIZE), failed in 0..=SAMPLE_SIZE) {
+            let sample = sample(&millis, failed);
+            if let Some(baseline) = Baseline::of(&sample) {
+                prop_assert!(baseline.mean.is_finite() && baseline.threshold() >= baseline.mean);
+                prop_assert_eq!(Verdict::of(&sample, Some(baseline)) == Verdict::Failing, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! How many may enter in one minute, and at which instants.
+//!
+//! A [`Plan`] covers one [`Window`] of the wall clock. It is cut into [`Slice`]s, one for each consumer,
+//! and a slice into batches that leave at absolute instants. Everything here is computed from the plan's
+//! four numbers, so the trigger stores those and every consumer arrives at the same instants by itself.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::millis;
+use crate::{Rate, Timestamp};
+
+/// The most visitors that leave together: what SQS hands over and DynamoDB takes in one go.
+pub const BATCH: u32 = 10;
+
+/// The most batches that one consumer takes on.
+pub const SLICE_BATCHES: u32 = 100;
+
+/// A stretch of the wall clock, from `start` up to but not including `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    pub start: Timestamp,
+    pub end: Timestamp,
+}
+
+impl Window {
+    pub fn length(&self) -> Duration {
+        self.end.since(self.start)
+    }
+}
+
+/// What one window releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Plans are numbered in sequence, so that two triggers who plan at once contend for one number.
+    pub number: u64,
+    pub window: Window,
+    /// The rate that was in force at planning time; a lower one thins the batches that are still to leave.
+    pub rate: Rate,
+    /// The most visitors that this window releases: the rate, or one slice's worth in a quiet room.
+    pub quota: u32,
+}
+
+/// Whether anybody is expected, which decides how many consumers are worth starting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Nobody waits and the last window released nobody: one slice is there for whoever turns up.
+    Quiet,
+    Busy,
+}
+
+impl Plan {
+    /// The plan after `last`: its window begins where the last one ended, or now if that is past.
+    pub fn next(last: Option<&Self>, now: Timestamp, minute: Duration, rate: Rate, demand: Demand) -> Self {
+        let start = last.map_or(now, |last| last.window.end.max(now));
+        let quota = match demand {
+            Demand::Quiet => rate.get().min(SLICE_BATCHES * BATCH),
+            Demand::Busy => rate.get(),
+        };
+        Self {
+            number: last.map_or(1, |last| last.number + 1),
+            window: Window { start, end: start + minute },
+            rate,
+            quota,
+        }
+    }
+
+    fn batches(&self) -> u32 {
+        self.quota.div_ceil(BATCH)
+    }
+
+    fn slice_count(&self) -> u32 {
+        self.batches().div_ceil(SLICE_BATCHES)
+    }
+
+    pub fn slices(&self) -> impl Iterator<Item = Slice> + use<> {
+        let plan = *self;
+        (0..plan.slice_count()).map(move |index| plan.slice(index))
+    }
+
+    fn slice(&self, index: u32) -> Slice {
+        let people = SLICE_BATCHES * BATCH;
+        let quota = (self.quota - index * people).min(people);
+        Slice {
+            // 270 slices at most: the rate's maximum is 270,000.
+            id: SliceId { plan: self.number, index: u16::try_from(index).unwrap_or(u16::MAX) },
+            window: self.window,
+            rate: self.rate,
+            quota,
+            of: self.slice_count(),
+            batches_a_second: self.batches_a_second(index, quota.div_ceil(BATCH)),
+        }
+    }
+
+    /// How many batches of this slice may leave in any one second when it is behind its instants.
+    ///
+    /// Together the slices stay within twice the plan's even share of a second, or one batch if that is
+    /// more. The short last slice takes what its own size allows, the full ones share the rest.
+    fn batches_a_second(&self, index: u32, batches: u32) -> u32 {
+        let minute_seconds = 60;
+        let twice_even = |batches: u32| (2 * batches / minute_seconds).max(1);
+        let full = self.batches() / SLICE_BATCHES;
+        let rest = self.batches() % SLICE_BATCHES;
+        if index == full || full == 0 {
+            return twice_even(batches);
+        }
+        let for_the_rest = if rest == 0 { 0 } else { twice_even(rest) };
+        let own = twice_even(SLICE_BATCHES);
+        own.min((twice_even(self.batches()) - for_the_rest) / full)
+    }
+}
+
+/// One slice of one plan: whoever is admitted carries it, and so proves who counted them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SliceId {
+    pub plan: u64,
+    pub index: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a slice is written <plan>.<index>")]
+pub struct SliceIdError;
+
+impl fmt::Display for SliceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.plan, self.index)
+    }
+}
+
+impl FromStr for SliceId {
+    type Err = SliceIdError;
+
+    fn from_str(text: &str) -> Result<Self, SliceIdError> {
+        let (plan, index) = text.split_once('.').ok_or(SliceIdError)?;
+        Ok(Self {
+            plan: plan.parse().map_err(|_| SliceIdError)?,
+            index: index.parse().map_err(|_| SliceIdError)?,
+        })
+    }
+}
+
+/// One consumer's share of a plan: at most a hundred batches of at most ten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    pub id: SliceId,
+    pub window: Window,
+    pub rate: Rate,
+    pub quota: u32,
+    /// How many slices the plan has; they leave in turn, each offset from the others.
+    of: u32,
+    pub(crate) batches_a_second: u32,
+}
+
+impl Slice {
+    pub fn batches(&self) -> u32 {
+        self.quota.div_ceil(BATCH)
+    }
+
+    /// How many leave with batch `n`, counted from 0: ten, and with the last whoever is left.
+    pub fn size(&self, n: u32) -> u32 {
+        self.quota.saturating_sub(n * BATCH).min(BATCH)
+    }
+
+    /// When batch `n` leaves: evenly over the window, each slice a little after the one before it.
+    pub fn leaves_at(&self, n: u32) -> Timestamp {
+        let steps = 2 * u64::from(self.of);
+        let step = steps * u64::from(n) + 2 * u64::from(self.id.index) + 1;
+        let whole = u128::from(millis(self.window.length()));
+        let into_window = whole * u128::from(step) / u128::from(steps * u64::from(self.batches()));
+        // Never more than the window's own length, which came from a `u64`.
+        self.window.start + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
+    }
+
+    /// The time from one batch to the next.
+    pub fn interval(&self) -> Duration {
+        self.window.length() / self.batches().max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn plan(rate: u32) -> Plan {
+        Plan::next(None, Timestamp::from_millis(1_000_000), MINUTE, Rate::new(rate).unwrap(), Demand::Busy)
+    }
+
+    fn sizes(slice: &Slice) -> Vec<u32> {
+        (0..slice.batches()).map(|n| slice.size(n)).collect()
+    }
+
+    #[test]
+    fn three_thousand_three_hundred_is_three_slices_of_a_hundred_batches_and_one_of_thirty() {
+        let batches: Vec<_> = plan(3300).slices().map(|slice| slice.batches()).collect();
+        assert_eq!(batches, [100, 100, 100, 30]);
+        assert!(plan(3300).slices().flat_map(|slice| sizes(&slice)).all(|size| size == 10));
+    }
+
+    #[test]
+    fn twenty_five_is_ten_ten_and_five() {
+        let slices: Vec<_> = plan(25).slices().collect();
+        assert_eq!(slices.len(), 1);
+        assert_eq!(sizes(&slices[0]), [10, 10, 5]);
+        let seconds: Vec<_> =
+            (0..3).map(|n| slices[0].leaves_at(n).since(slices[0].window.start).as_secs()).collect();
+        assert_eq!(seconds, [10, 30, 50]);
+    }
+
+    #[test]
+    fn a_quiet_room_gets_one_slice() {
+        let rate = Rate::new(3300).unwrap();
+        let quiet = Plan::next(None, Timestamp::default(), MINUTE, rate, Demand::Quiet);
+        assert_eq!(quiet.slices().map(|slice| slice.quota).collect::<Vec<_>>(), [1000]);
+    }
+
+    #[test]
+    fn windows_follow_each_other_without_overlap_and_skip_what_is_past() {
+        let rate = Rate::new(60).unwrap();
+        let at = Timestamp::from_millis;
+        let first = Plan::next(None, at(5_000), MINUTE, rate, Demand::Busy);
+        assert_eq!(first.window, Window { start: at(5_000), end: at(65_000) });
+        let early = Plan::next(Some(&first), at(60_000), MINUTE, rate, Demand::Busy);
+        assert_eq!((early.number, early.window.start), (2, at(65_000)));
+        let late = Plan::next(Some(&first), at(99_000), MINUTE, rate, Demand::Busy);
+        assert_eq!((late.number, late.window.start), (2, at(99_000)));
+    }
+
+    #[test]
+    fn slice_ids_are_written_and_read() {
+        let id = SliceId { plan: 42, index: 7 };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for wrong in ["", "42", "42.", ".7", "42.7.1", "42.-1", "a.b"] {
+            assert_eq!(wrong.parse::<SliceId>(), Err(SliceIdError), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_plan_adds_up_to_its_rate(rate in 1..=270_000u32) {
+            let slices: Vec<_> = plan(rate).slices().collect();
+            prop_assert_eq!(slices.iter().flat_map(sizes).sum::<u32>(), rate);
+            prop_assert!(slices.iter().all(|slice| slice.batches() <= SLICE_BATCHES));
+        }
+
+        #[test]
+        fn no_second_carries_more_than_twice_its_even_share(rate in prop_oneof![1..2000u32, 1..=270_000u32]) {
+            let mut leaving: Vec<_> = plan(rate).slices()
+                .flat_map(|slice| (0..slice.batches()).map(move |n| (slice.leaves_at(n), slice.size(n))))
+                .collect();
+            leaving.sort();
+            let window = plan(rate).window;
+            prop_assert!(leaving.iter().all(|&(at, _)| window.start <= at && at < window.end));
+            let mut oldest = 0;
+            let mut in_second = 0;
+            for &(at, size) in &leaving {
+                in_second += size;
+                while at.since(leaving[oldest].0) >= Duration::from_secs(1) {
+                    in_second -= leaving[oldest].1;
+                    oldest += 1;
+                }
+                prop_assert!(in_second <= BATCH || in_second * 60 <= 2 * rate, "{in_second} in one second");
+            }
+        }
+
+        #[test]
+        fn slices_that_catch_up_stay_within_twice_the_even_share_together(rate in 1..=270_000u32) {
+            let plan = plan(rate);
+            let a_second: u32 = plan.slices().map(|slice| slice.batches_a_second).sum();
+            prop_assert!(a_second == 1 || a_second * 60 <= 2 * plan.batches(), "{a_second} batches");
+            for slice in plan.slices() {
+                let interval = slice.interval().as_secs_f64();
+                prop_assert!(interval * f64::from(slice.batches_a_second) >= 1.0 || slice.batches_a_second * 60 > slice.batches());
+            }
+        }
+    }
+}

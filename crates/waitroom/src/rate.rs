@@ -1,0 +1,107 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How many visitors may enter in a minute: any whole number from 1 to 270,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Rate(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a rate is a whole number of visitors a minute, from {} to {}", Rate::MIN.get(), Rate::MAX.get())]
+pub struct RateError;
+
+impl Rate {
+    pub const MIN: Self = Self(1);
+    pub const MAX: Self = Self(270_000);
+
+    pub const fn new(per_minute: u32) -> Result<Self, RateError> {
+        if per_minute < Self::MIN.0 || per_minute > Self::MAX.0 {
+            Err(RateError)
+        } else {
+            Ok(Self(per_minute))
+        }
+    }
+
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// What remains of the rate while the shop suffers: half, rounded up, so never nothing.
+    #[must_use]
+    pub const fn halved(self) -> Self {
+        Self(self.0.div_ceil(2))
+    }
+
+    /// A quarter of the way up to `wanted`, rounded up, so that it does arrive; never past it.
+    #[must_use]
+    pub fn eased_towards(self, wanted: Self) -> Self {
+        let missing = wanted.0.saturating_sub(self.0);
+        Self(self.0 + missing.div_ceil(4)).min(wanted)
+    }
+}
+
+impl TryFrom<u32> for Rate {
+    type Error = RateError;
+
+    fn try_from(per_minute: u32) -> Result<Self, RateError> {
+        Self::new(per_minute)
+    }
+}
+
+impl From<Rate> for u32 {
+    fn from(rate: Rate) -> Self {
+        rate.0
+    }
+}
+
+impl FromStr for Rate {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        text.parse().map_err(|_| RateError).and_then(Self::new)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn bounds() {
+        assert_eq!("1".parse(), Ok(Rate::MIN));
+        assert_eq!("270000".parse(), Ok(Rate::MAX));
+        for wrong in ["0", "270001", "-1", "1.5", "", "many", "4294967297"] {
+            assert_eq!(wrong.parse::<Rate>(), Err(RateError), "{wrong}");
+        }
+        assert_eq!(RateError.to_string(), "a rate is a whole number of visitors a minute, from 1 to 270000");
+    }
+
+    proptest! {
+        #[test]
+        fn halving_ends_at_one_and_easing_ends_at_what_is_wanted(wanted in 1..=270_000u32) {
+            let wanted = Rate::new(wanted).unwrap();
+            let mut rate = wanted;
+            for _ in 0..20 {
+                prop_assert!(rate.halved() <= rate);
+                rate = rate.halved();
+            }
+            prop_assert_eq!(rate, Rate::MIN);
+            for _ in 0..60 {
+                let eased = rate.eased_towards(wanted);
+                prop_assert!(eased > rate || rate == wanted);
+                rate = eased;
+            }
+            prop_assert_eq!(rate, wanted);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use serde::{Deserialize, Serialize};
+
+use url::Url;
+
+use crate::{Epoch, Rate, Settings, Valve, WebUrl};
+
+/// A room as the ledger holds it: what the operator decided, and the state that it is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    pub settings: Settings,
+    /// The room's own URL, below which its routes lie; a pass names it as its issuer.
+    pub url: WebUrl,
+    pub epoch: Epoch,
+    /// Off (`false`): everybody goes straight on to the shop.
+    pub open: bool,
+    /// Visitors join and keep their places; nobody is released.
+    pub paused: bool,
+    /// The rate that the throttle allows, while that is less than what the operator wants.
+    pub throttled: Option<Rate>,
+    /// Counts the operator's changes, so that two who change it at once cannot undo each other.
+    pub version: u64,
+}
+
+impl Room {
+    pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
+        Self { settings, url, epoch, open: true, paused: false, throttled: None, version: 0 }
+    }
+
+    /// The rate in force: what the operator wants, or less while the throttle holds it down.
+    pub fn rate(&self) -> Rate {
+        self.throttled.map_or(self.settings.rate, |throttled| throttled.min(self.settings.rate))
+    }
+
+    pub fn valve(&self) -> Valve {
+        match (self.open, self.paused) {
+            (false, _) => Valve::Off,
+            (true, true) => Valve::Paused,
+            (true, false) => Valve::Open(self.rate()),
+        }
+    }
+
+    /// Whether a visitor of `url` would find themselves at the room's door or on its page.
+    pub fn is_entered_by(&self, url: &Url) -> bool {
+        let own = self.url.as_url();
+        let same_place =
+            (url.host(), url.port_or_known_default()) == (own.host(), own.port_or_known_default());
+        let below = url.path().strip_prefix(own.path().trim_end_matches('/'));
+        same_place
+            && below.is_some_and(|path| path == "/beekeeper" || path == "/wait" || path.starts_with("/wait/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(url: &str) -> Room {
+        let settings = Settings::from_toml(
+            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 100",
+        );
+        Room::new(settings.unwrap(), url.parse().unwrap(), "ab12".parse().unwrap())
+    }
+
+    #[test]
+    fn the_valve_follows_the_switches() {
+        let mut room = room("https://room.example/");
+        let rate = |per_minute| Valve::Open(Rate::new(per_minute).unwrap());
+        assert_eq!(room.valve(), rate(100));
+        room.throttled = Some(Rate::new(50).unwrap());
+        assert_eq!(room.valve(), rate(50));
+        room.settings.rate = Rate::new(20).unwrap();
+        assert_eq!(room.valve(), rate(20), "the operator may want less than the throttle allows");
+        room.paused = true;
+        assert_eq!(room.valve(), Valve::Paused);
+        room.open = false;
+        assert_eq!(room.valve(), Valve::Off);
+    }
+
+    #[test]
+    fn knows_its_own_door() {
+        let enters = |room_url: &str, url: &str| room(room_url).is_entered_by(&url.parse().unwrap());
+        assert!(enters("https://room.example/prod", "https://room.example/prod/beekeeper?x=1"));
+        assert!(enters("https://room.example/prod/", "https://room.example:443/prod/wait/index.html"));
+        assert!(enters("http://localhost:8080", "http://localhost:8080/beekeeper"));
+        assert!(!enters("https://room.example/prod", "https://room.example/products"));
+        assert!(!enters("https://room.example/prod", "https://room.example/beekeeper"));
+        assert!(!enters("http://localhost:8080", "http://localhost:8081/beekeeper"));
+        assert!(!enters("https://room.example/", "https://shop.example/wait/"));
+    }
+}

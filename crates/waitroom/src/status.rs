@@ -1,0 +1,21 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Rate;
+
+/// How far the line has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The ticket that the line has reached: the highest, over batches, of a batch's lowest ticket, so that
+    /// one message that strayed forward does not make thousands believe they were passed.
+    pub served: u64,
+    /// How many visitors the line has released in this epoch.
+    pub released: u64,
+}
+
+/// What everybody who waits is told about the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineStatus {
+    pub served: u64,
+    pub waiting: u64,
+    pub rate: Rate,
+}

@@ -1,0 +1,60 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A visitor's number in line: 1, 2, 3 … for this room and epoch.
+///
+/// Numbers rise with arrival and never repeat; some are never handed out (see [`Leases`](crate::Leases)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticket(u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a ticket is a whole number from 1 to {}, without leading zeros", Ticket::MAX)]
+pub struct TicketError;
+
+impl Ticket {
+    /// The largest whole number that JavaScript, and so the page, holds exactly.
+    pub const MAX: u64 = (1 << 53) - 1;
+
+    pub const fn new(number: u64) -> Result<Self, TicketError> {
+        if number == 0 || number > Self::MAX { Err(TicketError) } else { Ok(Self(number)) }
+    }
+
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Ticket {
+    type Err = TicketError;
+
+    fn from_str(text: &str) -> Result<Self, TicketError> {
+        // `u64` would also take "+7" and "007": one visitor, one spelling.
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) || text.starts_with('0') {
+            return Err(TicketError);
+        }
+        Self::new(text.parse().map_err(|_| TicketError)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_spelling_per_number() {
+        assert_eq!("1".parse(), Ticket::new(1));
+        assert_eq!("9007199254740991".parse(), Ticket::new(Ticket::MAX));
+        for wrong in ["", "0", "01", "+1", "-1", " 1", "1.0", "9007199254740992", "99999999999999999999999"] {
+            assert_eq!(wrong.parse::<Ticket>(), Err(TicketError), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// An http or https URL that people may be sent to, or the shop be asked at; query and fragment included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WebUrl(Url);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WebUrlError {
+    #[error("not a URL ({0}); write it out, like https://shop.example/sale")]
+    Malformed(#[from] url::ParseError),
+    #[error("a URL that begins with http:// or https:// is needed, not {0}://")]
+    Scheme(String),
+    #[error("a user name or password does not belong in the URL: every visitor would see it")]
+    Credentials,
+    #[error("the URL is longer than {} characters", WebUrl::LONGEST)]
+    TooLong,
+}
+
+impl WebUrl {
+    /// The query parameter in which the pass travels to the shop.
+    pub const PASS_PARAMETER: &'static str = "bk_pass";
+    const LONGEST: usize = 2000;
+
+    pub fn as_url(&self) -> &Url {
+        &self.0
+    }
+
+    /// Where to send somebody who carries `pass`. What the URL already asks for stays as it was written.
+    pub fn with_pass(&self, pass: &str) -> String {
+        let mut url = self.0.clone();
+        let parameter = format!("{}={pass}", Self::PASS_PARAMETER);
+        let query = match url.query() {
+            Some(query) if !query.is_empty() => format!("{query}&{parameter}"),
+            _ => parameter,
+        };
+        url.set_query(Some(&query));
+        url.into()
+    }
+}
+
+impl FromStr for WebUrl {
+    type Err = WebUrlError;
+
+    fn from_str(text: &str) -> Result<Self, WebUrlError> {
+        if text.len() > Self::LONGEST {
+            return Err(WebUrlError::TooLong);
+        }
+        let url = Url::parse(text.trim())?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(WebUrlError::Scheme(url.scheme().into()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(WebUrlError::Credentials);
+        }
+        Ok(Self(url))
+    }
+}
+
+impl TryFrom<String> for WebUrl {
+    type Error = WebUrlError;
+
+    fn try_from(text: String) -> Result<Self, WebUrlError> {
+        text.parse()
+    }
+}
+
+impl From<WebUrl> for String {
+    fn from(url: WebUrl) -> Self {
+        url.0.into()
+    }
+}
+
+impl fmt::Display for WebUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn with_pass(url: &str) -> String {
+        url.parse::<WebUrl>().unwrap().with_pass("a.b-c_d.e")
+    }
+
+    #[test]
+    fn the_pass_joins_the_query_and_leaves_the_rest_alone() {
+        assert_eq!(with_pass("https://shop.example"), "https://shop.example/?bk_pass=a.b-c_d.e");
+        assert_eq!(with_pass("https://shop.example/a?"), "https://shop.example/a?bk_pass=a.b-c_d.e");
+        assert_eq!(
+            with_pass("https://shop.example:8443/a?x=%20y&z#frag?ment"),
+            "https://shop.example:8443/a?x=%20y&z&bk_pass=a.b-c_d.e#frag?ment",
+        );
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        let refusal = |url: &str| url.parse::<WebUrl>().unwrap_err().to_string();
+        assert_eq!(
+            refusal("shop.example/sale"),
+            "not a URL (relative URL without a base); write it out, like https://shop.example/sale"
+        );
+        assert_eq!(
+            refusal("ftp://shop.example"),
+            "a URL that begins with http:// or https:// is needed, not ftp://"
+        );
+        assert_eq!(
+            refusal("https://me:secret@shop.example"),
+            "a user name or password does not belong in the URL: every visitor would see it"
+        );
+        assert_eq!(
+            refusal(&format!("https://shop.example/{}", "a".repeat(2000))),
+            "the URL is longer than 2000 characters"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_becomes_a_header_value(text in prop_oneof![".*", "https?://[ -~]{1,60}"]) {
+            if let Ok(url) = text.parse::<WebUrl>() {
+                prop_assert!(url.with_pass("p").bytes().all(|byte| (0x21..0x7f).contains(&byte)));
+                prop_assert_eq!(url.to_string().parse::<WebUrl>(), Ok(url));
+            }
+        }
+    }
+}
