@@ -1,0 +1,238 @@
+//! Works off one slice of a plan.
+//!
+//! [`Consumer::run`] claims the slice, then lets people leave as [`Pace`] allows: receive a batch, write each
+//! as admitted, and only then take them out of the line. Killed between any two steps it leaves people either
+//! in the line, where they are delivered again, or admitted and still in the line, where whoever receives
+//! them next finds the admission and counts nobody. So nobody is lost, and nobody is counted twice.
+
+mod tally;
+
+use std::time::Duration;
+
+use futures_util::future;
+use tally::Tally;
+use waitroom::ports::{
+    Admissions, Admitted, Board, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError,
+    PortResult, Receipt, RoomBook, Slices,
+};
+use waitroom::{Admission, AdmittedBy, BATCH, Cookie, LineStatus, Pace, Room, Slice, Step};
+
+/// What a consumer needs of a store.
+pub trait Store: RoomBook + LineFront + LineLength + Admissions + Slices + Board {}
+
+impl<S: RoomBook + LineFront + LineLength + Admissions + Slices + Board> Store for S {}
+
+#[derive(Debug)]
+pub struct Consumer<S, C> {
+    store: S,
+    clock: C,
+}
+
+/// How a run ended, for logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Another run has this slice.
+    Taken,
+    Done(Report),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Admitted by this slice, confirmed by the ledger.
+    pub released: u32,
+    /// Received, but admitted before by somebody else or of another epoch: dropped.
+    pub dropped: u32,
+    /// Received, but not a visitor at all: with the dead letters now.
+    pub buried: u32,
+    /// Could not be written as admitted: still in the line.
+    pub left_in_line: u32,
+}
+
+impl<S: Store, C: Clock> Consumer<S, C> {
+    /// How long to wait for somebody to come. Settings are read again in between, and must be within two
+    /// seconds of a change.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    /// An empty answer is not an empty line; this keeps asking from becoming spinning.
+    const ASK_AGAIN: Duration = Duration::from_millis(200);
+    const AFTER_TROUBLE: Duration = Duration::from_secs(1);
+    const ATTEMPTS: u32 = 3;
+
+    pub fn new(store: S, clock: C) -> Self {
+        Self { store, clock }
+    }
+
+    pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<Outcome> {
+        if !self.store.claim(slice.id, claimant).await? {
+            return Ok(Outcome::Taken);
+        }
+        let mut pace = Pace::new(slice);
+        let mut tally = Tally::new(slice.id);
+        loop {
+            let room = match self.store.room().await {
+                Ok(room) => room,
+                Err(error) => {
+                    if !self.rest(slice, &error).await {
+                        break;
+                    }
+                    continue;
+                }
+            };
+            self.tell(&mut tally, &room, false).await;
+            let now = self.clock.now();
+            let most = match pace.next(now, room.valve()) {
+                Step::Over => break,
+                Step::Wait(until) => {
+                    self.clock.sleep_until(until.min(now + Self::PATIENCE)).await;
+                    continue;
+                }
+                Step::Release(most) => most.min(BATCH),
+            };
+            match self.store.receive(most, Self::PATIENCE).await {
+                Ok(batch) if batch.is_empty() => {
+                    self.clock.sleep_until((now + Self::ASK_AGAIN).min(slice.window.end)).await;
+                }
+                Ok(batch) => self.release(batch, &room, &mut pace, &mut tally, slice).await,
+                Err(error) => _ = self.rest(slice, &error).await,
+            }
+        }
+        if let Ok(room) = self.store.room().await {
+            self.tell(&mut tally, &room, true).await;
+        }
+        Ok(Outcome::Done(tally.report))
+    }
+
+    /// Lets one batch leave.
+    async fn release(
+        &self,
+        batch: Vec<Delivery>,
+        room: &Room,
+        pace: &mut Pace,
+        tally: &mut Tally,
+        slice: Slice,
+    ) {
+        let mut finished = Vec::with_capacity(batch.len());
+        let mut visitors: Vec<(Cookie, Vec<Receipt>)> = Vec::with_capacity(batch.len());
+        for Delivery { receipt, visitor } in batch {
+            match visitor {
+                Ok(visitor) if visitor.epoch == room.epoch => {
+                    match visitors.iter_mut().find(|(known, _)| known.token == visitor.token) {
+                        Some((_, receipts)) => receipts.push(receipt),
+                        None => visitors.push((visitor, vec![receipt])),
+                    }
+                }
+                Ok(_) => {
+                    tally.report.dropped += 1;
+                    finished.push(receipt);
+                }
+                Err(body) => match self.store.bury(receipt, body).await {
+                    Ok(()) => tally.report.buried += 1,
+                    Err(error) => warn(&error),
+                },
+            }
+        }
+
+        let writes = visitors.iter().map(|(visitor, _)| self.admit(visitor, room, slice));
+        let written = future::join_all(writes).await;
+
+        let mut failed = None;
+        let mut left = 0;
+        let mut lowest = None;
+        for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
+            match result {
+                Ok(by) if by == AdmittedBy::Slice(slice.id) => {
+                    left += tally.charge(visitor.token);
+                    tally.count(visitor.token);
+                    lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
+                    finished.extend(receipts);
+                }
+                Ok(_) => {
+                    tally.report.dropped += 1;
+                    finished.extend(receipts);
+                }
+                Err(error) => {
+                    // Perhaps they are admitted, so they use up the quota; they are counted when the line
+                    // delivers them again and the ledger confirms it.
+                    if error.fault == Fault::Unsure {
+                        left += tally.charge(visitor.token);
+                    }
+                    tally.report.left_in_line += 1;
+                    failed = Some(error);
+                }
+            }
+        }
+        if let Some(lowest) = lowest {
+            tally.served = tally.served.max(lowest.get());
+        }
+        if left > 0 {
+            pace.left(left, self.clock.now());
+        }
+        if !finished.is_empty()
+            && let Err(error) = self.store.remove(finished).await
+        {
+            // They come again, are found admitted, and are removed then.
+            warn(&error);
+        }
+        if let Some(error) = failed {
+            self.rest(slice, &error).await;
+        }
+    }
+
+    /// Writes one visitor as admitted and says by whom they are.
+    async fn admit(&self, visitor: &Cookie, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
+        let by = AdmittedBy::Slice(slice.id);
+        let mut unsure = false;
+        for attempt in 1.. {
+            let at = self.clock.now();
+            let expires = at + room.settings.lifetimes.claim;
+            let admission = Admission { ticket: visitor.ticket, by, at, expires };
+            match self.store.admit(visitor.token, admission).await {
+                Ok(Admitted::Now) => return Ok(by),
+                Ok(Admitted::Before(admission)) => return Ok(admission.by),
+                Err(mut error) => {
+                    unsure |= error.fault == Fault::Unsure;
+                    if attempt >= Self::ATTEMPTS || error.fault == Fault::Broken {
+                        if unsure {
+                            error.fault = Fault::Unsure;
+                        }
+                        return Err(error);
+                    }
+                }
+            }
+            self.clock.sleep_until(at + Duration::from_millis(50) * attempt).await;
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Records and publishes how far the slice has come, every two seconds and at the end.
+    async fn tell(&self, tally: &mut Tally, room: &Room, last: bool) {
+        let now = self.clock.now();
+        if !tally.is_due(now, last) {
+            return;
+        }
+        let told = async {
+            let progress = self.store.record(tally.slice, tally.report.released, tally.served).await?;
+            if tally.slice.index == 0 {
+                let waiting = self.store.waiting().await?;
+                let status = LineStatus { served: progress.served, waiting, rate: room.rate() };
+                self.store.publish(status).await?;
+            }
+            PortResult::Ok(())
+        };
+        match told.await {
+            Ok(()) => tally.told(now),
+            Err(error) => warn(&error),
+        }
+    }
+
+    /// After trouble: a short rest instead of a storm. Says whether there is time left to go on.
+    async fn rest(&self, slice: Slice, error: &PortError) -> bool {
+        warn(error);
+        let until = self.clock.now() + Self::AFTER_TROUBLE;
+        self.clock.sleep_until(until.min(slice.window.end)).await;
+        self.clock.now() < slice.window.end
+    }
+}
+
+fn warn(error: &PortError) {
+    tracing::warn!(error = error as &dyn std::error::Error, "a consumer goes on after trouble");
+}

@@ -1,0 +1,48 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use waitroom::{SliceId, Timestamp, Token};
+
+use crate::Report;
+
+/// What a slice has released so far, visitor by visitor.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) slice: SliceId,
+    pub(crate) report: Report,
+    /// The highest of the batches' lowest tickets.
+    pub(crate) served: u64,
+    /// Everybody who used up the quota; true once the ledger has confirmed it. A visitor whom the line
+    /// delivers again is neither charged nor counted again.
+    visitors: HashMap<Token, bool>,
+    told: Option<Timestamp>,
+}
+
+impl Tally {
+    const EVERY: Duration = Duration::from_secs(2);
+
+    pub(crate) fn new(slice: SliceId) -> Self {
+        Self { slice, report: Report::default(), served: 0, visitors: HashMap::new(), told: None }
+    }
+
+    /// How much of the quota this visitor uses up: one, or nothing if they did before.
+    pub(crate) fn charge(&mut self, visitor: Token) -> u32 {
+        let charged_before = self.visitors.contains_key(&visitor);
+        self.visitors.entry(visitor).or_insert(false);
+        u32::from(!charged_before)
+    }
+
+    pub(crate) fn count(&mut self, visitor: Token) {
+        if self.visitors.insert(visitor, true) != Some(true) {
+            self.report.released += 1;
+        }
+    }
+
+    pub(crate) fn is_due(&self, now: Timestamp, last: bool) -> bool {
+        last || self.told.is_none_or(|told| now.since(told) >= Self::EVERY)
+    }
+
+    pub(crate) fn told(&mut self, now: Timestamp) {
+        self.told = Some(now);
+    }
+}

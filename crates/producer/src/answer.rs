@@ -1,0 +1,54 @@
+use waitroom::{Cookie, RoomId, Scheme};
+
+/// What `/beekeeper` answers. Never cached: each answer is one visitor's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// Relative within the room, so that a stage, a custom domain and localhost all work.
+    pub location: Option<String>,
+    /// The value of the `Set-Cookie` header.
+    pub set_cookie: Option<String>,
+    /// Seconds.
+    pub retry_after: Option<u32>,
+    /// HTML.
+    pub body: &'static str,
+}
+
+impl Answer {
+    const PAGE: &str = "wait/index.html";
+
+    /// To the waiting page, which reads its place from the fragment: the server never sees it there.
+    pub(crate) fn wait(place: &Cookie) -> Self {
+        Self::found(format!("{}#{}-{}", Self::PAGE, place.epoch, place.ticket))
+    }
+
+    /// To the waiting page, without a place.
+    pub(crate) fn look() -> Self {
+        Self::found(Self::PAGE.into())
+    }
+
+    pub(crate) fn shop(location: String) -> Self {
+        Self::found(location)
+    }
+
+    /// The room cannot take anybody just now: a page that tries again by itself. What went wrong is for the
+    /// operator's log, not for the visitor.
+    pub fn busy() -> Self {
+        Self {
+            status: 503,
+            location: None,
+            set_cookie: None,
+            retry_after: Some(5),
+            body: include_str!("busy.html"),
+        }
+    }
+
+    fn found(location: String) -> Self {
+        Self { status: 302, location: Some(location), set_cookie: None, retry_after: None, body: "" }
+    }
+
+    pub(crate) fn handing_out(mut self, place: &Cookie, room: &RoomId, scheme: Scheme) -> Self {
+        self.set_cookie = Some(place.set(room, scheme));
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! The door of the waiting room, both ways: `GET /beekeeper`.
+//!
+//! A newcomer gets a token and a ticket; only when the line has the token does the browser get the cookie.
+//! Whoever waits keeps their place. Whoever is admitted is sent on to the shop with a signed pass.
+
+mod answer;
+mod request;
+mod signing;
+mod tokens;
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use waitroom::pass::{Claims, PassError};
+use waitroom::ports::{
+    Admissions, Board, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomBook, TicketCounter,
+    TokenSource,
+};
+use waitroom::{Admission, AdmittedBy, Cookie, Leases, Room, Scheme, Ticket, Timestamp, Token};
+
+pub use answer::Answer;
+pub use request::{Method, Request};
+use signing::Signing;
+pub use tokens::SystemTokens;
+
+/// Why a visitor could not be answered. They get [`Answer::busy`]; the operator gets this.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    #[error(transparent)]
+    Port(#[from] PortError),
+    #[error(transparent)]
+    Pass(#[from] PassError),
+}
+
+/// What the door needs of a store.
+pub trait Store: RoomBook + TicketCounter + LineBack + Admissions + Board + Keys {}
+
+impl<S: RoomBook + TicketCounter + LineBack + Admissions + Board + Keys> Store for S {}
+
+#[derive(Debug)]
+pub struct Producer<S, C, T> {
+    store: S,
+    clock: C,
+    tokens: T,
+    scheme: Scheme,
+    leases: Mutex<Leases>,
+    signing: Signing,
+}
+
+impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
+    /// How long a join waits for a counter that is throttled before the visitor is asked to come again.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    pub fn new(store: S, clock: C, tokens: T, scheme: Scheme) -> Self {
+        Self { store, clock, tokens, scheme, leases: Mutex::default(), signing: Signing::default() }
+    }
+
+    /// Finds the signing keys, or makes the room's first, before the first visitor has to wait for it.
+    pub async fn warm_up(&self) -> Result<(), Trouble> {
+        self.signing.signer(&self.store, self.clock.now()).await.map(drop)
+    }
+
+    pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Trouble> {
+        let room = self.store.room().await?;
+        let place = Cookie::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
+        if !room.open {
+            return self.straight_on(&room, place, request).await;
+        }
+        let Some(place) = place else {
+            return self.newcomer(&room, request).await;
+        };
+        match self.store.admission(place.token).await? {
+            None => self.waiting(&room, place, request).await,
+            Some(admission) if admission.is_valid(self.clock.now()) => {
+                self.to_shop(&room, place.token, Some(admission.ticket)).await
+            }
+            Some(_) => self.newcomer(&room, request).await,
+        }
+    }
+
+    async fn newcomer(&self, room: &Room, request: &Request<'_>) -> Result<Answer, Trouble> {
+        if request.only_looks() {
+            return Ok(Answer::look());
+        }
+        self.join(room, self.tokens.token()?).await
+    }
+
+    /// Puts the token in line and, once the line has it, hands the place to the browser.
+    async fn join(&self, room: &Room, token: Token) -> Result<Answer, Trouble> {
+        let place = Cookie { epoch: room.epoch, token, ticket: self.ticket().await? };
+        self.store.join(place).await?;
+        Ok(Answer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
+    }
+
+    /// Whether the line is past this ticket by more than two minutes' worth.
+    async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
+        let two_minutes = 2 * u64::from(room.settings.rate.get());
+        Ok(self.store.progress().await?.served > ticket.get().saturating_add(two_minutes))
+    }
+
+    async fn waiting(&self, room: &Room, place: Cookie, request: &Request<'_>) -> Result<Answer, Trouble> {
+        if !request.only_looks() && self.was_passed(room, place.ticket).await? {
+            // At least once is what lines promise. Should one lose a message all the same, or the visitor
+            // have been admitted so long ago that the ledger forgot, the same token joins again, at the
+            // back, with the number of that place: a made-up ticket gains nothing, and being wrong costs
+            // nothing, since admitting is idempotent.
+            return self.join(room, place.token).await;
+        }
+        Ok(Answer::wait(&place))
+    }
+
+    async fn straight_on(
+        &self,
+        room: &Room,
+        place: Option<Cookie>,
+        request: &Request<'_>,
+    ) -> Result<Answer, Trouble> {
+        let Some(place) = place else {
+            return self.to_shop(room, self.tokens.token()?, None).await;
+        };
+        if !request.only_looks() {
+            let now = self.clock.now();
+            let expires = now + room.settings.lifetimes.claim;
+            let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
+            if let Err(error) = self.store.admit(place.token, admission).await {
+                // Off means that everybody goes on. At worst a later consumer counts this visitor.
+                tracing::warn!(error = &error as &dyn std::error::Error, "a visitor went on unrecorded");
+            }
+        }
+        self.to_shop(room, place.token, Some(place.ticket)).await
+    }
+
+    async fn to_shop(&self, room: &Room, token: Token, ticket: Option<Ticket>) -> Result<Answer, Trouble> {
+        let now = self.clock.now();
+        let signer = self.signing.signer(&self.store, now).await?;
+        let pass = signer.sign(&Claims::new(room, token, ticket, now))?;
+        Ok(Answer::shop(room.settings.shop.with_pass(&pass)))
+    }
+
+    /// The next number in line. One lease at a time, so that numbers are handed out in order.
+    async fn ticket(&self) -> PortResult<Ticket> {
+        let mut leases = self.leases.lock().await;
+        if let Some(ticket) = leases.take(self.clock.now()) {
+            return Ok(ticket);
+        }
+        let count = leases.wanted(self.clock.now());
+        let first = self.lease(count, self.clock.now() + Self::PATIENCE).await?;
+        let now = self.clock.now();
+        leases.fill(first..first.saturating_add(count.into()), now);
+        leases.take(now).ok_or_else(|| {
+            let out = format!("the counter stands at {first}, the largest ticket is {}", Ticket::MAX);
+            PortError::new("number a visitor", Fault::Broken, out)
+        })
+    }
+
+    async fn lease(&self, count: u32, until: Timestamp) -> PortResult<u64> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.store.lease(count).await {
+                // An unsure lease may have left a gap, and a gap harms nobody.
+                Err(error) if error.fault != Fault::Broken && self.clock.now() + pause < until => {
+                    self.clock.sleep_until(self.clock.now() + pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
+                done => return done,
+            }
+        }
+    }
+}

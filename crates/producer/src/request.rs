@@ -1,0 +1,41 @@
+/// What the producer needs to know of a request to `/beekeeper`.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub method: Method,
+    /// The values of the request's `Cookie` headers. HTTP/2 may send several.
+    pub cookies: &'a [&'a str],
+    pub sec_purpose: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Head,
+}
+
+impl Request<'_> {
+    /// A link scanner or a browser's prefetch looks at where the link leads; it must not take a place that a
+    /// person would then find taken.
+    pub(crate) fn only_looks(&self) -> bool {
+        let prefetches = |purpose: &str| {
+            purpose.split([';', ',']).any(|token| token.trim().eq_ignore_ascii_case("prefetch"))
+        };
+        self.method == Method::Head || self.sec_purpose.is_some_and(prefetches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scanners_and_prefetches_only_look() {
+        let get = Request { method: Method::Get, cookies: &[], sec_purpose: None };
+        assert!(!get.only_looks());
+        assert!(Request { method: Method::Head, ..get }.only_looks());
+        for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {
+            assert!(Request { sec_purpose: Some(purpose), ..get }.only_looks(), "{purpose}");
+        }
+        assert!(!Request { sec_purpose: Some("prefetching"), ..get }.only_looks());
+    }
+}

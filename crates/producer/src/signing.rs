@@ -1,0 +1,36 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use waitroom::Timestamp;
+use waitroom::pass::{KeyRing, Signer};
+use waitroom::ports::Keys;
+
+use crate::Trouble;
+
+/// The signer for the room's current key, read again once a minute so that a rotation reaches everybody.
+#[derive(Debug, Default)]
+pub(crate) struct Signing {
+    read: Mutex<Option<(Timestamp, Arc<Signer>)>>,
+}
+
+impl Signing {
+    const FRESH: Duration = Duration::from_mins(1);
+
+    /// The first to ask finds or makes the keys; the others wait for it rather than make more.
+    pub(crate) async fn signer(&self, store: &impl Keys, now: Timestamp) -> Result<Arc<Signer>, Trouble> {
+        let mut read = self.read.lock().await;
+        if let Some((at, signer)) = &*read
+            && now.since(*at) < Self::FRESH
+        {
+            return Ok(signer.clone());
+        }
+        let keys = match store.keys().await? {
+            Some(keys) => keys,
+            None => store.create(KeyRing::generate()?).await?,
+        };
+        let signer = Arc::new(Signer::new(&keys.current)?);
+        *read = Some((now, signer.clone()));
+        Ok(signer)
+    }
+}

@@ -1,0 +1,100 @@
+//! Dynamic rate throttling: measures the shop once a minute and governs the rate.
+//!
+//! What the figures mean is decided in [`waitroom::governor`]; what counts as an answer in [`visit`]. Here
+//! they meet the ledger. A run that comes twice in a minute does nothing the second time, and of two that
+//! run at once only one writes.
+
+mod visit;
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use visit::visit;
+use waitroom::governor::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
+use waitroom::ports::{Clock, PortResult, Probe, RoomBook, Throttling};
+use waitroom::{Rate, Room};
+
+/// What the throttle needs of a store.
+pub trait Store: RoomBook + Throttling {}
+
+impl<S: RoomBook + Throttling> Store for S {}
+
+#[derive(Debug)]
+pub struct Throttle<S, C, P> {
+    store: S,
+    clock: C,
+    probe: P,
+    minute: Duration,
+}
+
+/// What the figures of this run are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Judge the shop against the baseline; the first run ever takes the baseline.
+    Judge,
+    /// The operator asked for a new baseline.
+    Baseline,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// Another run did this minute's work.
+    AlreadyDone,
+    Found(Finding),
+}
+
+impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
+    const AT_ONCE: usize = 4;
+
+    pub fn new(store: S, clock: C, probe: P, minute: Duration) -> Self {
+        Self { store, clock, probe, minute }
+    }
+
+    pub async fn run(&self, purpose: Purpose) -> PortResult<Outcome> {
+        let mut memory = self.store.recall().await?;
+        let started = self.clock.now();
+        let recently = memory.history.last().is_some_and(|last| started.since(last.at) < self.minute / 2);
+        if recently && purpose == Purpose::Judge {
+            return Ok(Outcome::AlreadyDone);
+        }
+        let room = self.store.room().await?;
+        let sample = self.measure(&room).await;
+        if memory.baseline.is_none() || purpose == Purpose::Baseline {
+            memory.baseline = Baseline::of(&sample).or(memory.baseline);
+        }
+        let verdict = Verdict::of(&sample, memory.baseline);
+        // Read again: measuring took its time, and the operator may have set another rate meanwhile.
+        let room = self.store.room().await?;
+        let wanted = room.settings.rate;
+        let rate = verdict.govern(room.rate(), wanted);
+        let finding = Finding::new(started, &sample, memory.baseline, verdict, rate);
+        memory.history.push(finding);
+        let too_many = memory.history.len().saturating_sub(Finding::KEPT);
+        memory.history.drain(..too_many);
+        memory.version += 1;
+        if !self.store.remember(memory).await? {
+            return Ok(Outcome::AlreadyDone);
+        }
+        let held = Some(rate).filter(|&rate: &Rate| rate < wanted);
+        if held != room.throttled {
+            self.store.hold(held).await?;
+        }
+        Ok(Outcome::Found(finding))
+    }
+
+    async fn measure(&self, room: &Room) -> Sample {
+        let visits = (0..SAMPLE_SIZE).map(|_| visit(&self.probe, &self.clock, room));
+        let results: Vec<_> = stream::iter(visits).buffer_unordered(Self::AT_ONCE).collect().await;
+        let mut sample = Sample::default();
+        for result in results {
+            match result {
+                Ok(took) => sample.answered.push(took),
+                Err(failure) => {
+                    tracing::debug!(error = &failure as &dyn std::error::Error, "the shop failed a request");
+                    sample.failed += 1;
+                }
+            }
+        }
+        sample
+    }
+}

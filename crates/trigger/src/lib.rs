@@ -1,0 +1,104 @@
+//! Once a minute: how many may enter, cut into slices, a consumer for each.
+//!
+//! The trigger keeps nothing in memory and may run twice, late, or be killed anywhere. It plans a new window
+//! only when the latest one is about to end, under a number that only one of two triggers can write; then,
+//! whoever planned, it sends a consumer for every slice of every window that is not over. A slice that
+//! somebody already works on is refused to the second by its claim.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use waitroom::ports::{Board, Clock, Crew, Fault, LineLength, Plans, PortResult, RoomBook};
+use waitroom::{Demand, LineStatus, Plan, Room, Slice, Valve};
+
+/// What the trigger needs of a store.
+pub trait Store: RoomBook + Plans + LineLength + Board {}
+
+impl<S: RoomBook + Plans + LineLength + Board> Store for S {}
+
+#[derive(Debug)]
+pub struct Trigger<S, C, W> {
+    store: S,
+    clock: C,
+    crew: W,
+    minute: Duration,
+}
+
+/// What one run did, for logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub waiting: u64,
+    /// The plan that this run wrote, if it was time for one.
+    pub planned: Option<Plan>,
+    pub sent: usize,
+    /// Slices for which no consumer could be started. The next run tries again while their window lasts.
+    pub not_sent: usize,
+}
+
+impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
+    const AT_ONCE: usize = 16;
+    const ATTEMPTS: u32 = 4;
+
+    /// `minute` is the length of a window: a minute, unless a demonstration is in a hurry.
+    pub fn new(store: S, clock: C, crew: W, minute: Duration) -> Self {
+        Self { store, clock, crew, minute }
+    }
+
+    pub async fn run(&self) -> PortResult<Report> {
+        let room = self.store.room().await?;
+        let waiting = self.store.waiting().await?;
+        let mut report = Report { waiting, planned: None, sent: 0, not_sent: 0 };
+        if let Valve::Open(_) = room.valve() {
+            report.planned = self.plan(&room, waiting).await?;
+            self.send(&mut report).await?;
+        }
+        self.publish(&room, waiting).await?;
+        Ok(report)
+    }
+
+    /// Plans the next window, unless the latest has more than half a minute to go: then this run came early
+    /// or twice, and the next regular one is in time.
+    async fn plan(&self, room: &Room, waiting: u64) -> PortResult<Option<Plan>> {
+        let recent = self.store.recent().await?;
+        let last = recent.first();
+        let now = self.clock.now();
+        if last.is_some_and(|last| last.plan.window.end.since(now) > self.minute / 2) {
+            return Ok(None);
+        }
+        let idle = waiting == 0 && last.is_none_or(|last| last.released == 0);
+        let demand = if idle { Demand::Quiet } else { Demand::Busy };
+        let plan = Plan::next(last.map(|last| &last.plan), now, self.minute, room.rate(), demand);
+        Ok(self.store.write(plan).await?.then_some(plan))
+    }
+
+    async fn send(&self, report: &mut Report) -> PortResult<()> {
+        let now = self.clock.now();
+        let slices = self.store.recent().await?.into_iter().map(|record| record.plan);
+        let slices = slices.filter(|plan| plan.window.end > now).flat_map(|plan| plan.slices());
+        let sent: Vec<bool> =
+            stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
+        report.sent = sent.iter().filter(|&&sent| sent).count();
+        report.not_sent = sent.len() - report.sent;
+        Ok(())
+    }
+
+    async fn send_one(&self, slice: Slice) -> bool {
+        for attempt in 1..=Self::ATTEMPTS {
+            match self.crew.send(slice).await {
+                Ok(()) => return true,
+                Err(error) if error.fault == Fault::Broken || attempt == Self::ATTEMPTS => {
+                    tracing::error!(slice = %slice.id, error = &error as &dyn std::error::Error, "no consumer");
+                }
+                Err(_) => {
+                    self.clock.sleep_until(self.clock.now() + Duration::from_millis(100) * attempt).await;
+                }
+            }
+        }
+        false
+    }
+
+    async fn publish(&self, room: &Room, waiting: u64) -> PortResult<()> {
+        let served = self.store.progress().await?.served;
+        self.store.publish(LineStatus { served, waiting, rate: room.rate() }).await
+    }
+}
