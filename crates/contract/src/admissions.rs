@@ -1,0 +1,39 @@
+//! Who is admitted.
+
+use futures_util::future;
+use waitroom::AdmittedBy;
+use waitroom::ports::{Admissions, Admitted};
+
+use crate::Fixture;
+use crate::visitor::{admission, visitor};
+
+pub async fn nobody_is_admitted_before_they_are<F: Fixture>() {
+    let fixture = F::new().await;
+    assert_eq!(fixture.store().admission(visitor(1).token).await.expect("look up"), None);
+}
+
+pub async fn the_first_admission_holds<F: Fixture>() {
+    let fixture = F::new().await;
+    let token = visitor(1).token;
+    let first = admission(1, 1);
+    assert_eq!(fixture.store().admit(token, first).await.expect("admit"), Admitted::Now);
+    for again in [admission(1, 2), waitroom::Admission { by: AdmittedBy::Door, ..first }, first] {
+        let answer = fixture.store().admit(token, again).await.expect("admit");
+        assert_eq!(answer, Admitted::Before(first));
+    }
+    assert_eq!(fixture.store().admission(token).await.expect("look up"), Some(first));
+    assert_eq!(fixture.store().admission(visitor(2).token).await.expect("look up"), None);
+}
+
+pub async fn of_many_at_once_one_admits<F: Fixture>() {
+    let fixture = F::new().await;
+    let token = visitor(1).token;
+    let at_once = (1..=10).map(|plan| fixture.store().admit(token, admission(1, plan)));
+    let answers: Vec<_> =
+        future::join_all(at_once).await.into_iter().map(|answer| answer.expect("admit")).collect();
+    let now = answers.iter().filter(|answer| **answer == Admitted::Now).count();
+    assert_eq!(now, 1, "{answers:?}");
+    let holds = fixture.store().admission(token).await.expect("look up").expect("is admitted");
+    let before = |answer: &&Admitted| **answer == Admitted::Before(holds);
+    assert_eq!(answers.iter().filter(before).count(), 9, "{answers:?}");
+}

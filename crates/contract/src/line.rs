@@ -1,0 +1,141 @@
+//! The line and its counter.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures_util::future;
+use waitroom::ports::{Delivery, LineBack, LineFront, LineLength, TicketCounter};
+
+use crate::Fixture;
+use crate::visitor::visitor;
+
+const AT_ONCE: Duration = Duration::ZERO;
+
+async fn join<F: Fixture>(fixture: &F, tickets: impl IntoIterator<Item = u64>) {
+    for ticket in tickets {
+        fixture.store().join(visitor(ticket)).await.expect("join");
+    }
+}
+
+/// Receives until `people` have come. An empty answer is not an empty line, but a hundred are.
+async fn receive<F: Fixture>(fixture: &F, people: usize) -> Vec<Delivery> {
+    let mut received = Vec::new();
+    for _ in 0..100 {
+        let most = u32::try_from(people - received.len()).expect("a few").min(10);
+        received.extend(fixture.store().receive(most, AT_ONCE).await.expect("receive"));
+        if received.len() == people {
+            break;
+        }
+    }
+    received
+}
+
+async fn nobody_comes<F: Fixture>(fixture: &F) {
+    for _ in 0..5 {
+        assert_eq!(fixture.store().receive(10, AT_ONCE).await.expect("receive"), []);
+    }
+}
+
+fn tickets(deliveries: &[Delivery]) -> Vec<u64> {
+    let mut tickets: Vec<_> = deliveries
+        .iter()
+        .map(|delivery| delivery.visitor.as_ref().expect("a visitor").ticket.get())
+        .collect();
+    tickets.sort_unstable();
+    tickets
+}
+
+pub async fn whoever_joins_is_delivered<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=25).await;
+    let received = receive(&fixture, 25).await;
+    assert_eq!(tickets(&received), (1..=25).collect::<Vec<_>>());
+    for delivery in received {
+        let delivered = delivery.visitor.expect("a visitor");
+        assert_eq!(delivered, visitor(delivered.ticket.get()));
+    }
+}
+
+pub async fn a_receiver_gets_no_more_than_asked_for_and_ten_at_most<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=30).await;
+    for most in [1, 3, 10, 50] {
+        let received = fixture.store().receive(most, AT_ONCE).await.expect("receive");
+        assert!(received.len() <= most.min(10) as usize, "{} for {most}", received.len());
+    }
+}
+
+pub async fn who_was_received_is_out_of_sight_and_comes_back<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=3).await;
+    let first = receive(&fixture, 3).await;
+    nobody_comes(&fixture).await;
+    fixture.wait_for_redelivery().await;
+    assert_eq!(tickets(&receive(&fixture, 3).await), tickets(&first));
+}
+
+pub async fn who_was_removed_never_comes_back<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=3).await;
+    let receipts: Vec<_> = receive(&fixture, 3).await.into_iter().map(|delivery| delivery.receipt).collect();
+    fixture.store().remove(receipts[..2].to_vec()).await.expect("remove");
+    fixture.store().remove(receipts[..1].to_vec()).await.expect("removing twice is no error");
+    fixture.wait_for_redelivery().await;
+    assert_eq!(receive(&fixture, 1).await.len(), 1);
+    nobody_comes(&fixture).await;
+}
+
+pub async fn joining_twice_is_delivered_twice<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, [7, 7]).await;
+    let received = receive(&fixture, 2).await;
+    assert_eq!(tickets(&received), [7, 7]);
+    fixture.store().remove(vec![received[0].receipt.clone()]).await.expect("remove");
+    fixture.wait_for_redelivery().await;
+    assert_eq!(tickets(&receive(&fixture, 1).await), [7], "each is removed by its own receipt");
+}
+
+pub async fn receivers_at_once_get_different_people<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=40).await;
+    let at_once = future::join_all((0..8).map(|_| fixture.store().receive(5, AT_ONCE))).await;
+    let received: Vec<_> = at_once.into_iter().flat_map(|received| received.expect("receive")).collect();
+    let tickets = tickets(&received);
+    assert_eq!(tickets.iter().collect::<HashSet<_>>().len(), tickets.len(), "{tickets:?}");
+}
+
+pub async fn a_stray_message_is_delivered_as_such_and_can_be_buried<F: Fixture>() {
+    let fixture = F::with_stray_message("not a visitor").await;
+    let received = receive(&fixture, 1).await;
+    let stray = received.into_iter().next().expect("the stray message");
+    assert_eq!(stray.visitor, Err("not a visitor".to_owned()));
+    fixture.store().bury(stray.receipt, "not a visitor".into()).await.expect("bury");
+    fixture.wait_for_redelivery().await;
+    nobody_comes(&fixture).await;
+}
+
+pub async fn the_length_counts_who_waits<F: Fixture>() {
+    let fixture = F::new().await;
+    assert_eq!(fixture.store().waiting().await.expect("count"), 0);
+    join(&fixture, 1..=12).await;
+    assert_eq!(fixture.store().waiting().await.expect("count"), 12);
+    let receipts = receive(&fixture, 5).await.into_iter().map(|delivery| delivery.receipt).collect();
+    fixture.store().remove(receipts).await.expect("remove");
+    assert_eq!(fixture.store().waiting().await.expect("count"), 7);
+}
+
+pub async fn tickets_are_leased_once<F: Fixture>() {
+    let fixture = F::new().await;
+    let counts = [1u32, 64, 3, 8, 1, 16];
+    let leases = future::join_all(counts.iter().map(|&count| fixture.store().lease(count))).await;
+    let mut seen = HashSet::new();
+    for (first, count) in leases.into_iter().zip(counts) {
+        let first = first.expect("lease");
+        assert!(first >= 1);
+        for number in first..first + u64::from(count) {
+            assert!(seen.insert(number), "{number} was leased twice");
+        }
+    }
+    let later = fixture.store().lease(1).await.expect("lease");
+    assert!(seen.iter().all(|&earlier| earlier < later), "numbers rise");
+}

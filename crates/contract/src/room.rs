@@ -1,0 +1,67 @@
+//! The room's settings, the throttle's memory, and the keys.
+
+use futures_util::future;
+use waitroom::pass::KeyRing;
+use waitroom::ports::{Board, Keys, RoomBook, Throttling};
+use waitroom::{LineStatus, Rate};
+
+use crate::Fixture;
+
+pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
+    let fixture = F::new().await;
+    let before = fixture.store().room().await.expect("room");
+    fixture.change_room(|room| room.paused = true).await;
+    // A store may answer from what it knew a second ago.
+    for _ in 0..200 {
+        let room = fixture.store().room().await.expect("room");
+        if room.paused {
+            assert!(room.version > before.version);
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the change was not seen");
+}
+
+pub async fn the_throttle_holds_the_rate_and_lets_go<F: Fixture>() {
+    let fixture = F::new().await;
+    let rate = Rate::new(5).expect("within bounds");
+    for held in [Some(rate), None] {
+        fixture.store().hold(held).await.expect("hold");
+        for _ in 0..200 {
+            if fixture.store().room().await.expect("room").throttled == held {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(fixture.store().room().await.expect("room").throttled, held);
+    }
+}
+
+pub async fn of_two_throttles_one_is_remembered<F: Fixture>() {
+    let fixture = F::new().await;
+    let mut memory = fixture.store().recall().await.expect("recall");
+    memory.version += 1;
+    let at_once = [fixture.store().remember(memory.clone()), fixture.store().remember(memory.clone())];
+    let remembered: Vec<_> =
+        future::join_all(at_once).await.into_iter().map(|answer| answer.expect("remember")).collect();
+    assert_eq!(remembered.iter().filter(|&&remembered| remembered).count(), 1);
+    assert_eq!(fixture.store().recall().await.expect("recall"), memory);
+}
+
+pub async fn the_first_keys_hold<F: Fixture>() {
+    let fixture = F::new().await;
+    assert!(fixture.store().keys().await.expect("keys").is_none());
+    let ours = KeyRing::generate().expect("generate");
+    let theirs = KeyRing::generate().expect("generate");
+    assert!(ours != theirs);
+    assert!(fixture.store().create(ours.clone()).await.expect("create") == ours);
+    assert!(fixture.store().create(theirs).await.expect("create") == ours);
+    assert!(fixture.store().keys().await.expect("keys") == Some(ours));
+}
+
+pub async fn a_status_can_be_published<F: Fixture>() {
+    let fixture = F::new().await;
+    let status = LineStatus { served: 4100, waiting: 9120, rate: Rate::new(300).expect("within bounds") };
+    fixture.store().publish(status).await.expect("publish");
+}

@@ -1,0 +1,94 @@
+//! Plans, slices and what they have released.
+
+use std::time::Duration;
+
+use futures_util::future;
+use waitroom::ports::{Board, Claimant, PlanRecord, Plans, Slices};
+use waitroom::{Demand, Plan, Rate, SliceId, Timestamp};
+
+use crate::Fixture;
+
+fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
+    let now = Timestamp::from_millis(1_700_000_000_000);
+    let rate = Rate::new(rate).expect("within bounds");
+    Plan::next(last, now, Duration::from_mins(1), rate, Demand::Busy)
+}
+
+fn slice(plan: u64, index: u16) -> SliceId {
+    SliceId { plan, index }
+}
+
+pub async fn a_plan_is_written_once<F: Fixture>() {
+    let fixture = F::new().await;
+    assert_eq!(fixture.store().recent().await.expect("recent"), []);
+    let plan = plan_after(None, 300);
+    assert!(fixture.store().write(plan).await.expect("write"));
+    assert!(!fixture.store().write(plan_after(None, 500)).await.expect("write"), "the number is taken");
+    assert_eq!(fixture.store().recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
+}
+
+pub async fn the_two_latest_plans_are_recalled_newest_first<F: Fixture>() {
+    let fixture = F::new().await;
+    let mut plans = Vec::new();
+    for _ in 0..4 {
+        plans.push(plan_after(plans.last(), 3300));
+        assert!(fixture.store().write(plans[plans.len() - 1]).await.expect("write"));
+    }
+    for (index, released) in [(0, 400), (2, 70)] {
+        fixture.store().claim(slice(3, index), Claimant(1)).await.expect("claim");
+        fixture.store().record(slice(3, index), released, 9).await.expect("record");
+    }
+    let recent = fixture.store().recent().await.expect("recent");
+    let expected = [PlanRecord { plan: plans[3], released: 0 }, PlanRecord { plan: plans[2], released: 470 }];
+    assert_eq!(recent, expected);
+}
+
+pub async fn a_slice_is_claimed_once<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.write(plan_after(None, 3300)).await.expect("write"));
+    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"));
+    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("asking again"));
+    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("claim"));
+    assert!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"));
+    store.record(slice(1, 0), 5, 5).await.expect("record");
+    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("still taken"));
+}
+
+pub async fn of_many_claimants_one_gets_the_slice<F: Fixture>() {
+    let fixture = F::new().await;
+    assert!(fixture.store().write(plan_after(None, 100)).await.expect("write"));
+    let claims = (1..=8).map(|claimant| fixture.store().claim(slice(1, 0), Claimant(claimant)));
+    let granted =
+        future::join_all(claims).await.into_iter().filter(|granted| *granted.as_ref().expect("claim"));
+    assert_eq!(granted.count(), 1);
+}
+
+pub async fn what_is_recorded_twice_counts_once<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.write(plan_after(None, 3300)).await.expect("write"));
+    for index in [0, 1] {
+        assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
+    }
+    store.record(slice(1, 0), 10, 1).await.expect("record");
+    store.record(slice(1, 0), 10, 1).await.expect("record");
+    store.record(slice(1, 0), 30, 1).await.expect("record");
+    store.record(slice(1, 1), 5, 1).await.expect("record");
+    store.record(slice(1, 0), 20, 1).await.expect("an old record, late");
+    assert_eq!(store.progress().await.expect("progress").released, 35);
+    assert_eq!(store.recent().await.expect("recent")[0].released, 35);
+}
+
+pub async fn progress_never_goes_back<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert_eq!(store.progress().await.expect("progress"), waitroom::Progress::default());
+    assert!(store.write(plan_after(None, 3300)).await.expect("write"));
+    for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
+        assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
+        let progress = store.record(slice(1, index), 10, served).await.expect("record");
+        assert_eq!(progress.served, expected);
+    }
+    assert_eq!(store.progress().await.expect("progress").served, 60);
+}

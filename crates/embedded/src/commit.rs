@@ -1,0 +1,281 @@
+//! Group commit: every change waits its turn in one queue, and one committer takes whatever has gathered,
+//! applies it in one transaction and syncs once. Thousands of joins share that sync; none is reported as
+//! done before it.
+//!
+//! A failed transaction fails everybody in it, and the database, which does not trust itself after an I/O
+//! error, is opened afresh. Until that succeeds changes are refused at once, so that visitors are asked to
+//! come again instead of being kept waiting.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use redb::WriteTransaction;
+use tokio::sync::oneshot;
+use waitroom::ports::{Fault, PortError, PortResult};
+use waitroom::{Progress, Room};
+
+use crate::shared::{Refusal, Shared};
+use crate::tables::{Tables, single};
+
+/// One change, applied inside a transaction and concluded after it.
+trait Change: Send {
+    fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error>;
+
+    fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>);
+}
+
+struct Pending<F, T> {
+    attempt: &'static str,
+    change: Option<F>,
+    result: Option<T>,
+    reply: oneshot::Sender<PortResult<T>>,
+}
+
+impl<F, T> Change for Pending<F, T>
+where
+    F: FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send,
+    T: Send,
+{
+    fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error> {
+        if let Some(change) = self.change.take() {
+            self.result = Some(change(draft)?);
+        }
+        Ok(())
+    }
+
+    fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>) {
+        let answer = match (outcome, self.result) {
+            (Ok(()), Some(result)) => Ok(result),
+            (Ok(()), None) => Err(PortError::new(self.attempt, Fault::Busy, "the change was not applied")),
+            (Err(refusal), _) => Err(refusal.error(self.attempt)),
+        };
+        // Whoever asked may be gone: a visitor who closed the tab. What was done stays done.
+        drop(self.reply.send(answer));
+    }
+}
+
+/// The tables of one transaction, and what it will change in memory once it has been committed.
+pub(crate) struct Draft<'tx> {
+    pub(crate) tables: Tables<'tx>,
+    /// The key of the next to join.
+    pub(crate) next_in_line: u64,
+    next_ticket: Option<u64>,
+    room: Option<Arc<Room>>,
+    progress: Option<Progress>,
+}
+
+/// What a committed draft leaves behind.
+pub(crate) struct Committed {
+    pub(crate) waiting: u64,
+    pub(crate) next_in_line: u64,
+    pub(crate) room: Option<Arc<Room>>,
+    pub(crate) progress: Option<Progress>,
+}
+
+impl<'tx> Draft<'tx> {
+    fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, redb::Error> {
+        let tables = Tables::open(transaction)?;
+        Ok(Self { tables, next_in_line, next_ticket: None, room: None, progress: None })
+    }
+
+    /// A number at least this high will be leased next, even after a crash.
+    pub(crate) fn ticket_used(&mut self, ticket: u64) {
+        self.next_ticket = self.next_ticket.max(Some(ticket + 1));
+    }
+
+    /// The room as an earlier change of this draft left it.
+    pub(crate) fn room(&self) -> Option<Arc<Room>> {
+        self.room.clone()
+    }
+
+    pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), redb::Error> {
+        self.tables.write(single::ROOM, &**room)?;
+        self.room = Some(room.clone());
+        Ok(())
+    }
+
+    pub(crate) fn set_progress(&mut self, progress: Progress) -> Result<(), redb::Error> {
+        self.tables.write(single::PROGRESS, &progress)?;
+        self.progress = Some(progress);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Committed, redb::Error> {
+        use redb::ReadableTableMetadata;
+
+        if let Some(next) = self.next_ticket
+            && self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next)
+        {
+            self.tables.write(single::NEXT_TICKET, &next)?;
+        }
+        Ok(Committed {
+            waiting: self.tables.line.len()?,
+            next_in_line: self.next_in_line,
+            room: self.room,
+            progress: self.progress,
+        })
+    }
+}
+
+enum Message {
+    Change(Box<dyn Change>),
+    Stop,
+}
+
+/// Where changes are handed in.
+#[derive(Clone)]
+pub(crate) struct Queue(Sender<Message>);
+
+impl Queue {
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        shared: &Shared,
+        attempt: &'static str,
+        change: impl FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send + 'static,
+    ) -> PortResult<T> {
+        if let Some(refusal) = shared.refusal() {
+            return Err(refusal.error(attempt));
+        }
+        let (reply, answer) = oneshot::channel();
+        let pending = Pending { attempt, change: Some(change), result: None, reply };
+        let closed = || PortError::new(attempt, Fault::Broken, "the store is closed");
+        self.0.send(Message::Change(Box::new(pending))).map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    pub(crate) fn stop(&self) {
+        // No committer, nothing to stop.
+        let _ = self.0.send(Message::Stop);
+    }
+}
+
+/// The one writer. On a thread of its own it [runs](Self::run) until told to stop; a simulation
+/// [takes its steps](Self::commit_pending) itself.
+pub struct Committer {
+    shared: Arc<Shared>,
+    queue: Receiver<Message>,
+}
+
+impl Committer {
+    /// Changes in one transaction at most: bounds how long the first of them waits.
+    const GROUP: usize = 4096;
+    const BEFORE_REOPENING: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new(shared: Arc<Shared>) -> (Self, Queue) {
+        let (sender, receiver) = mpsc::channel();
+        (Self { shared, queue: receiver }, Queue(sender))
+    }
+
+    /// Commits until the store is closed or the last handle to it is gone.
+    pub(crate) fn run(mut self) {
+        let mut stop = false;
+        while !stop && let Ok(first) = self.queue.recv() {
+            let group;
+            (group, stop) = self.gather(Some(first));
+            if self.commit(group).is_err() {
+                stop |= self.recover();
+            }
+        }
+        self.shared.database.close();
+    }
+
+    /// Refuses changes until the database can be opened again. Says whether it was told to stop meanwhile.
+    fn recover(&mut self) -> bool {
+        loop {
+            std::thread::sleep(Self::BEFORE_REOPENING);
+            let (group, stop) = self.gather(None);
+            // Everybody in it is refused, so there is nothing that could fail.
+            let _ = self.commit(group);
+            if stop || self.reopen().is_ok() {
+                return stop;
+            }
+        }
+    }
+
+    /// Commits what has gathered, and says how many changes that were.
+    ///
+    /// After a failure the store refuses changes until [`reopen`](Self::reopen) succeeds.
+    pub fn commit_pending(&mut self) -> Result<usize, redb::Error> {
+        let (group, _) = self.gather(None);
+        let changes = group.len();
+        self.commit(group).map(|()| changes)
+    }
+
+    /// Opens the database again after a failure, and believes only what it then finds there: a
+    /// transaction that failed may have been committed all the same.
+    pub fn reopen(&mut self) -> Result<(), redb::Error> {
+        self.shared.open()
+    }
+
+    fn gather(&self, first: Option<Message>) -> (Vec<Box<dyn Change>>, bool) {
+        let mut group = Vec::new();
+        let more = std::iter::from_fn(|| self.queue.try_recv().ok());
+        for message in first.into_iter().chain(more) {
+            match message {
+                Message::Change(change) => group.push(change),
+                Message::Stop => return (group, true),
+            }
+            if group.len() == Self::GROUP {
+                break;
+            }
+        }
+        (group, false)
+    }
+
+    fn commit(&self, mut group: Vec<Box<dyn Change>>) -> Result<(), redb::Error> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        let (fault, error) = match self.shared.refusal() {
+            Some(refusal) => {
+                conclude(group, Err(&refusal));
+                return Ok(());
+            }
+            None => match self.try_commit(&mut group) {
+                Ok(committed) => {
+                    self.shared.apply(committed);
+                    conclude(group, Ok(()));
+                    return Ok(());
+                }
+                Err(failed) => failed,
+            },
+        };
+        let refusal = Refusal::new(Fault::Broken, &error);
+        self.shared.refuse(refusal.clone());
+        conclude(group, Err(&refusal.with(fault)));
+        Err(error)
+    }
+
+    fn try_commit(&self, group: &mut [Box<dyn Change>]) -> Result<Committed, (Fault, redb::Error)> {
+        let not_done = |error| (Fault::Broken, error);
+        let transaction = self.shared.database.begin_write().map_err(not_done)?;
+        let committed = self.draft(&transaction, group).map_err(not_done)?;
+        // A commit that fails may have reached the disk before it did.
+        transaction.commit().map_err(|error| (Fault::Unsure, error.into()))?;
+        Ok(committed)
+    }
+
+    fn draft(
+        &self,
+        transaction: &WriteTransaction,
+        group: &mut [Box<dyn Change>],
+    ) -> Result<Committed, redb::Error> {
+        let mut draft = Draft::new(transaction, self.shared.next_in_line())?;
+        group.iter_mut().try_for_each(|change| change.apply(&mut draft))?;
+        draft.finish()
+    }
+}
+
+impl fmt::Debug for Committer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Committer").finish_non_exhaustive()
+    }
+}
+
+fn conclude(group: Vec<Box<dyn Change>>, outcome: Result<(), &Refusal>) {
+    for change in group {
+        change.conclude(outcome);
+    }
+}

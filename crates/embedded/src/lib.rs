@@ -1,0 +1,172 @@
+//! The ports over an embedded store: a whole room's memory in one file on one machine.
+//!
+//! - What a future of this crate reports as done is on disk, whatever is killed or loses power afterwards.
+//! - Changes are committed in [groups](commit): thousands of joins share one sync.
+//! - One process at a time: the file is locked, and a second one is told so.
+//! - A disk that fails or fills up makes changes fail, not the process; when it recovers, so do they.
+//!
+//! The file is a [redb](redb) database; `docs/decisions/0001-embedded-store.md` says why.
+
+mod commit;
+mod deliveries;
+mod ports;
+mod shared;
+mod sweep;
+mod tables;
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+use redb::{Builder, Database, DatabaseError, StorageBackend};
+use waitroom::ports::PortResult;
+use waitroom::{LineStatus, Room, Timestamp};
+
+pub use commit::Committer;
+use commit::{Draft, Queue};
+use shared::Shared;
+pub use sweep::Swept;
+
+/// A handle to the store. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+    queue: Queue,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the room in {} is open in another process; stop that one, or choose another directory", .0.display())]
+    InUse(PathBuf),
+    #[error("could not use the directory {}", .0.display())]
+    Directory(PathBuf, #[source] io::Error),
+    #[error("could not open the store {}", .0.display())]
+    Store(PathBuf, #[source] Box<redb::Error>),
+}
+
+impl Store {
+    const FILE: &str = "room.redb";
+    const CACHE_BYTES: usize = 64 << 20;
+
+    /// Opens the store in `directory`, made if need be. A room that is there stays as it is; an empty
+    /// directory gets the room `first`.
+    pub fn open(
+        directory: &Path,
+        first: Room,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, OpenError> {
+        let path = directory.join(Self::FILE);
+        fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.into(), error))?;
+        let open = {
+            let path = path.clone();
+            move || open_file(&path)
+        };
+        let (store, committer) = Self::new(Box::new(open), Box::new(now), first).map_err(|error| {
+            if matches!(error, redb::Error::DatabaseAlreadyOpen) {
+                OpenError::InUse(directory.into())
+            } else {
+                OpenError::Store(path, Box::new(error))
+            }
+        })?;
+        let thread = std::thread::Builder::new()
+            .name("committer".into())
+            .spawn(move || committer.run())
+            .map_err(|error| OpenError::Directory(directory.into(), error))?;
+        *store.thread.lock() = Some(thread);
+        Ok(store)
+    }
+
+    /// A store on a storage medium of the caller's, who also decides when to commit: for simulations.
+    pub fn on<B: StorageBackend + Clone>(
+        medium: B,
+        first: Room,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<(Self, Committer), redb::Error> {
+        let open = move || builder().create_with_backend(medium.clone());
+        Self::new(Box::new(open), Box::new(now), first)
+    }
+
+    fn new(
+        open: shared::OpenDatabase,
+        now: shared::Now,
+        first: Room,
+    ) -> Result<(Self, Committer), redb::Error> {
+        let shared = Arc::new(Shared::new(open, now, first)?);
+        let (committer, queue) = Committer::new(shared.clone());
+        Ok((Self { shared, queue, thread: Arc::default() }, committer))
+    }
+
+    /// Commits what is queued, closes the file and lets other processes have it. Blocks until that is done.
+    pub fn close(&self) {
+        self.queue.stop();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic of the committer has been printed already; the file is closed either way.
+            let _ = thread.join();
+        }
+    }
+
+    /// What everybody who waits is told about the line.
+    pub fn status(&self) -> LineStatus {
+        let published = *self.shared.status.read();
+        published.unwrap_or_else(|| LineStatus {
+            served: self.shared.progress().served,
+            waiting: self.shared.waiting(),
+            rate: self.shared.room().rate(),
+        })
+    }
+
+    /// Changes the room on the operator's behalf, and returns it as it was and as it is.
+    pub async fn change_room(
+        &self,
+        attempt: &'static str,
+        change: impl FnOnce(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        let shared = self.shared.clone();
+        self.change(attempt, move |draft| {
+            let before = draft.room().unwrap_or_else(|| shared.room());
+            let mut room = Room::clone(&before);
+            change(&mut room);
+            room.version += 1;
+            let after = Arc::new(room);
+            draft.set_room(&after)?;
+            Ok((before, after))
+        })
+        .await
+    }
+
+    async fn change<T: Send + 'static>(
+        &self,
+        attempt: &'static str,
+        change: impl FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send + 'static,
+    ) -> PortResult<T> {
+        self.queue.change(&self.shared, attempt, change).await
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("waiting", &self.shared.waiting()).finish_non_exhaustive()
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(Store::CACHE_BYTES);
+    builder
+}
+
+/// Tokens are as good as the places they stand for, and the signing key lies here too: nobody else's to read.
+fn open_file(path: &Path) -> Result<Database, DatabaseError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
+    builder().create_file(file)
+}

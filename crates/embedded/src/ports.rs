@@ -1,0 +1,262 @@
+//! The ports, as the handlers know them. Reads are answered from memory or from the last commit; every
+//! change is one closure over the tables, durable once its future resolves.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use redb::ReadableTable;
+use waitroom::pass::KeyRing;
+use waitroom::ports::{
+    Admissions, Admitted, Board, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
+    PlanRecord, Plans, PortError, PortResult, Receipt, RoomBook, Slices, ThrottleMemory, Throttling,
+    TicketCounter,
+};
+use waitroom::{Admission, BATCH, Cookie, LineStatus, Plan, Progress, Rate, Room, SliceId, Token};
+
+use crate::Store;
+use crate::tables::{
+    LINE, PLAN, SINGLE, SLICE, VISITOR, claimant, decode_admission, decode_waiting, encode_admission,
+    encode_waiting, from_json, read_single, single, slice_key, to_json,
+};
+
+/// A read that failed changed nothing, and the store is being opened again.
+fn read_failed(attempt: &'static str) -> impl FnOnce(redb::Error) -> PortError {
+    move |error| PortError::new(attempt, Fault::Busy, error)
+}
+
+impl RoomBook for Store {
+    async fn room(&self) -> PortResult<Arc<Room>> {
+        Ok(self.shared.room())
+    }
+}
+
+impl TicketCounter for Store {
+    /// Kept in memory: a join writes the number that it used, so after a crash the count goes on behind it.
+    async fn lease(&self, count: u32) -> PortResult<u64> {
+        Ok(self.shared.next_ticket.fetch_add(count.into(), Ordering::Relaxed))
+    }
+}
+
+impl LineBack for Store {
+    async fn join(&self, visitor: Cookie) -> PortResult<()> {
+        self.change("put a visitor in line", move |draft| {
+            draft.tables.line.insert(draft.next_in_line, encode_waiting(&visitor).as_slice())?;
+            draft.next_in_line += 1;
+            draft.ticket_used(visitor.ticket.get());
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl LineFront for Store {
+    async fn receive(&self, most: u32, _patience: Duration) -> PortResult<Vec<Delivery>> {
+        self.receive_now(most.min(BATCH)).map_err(read_failed("receive visitors from the line"))
+    }
+
+    async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let keys: Vec<u64> = receipts.iter().filter_map(|receipt| receipt.0.parse().ok()).collect();
+        let removed = keys.clone();
+        self.change("take visitors out of the line", move |draft| {
+            for key in keys {
+                draft.tables.line.remove(key)?;
+            }
+            Ok(())
+        })
+        .await?;
+        let mut deliveries = self.shared.deliveries.lock();
+        for key in removed {
+            deliveries.forget(key);
+        }
+        Ok(())
+    }
+
+    async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
+        let Ok(key) = receipt.0.parse() else { return Ok(()) };
+        self.change("move a dead letter out of the line", move |draft| {
+            draft.tables.line.remove(key)?;
+            draft.tables.dead.insert(key, body.as_str())?;
+            Ok(())
+        })
+        .await?;
+        self.shared.deliveries.lock().forget(key);
+        Ok(())
+    }
+}
+
+impl Store {
+    fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, redb::Error> {
+        // Locked from reading to marking, so that no two receivers are given the same visitor.
+        let mut deliveries = self.shared.deliveries.lock();
+        let now = (self.shared.now)();
+        let line = self.shared.database.begin_read()?.open_table(LINE)?;
+        let mut received = Vec::new();
+        for key in deliveries.returned(most as usize, now) {
+            match line.get(key)? {
+                Some(record) => received.push((key, delivery(key, record.value()))),
+                None => deliveries.forget(key),
+            }
+        }
+        let room = most as usize - received.len();
+        for entry in line.range(deliveries.cursor()..)?.take(room) {
+            let (key, record) = entry?;
+            received.push((key.value(), delivery(key.value(), record.value())));
+        }
+        for (key, _) in &received {
+            deliveries.deliver(*key, now);
+        }
+        Ok(received.into_iter().map(|(_, delivery)| delivery).collect())
+    }
+}
+
+fn delivery(key: u64, record: &[u8]) -> Delivery {
+    let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
+    Delivery { receipt: Receipt(key.to_string()), visitor }
+}
+
+impl LineLength for Store {
+    async fn waiting(&self) -> PortResult<u64> {
+        Ok(self.shared.waiting())
+    }
+}
+
+impl Admissions for Store {
+    async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
+        let read = || {
+            let visitors = self.shared.database.begin_read()?.open_table(VISITOR)?;
+            visitors.get(token.as_bytes())?.map(|record| decode_admission(record.value())).transpose()
+        };
+        read().map_err(read_failed("look a visitor up"))
+    }
+
+    async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
+        self.change("write a visitor as admitted", move |draft| {
+            let token = token.as_bytes();
+            if let Some(before) = draft.tables.visitor.get(token)? {
+                return Ok(Admitted::Before(decode_admission(before.value())?));
+            }
+            draft.tables.visitor.insert(token, encode_admission(&admission).as_slice())?;
+            draft.tables.expiry.insert((admission.expires.as_millis(), *token), ())?;
+            Ok(Admitted::Now)
+        })
+        .await
+    }
+}
+
+impl Plans for Store {
+    async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
+        let read = || {
+            let transaction = self.shared.database.begin_read()?;
+            let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
+            let mut recent = Vec::new();
+            for entry in plans.iter()?.rev().take(2) {
+                let (number, plan) = entry?;
+                let plan: Plan = from_json(plan.value(), "plan")?;
+                let own = (Bound::Included((number.value(), 0)), Bound::Included((number.value(), u16::MAX)));
+                let mut released = 0;
+                for slice in slices.range::<(u64, u16)>(own)? {
+                    released += u64::from(slice?.1.value().1);
+                }
+                recent.push(PlanRecord { plan, released });
+            }
+            Ok(recent)
+        };
+        read().map_err(read_failed("read the latest plans"))
+    }
+
+    async fn write(&self, plan: Plan) -> PortResult<bool> {
+        self.change("write a plan", move |draft| {
+            if draft.tables.plan.get(plan.number)?.is_some() {
+                return Ok(false);
+            }
+            draft.tables.plan.insert(plan.number, to_json(&plan)?.as_slice())?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+impl Slices for Store {
+    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
+        self.change("claim a slice", move |draft| {
+            let key = slice_key(slice);
+            if let Some(record) = draft.tables.slice.get(key)? {
+                return Ok(claimant(record.value()) == by);
+            }
+            draft.tables.slice.insert(key, (by.0, 0))?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<Progress> {
+        self.change("record how far a slice has come", move |draft| {
+            let key = slice_key(slice);
+            let (by, before) = draft.tables.slice.get(key)?.map_or((0, 0), |record| record.value());
+            let mut progress: Progress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
+            progress.released += u64::from(released.saturating_sub(before));
+            progress.served = progress.served.max(served);
+            draft.tables.slice.insert(key, (by, released.max(before)))?;
+            draft.set_progress(progress)?;
+            Ok(progress)
+        })
+        .await
+    }
+}
+
+impl Board for Store {
+    async fn progress(&self) -> PortResult<Progress> {
+        Ok(self.shared.progress())
+    }
+
+    async fn publish(&self, status: LineStatus) -> PortResult<()> {
+        *self.shared.status.write() = Some(status);
+        Ok(())
+    }
+}
+
+impl Keys for Store {
+    async fn keys(&self) -> PortResult<Option<KeyRing>> {
+        let read = || {
+            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
+            read_single(&table, single::KEYS)
+        };
+        read().map_err(read_failed("read the signing keys"))
+    }
+
+    async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
+        self.change("store the first signing keys", move |draft| match draft.tables.read(single::KEYS)? {
+            Some(keys) => Ok(keys),
+            None => draft.tables.write(single::KEYS, &first).map(|()| first),
+        })
+        .await
+    }
+}
+
+impl Throttling for Store {
+    async fn recall(&self) -> PortResult<ThrottleMemory> {
+        let read = || {
+            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
+            Ok(read_single(&table, single::THROTTLE)?.unwrap_or_default())
+        };
+        read().map_err(read_failed("recall what the throttle found"))
+    }
+
+    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
+        self.change("remember what the throttle found", move |draft| {
+            let stored: ThrottleMemory = draft.tables.read(single::THROTTLE)?.unwrap_or_default();
+            if stored.version + 1 != memory.version {
+                return Ok(false);
+            }
+            draft.tables.write(single::THROTTLE, &memory)?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        self.change_room("hold the rate", move |room| room.throttled = rate).await.map(drop)
+    }
+}

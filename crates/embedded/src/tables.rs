@@ -1,0 +1,182 @@
+//! What lies in the file: the tables, and how their records are written.
+//!
+//! Records that exist once per visitor are fixed-width and big-endian; the few that exist once per room are
+//! JSON, which an operator can read in an emergency.
+
+use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use waitroom::ports::Claimant;
+use waitroom::{Admission, AdmittedBy, Cookie, Epoch, SliceId, Ticket, Timestamp, Token};
+
+type TokenBytes = [u8; Token::BYTES];
+
+/// Who waits, by order of joining.
+pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line");
+/// What was in the line and is not a visitor.
+pub(crate) const DEAD: TableDefinition<u64, &str> = TableDefinition::new("dead");
+/// Who is admitted.
+pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("visitor");
+/// When each admission may be swept.
+pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
+/// The minutes' plans, by number, as JSON.
+pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
+/// Who works on a slice, and how many it has released.
+pub(crate) const SLICE: TableDefinition<(u64, u16), (u128, u32)> = TableDefinition::new("slice");
+/// What exists once, by name, as JSON.
+pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
+
+/// The names in [`SINGLE`].
+pub(crate) mod single {
+    pub(crate) const FORMAT: &str = "format";
+    pub(crate) const KEYS: &str = "keys";
+    pub(crate) const NEXT_TICKET: &str = "next-ticket";
+    pub(crate) const PROGRESS: &str = "progress";
+    pub(crate) const ROOM: &str = "room";
+    pub(crate) const THROTTLE: &str = "throttle";
+}
+
+/// All tables, open in one write transaction.
+pub(crate) struct Tables<'tx> {
+    pub(crate) line: Table<'tx, u64, &'static [u8]>,
+    pub(crate) dead: Table<'tx, u64, &'static str>,
+    pub(crate) visitor: Table<'tx, TokenBytes, &'static [u8]>,
+    pub(crate) expiry: Table<'tx, (u64, TokenBytes), ()>,
+    pub(crate) plan: Table<'tx, u64, &'static [u8]>,
+    pub(crate) slice: Table<'tx, (u64, u16), (u128, u32)>,
+    single: Table<'tx, &'static str, &'static [u8]>,
+}
+
+impl<'tx> Tables<'tx> {
+    pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            line: transaction.open_table(LINE)?,
+            dead: transaction.open_table(DEAD)?,
+            visitor: transaction.open_table(VISITOR)?,
+            expiry: transaction.open_table(EXPIRY)?,
+            plan: transaction.open_table(PLAN)?,
+            slice: transaction.open_table(SLICE)?,
+            single: transaction.open_table(SINGLE)?,
+        })
+    }
+
+    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, redb::Error> {
+        read_single(&self.single, name)
+    }
+
+    pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), redb::Error> {
+        self.single.insert(name, to_json(value)?.as_slice())?;
+        Ok(())
+    }
+}
+
+pub(crate) fn read_single<T: DeserializeOwned>(
+    table: &impl ReadableTable<&'static str, &'static [u8]>,
+    name: &str,
+) -> Result<Option<T>, redb::Error> {
+    table.get(name)?.map(|value| from_json(value.value(), name)).transpose()
+}
+
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
+    serde_json::to_vec(value).map_err(|error| redb::Error::Corrupted(format!("not representable: {error}")))
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, redb::Error> {
+    serde_json::from_slice(bytes).map_err(|error| redb::Error::Corrupted(format!("{name}: {error}")))
+}
+
+/// A visitor in line: epoch, token, ticket.
+pub(crate) fn encode_waiting(place: &Cookie) -> [u8; 28] {
+    let mut record = [0; 28];
+    record[..4].copy_from_slice(place.epoch.as_bytes());
+    record[4..20].copy_from_slice(place.token.as_bytes());
+    record[20..].copy_from_slice(&place.ticket.get().to_be_bytes());
+    record
+}
+
+pub(crate) fn decode_waiting(record: &[u8]) -> Option<Cookie> {
+    let (epoch, rest) = record.split_at_checked(4)?;
+    let (token, ticket) = rest.split_at_checked(Token::BYTES)?;
+    Some(Cookie {
+        epoch: Epoch::try_from(epoch).ok()?,
+        token: Token::from_bytes(token.try_into().ok()?),
+        ticket: Ticket::new(u64::from_be_bytes(ticket.try_into().ok()?)).ok()?,
+    })
+}
+
+/// An admission: ticket, when, until when, by which plan and slice. Plan 0 is the door: plans begin at 1.
+pub(crate) fn encode_admission(admission: &Admission) -> [u8; 34] {
+    let (plan, index) = match admission.by {
+        AdmittedBy::Slice(slice) => (slice.plan, slice.index),
+        AdmittedBy::Door => (0, 0),
+    };
+    let mut record = [0; 34];
+    record[..8].copy_from_slice(&admission.ticket.get().to_be_bytes());
+    record[8..16].copy_from_slice(&admission.at.as_millis().to_be_bytes());
+    record[16..24].copy_from_slice(&admission.expires.as_millis().to_be_bytes());
+    record[24..32].copy_from_slice(&plan.to_be_bytes());
+    record[32..].copy_from_slice(&index.to_be_bytes());
+    record
+}
+
+pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, redb::Error> {
+    let parts = || {
+        let number = |from: usize| Some(u64::from_be_bytes(record.get(from..from + 8)?.try_into().ok()?));
+        let index = u16::from_be_bytes(record.get(32..)?.try_into().ok()?);
+        let by = match number(24)? {
+            0 => AdmittedBy::Door,
+            plan => AdmittedBy::Slice(SliceId { plan, index }),
+        };
+        Some(Admission {
+            ticket: Ticket::new(number(0)?).ok()?,
+            at: Timestamp::from_millis(number(8)?),
+            expires: Timestamp::from_millis(number(16)?),
+            by,
+        })
+    };
+    parts().ok_or_else(|| redb::Error::Corrupted("an admission is malformed".into()))
+}
+
+pub(crate) fn slice_key(slice: SliceId) -> (u64, u16) {
+    (slice.plan, slice.index)
+}
+
+pub(crate) fn claimant(record: (u128, u32)) -> Claimant {
+    Claimant(record.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(number: u64) -> Ticket {
+        Ticket::new(number).unwrap()
+    }
+
+    #[test]
+    fn a_visitor_in_line_is_written_and_read() {
+        let place = Cookie {
+            epoch: "ab12".parse().unwrap(),
+            token: Token::from_bytes([7; 16]),
+            ticket: ticket(Ticket::MAX),
+        };
+        assert_eq!(decode_waiting(&encode_waiting(&place)), Some(place));
+    }
+
+    #[test]
+    fn a_record_of_the_wrong_length_is_nobody() {
+        for length in (0..60).filter(|length| *length != 28) {
+            assert_eq!(decode_waiting(&vec![b'a'; length]), None, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn an_admission_is_written_and_read() {
+        for by in [AdmittedBy::Door, AdmittedBy::Slice(SliceId { plan: u64::MAX, index: u16::MAX })] {
+            let at = Timestamp::from_millis(12);
+            let admission = Admission { ticket: ticket(3), by, at, expires: Timestamp::from_millis(99) };
+            assert_eq!(decode_admission(&encode_admission(&admission)).unwrap(), admission);
+        }
+        assert!(decode_admission(&[0; 33]).is_err());
+    }
+}

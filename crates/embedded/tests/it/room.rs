@@ -1,0 +1,90 @@
+//! Opening and closing, and who may.
+
+use embedded::{OpenError, Store};
+use futures_executor::block_on;
+use waitroom::Rate;
+use waitroom::ports::{LineBack, RoomBook, TicketCounter};
+
+use crate::support::{TestStore, room};
+
+#[test]
+fn a_room_that_is_there_stays_as_it_is() {
+    let test = TestStore::new();
+    let rate = Rate::new(77).unwrap();
+    let change = test.store.change_room("set the rate", move |room| room.settings.rate = rate);
+    let (before, after) = block_on(change).unwrap();
+    assert_eq!((before.settings.rate.get(), before.version), (300, 0));
+    assert_eq!((after.settings.rate.get(), after.version), (77, 1));
+    let test = test.restarted();
+    assert_eq!(block_on(test.store.room()).unwrap(), after);
+}
+
+#[test]
+fn two_changes_at_once_both_count() {
+    let test = TestStore::new();
+    let pause = test.store.change_room("pause", |room| room.paused = true);
+    let off = test.store.change_room("turn off", |room| room.open = false);
+    let (paused, off) = block_on(futures_util::future::join(pause, off));
+    let (last, room) = (off.unwrap().1, block_on(test.store.room()).unwrap());
+    assert!(room.paused && !room.open && room.version == 2, "{room:?}");
+    assert_eq!(last, room);
+    assert!(paused.unwrap().1.paused);
+}
+
+#[test]
+fn a_second_process_is_told_so() {
+    let test = TestStore::new();
+    let now = test.time.clone();
+    let error = Store::open(test.directory.path(), room(), move || now.now()).unwrap_err();
+    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
+    let expected = format!(
+        "the room in {} is open in another process; stop that one, or choose another directory",
+        test.directory.path().display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named() {
+    let error = Store::open("/proc/no/such".as_ref(), room(), Default::default).unwrap_err();
+    assert_eq!(error.to_string(), "could not use the directory /proc/no/such");
+}
+
+#[test]
+fn a_file_of_something_else_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("room.redb"), [7; 8192]).unwrap();
+    let error = Store::open(directory.path(), room(), Default::default).unwrap_err();
+    assert!(matches!(error, OpenError::Store(..)), "{error:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_may_read_tokens_and_keys() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let test = TestStore::new();
+    let file = test.directory.path().join("room.redb").metadata().unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn ticket_numbers_go_on_after_a_restart() {
+    let test = TestStore::new();
+    let lease = |test: &TestStore| block_on(test.store.lease(8)).unwrap();
+    assert_eq!(lease(&test), 1);
+    assert_eq!(lease(&test), 9);
+    block_on(test.store.join(contract::visitor::visitor(10))).unwrap();
+    let test = test.restarted();
+    assert_eq!(lease(&test), 11, "numbers behind the last that was used were never seen by anybody");
+}
+
+#[test]
+fn a_closed_store_says_so() {
+    let test = TestStore::new();
+    test.store.close();
+    let error = block_on(test.store.join(contract::visitor::visitor(1))).unwrap_err();
+    assert_eq!(error.to_string(), "could not put a visitor in line");
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "the store is closed");
+}

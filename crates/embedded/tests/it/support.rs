@@ -1,0 +1,66 @@
+//! A store in a directory of its own, and a clock that the test moves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use embedded::Store;
+use tempfile::TempDir;
+use waitroom::{Room, Settings, Timestamp};
+
+pub(crate) fn room() -> Room {
+    let settings = Settings::from_toml(
+        "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300",
+    );
+    Room::new(settings.unwrap(), "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
+}
+
+/// The time, as the test says it is.
+#[derive(Clone)]
+pub(crate) struct TestTime(Arc<AtomicU64>);
+
+impl TestTime {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(1_700_000_000_000)))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn pass(&self, time: Duration) {
+        self.0.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+pub(crate) struct TestStore {
+    pub(crate) store: Store,
+    pub(crate) time: TestTime,
+    pub(crate) directory: TempDir,
+}
+
+impl TestStore {
+    pub(crate) fn new() -> Self {
+        Self::open(tempfile::tempdir().unwrap())
+    }
+
+    fn open(directory: TempDir) -> Self {
+        let time = TestTime::new();
+        let now = time.clone();
+        let store = Store::open(directory.path(), room(), move || now.now()).unwrap();
+        Self { store, time, directory }
+    }
+
+    /// Closes the store and opens it again, as a restart does.
+    pub(crate) fn restarted(self) -> Self {
+        self.store.close();
+        Self::open(self.directory)
+    }
+
+    /// Changes the file behind the store's back.
+    pub(crate) fn tampered(self, tamper: impl FnOnce(&redb::Database)) -> Self {
+        self.store.close();
+        tamper(&redb::Database::open(self.directory.path().join("room.redb")).unwrap());
+        Self::open(self.directory)
+    }
+}
