@@ -15,7 +15,7 @@ use waitroom::ports::{
     Admissions, Admitted, Board, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError,
     PortResult, Receipt, RoomBook, Slices,
 };
-use waitroom::{Admission, AdmittedBy, BATCH, Cookie, LineStatus, Pace, Room, Slice, Step};
+use waitroom::{Admission, AdmittedBy, Cookie, LineStatus, Pace, Room, Slice, Step};
 
 /// What a consumer needs of a store.
 pub trait Store: RoomBook + LineFront + LineLength + Admissions + Slices + Board {}
@@ -79,19 +79,22 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             };
             self.tell(&mut tally, &room, false).await;
             let now = self.clock.now();
-            let most = match pace.next(now, room.valve()) {
+            let (most, at) = match pace.next(now, room.valve()) {
                 Step::Over => break,
                 Step::Wait(until) => {
                     self.clock.sleep_until(until.min(now + Self::PATIENCE)).await;
                     continue;
                 }
-                Step::Release(most) => most.min(BATCH),
+                Step::Release { most, at } => (most, at),
             };
             match self.store.receive(most, Self::PATIENCE).await {
                 Ok(batch) if batch.is_empty() => {
-                    self.clock.sleep_until((now + Self::ASK_AGAIN).min(slice.window.end)).await;
+                    self.clock.sleep_until((now + Self::ASK_AGAIN).min(slice.ends_at())).await;
                 }
-                Ok(batch) => self.release(batch, &room, &mut pace, &mut tally, slice).await,
+                Ok(batch) => {
+                    self.clock.sleep_until(at).await;
+                    self.release(batch, &room, &mut pace, &mut tally, slice).await;
+                }
                 Err(error) => _ = self.rest(slice, &error).await,
             }
         }
@@ -131,13 +134,16 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             }
         }
 
+        let leaving_at = self.clock.now();
         let writes = visitors.iter().map(|(visitor, _)| self.admit(visitor, room, slice));
         let written = future::join_all(writes).await;
 
         let mut failed = None;
+        let mut answered = 0;
         let mut left = 0;
         let mut lowest = None;
         for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
+            answered += u32::from(result.is_ok());
             match result {
                 Ok(by) if by == AdmittedBy::Slice(slice.id) => {
                     left += tally.charge(visitor.token);
@@ -164,7 +170,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             tally.served = tally.served.max(lowest.get());
         }
         if left > 0 {
-            pace.left(left, self.clock.now());
+            pace.left(left, leaving_at);
         }
         if !finished.is_empty()
             && let Err(error) = self.store.remove(finished).await
@@ -172,8 +178,11 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             // They come again, are found admitted, and are removed then.
             warn(&error);
         }
-        if let Some(error) = failed {
-            self.rest(slice, &error).await;
+        match failed {
+            // The ledger is in trouble: more of the line would only be drawn out of sight for nothing.
+            Some(error) if answered == 0 => _ = self.rest(slice, &error).await,
+            Some(error) => warn(&error),
+            None => {}
         }
     }
 
@@ -228,8 +237,8 @@ impl<S: Store, C: Clock> Consumer<S, C> {
     async fn rest(&self, slice: Slice, error: &PortError) -> bool {
         warn(error);
         let until = self.clock.now() + Self::AFTER_TROUBLE;
-        self.clock.sleep_until(until.min(slice.window.end)).await;
-        self.clock.now() < slice.window.end
+        self.clock.sleep_until(until.min(slice.ends_at())).await;
+        self.clock.now() < slice.ends_at()
     }
 }
 

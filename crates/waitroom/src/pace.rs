@@ -24,8 +24,8 @@ pub enum Valve {
 /// What a consumer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Up to this many people may leave now.
-    Release(u32),
+    /// Receive up to this many people now, and let them leave at this moment, now or very soon.
+    Release { most: u32, at: Timestamp },
     /// Nothing to do before this moment.
     Wait(Timestamp),
     /// The slice is complete, or its time is up.
@@ -51,23 +51,33 @@ impl Pace {
     }
 
     pub fn next(&mut self, now: Timestamp, valve: Valve) -> Step {
-        if now >= self.slice.window.end || valve == Valve::Off {
+        let over = self.slice.ends_at();
+        if now >= over || valve == Valve::Off {
             return Step::Over;
         }
+        let lead = self.second() / 10;
+        let ahead = now + lead;
         self.throttle(valve);
-        self.reach(now);
-        let people = self.people_owed();
-        if people == 0 {
+        self.reach(ahead);
+        let most = self.people_owed();
+        if most == 0 {
             let done = self.reached == self.slice.batches();
-            return if done { Step::Over } else { Step::Wait(self.slice.leaves_at(self.reached)) };
+            return if done { Step::Over } else { Step::Wait(self.slice.leaves_at(self.reached) - lead) };
         }
-        let opens = self.last_left.map_or(now, |left| left + self.gap(now));
-        if opens <= now {
+        let opens = self.last_left.map_or(now, |left| left + self.gap(now)).max(self.last_reached()).max(now);
+        if opens >= over {
+            return Step::Over;
+        }
+        if opens > ahead && self.leaving == 0 {
+            return Step::Wait(opens - lead);
+        }
+        let at = if opens <= ahead {
             self.leaving = self.batch_now();
-        } else if self.leaving == 0 {
-            return if opens < self.slice.window.end { Step::Wait(opens) } else { Step::Over };
-        }
-        Step::Release(people.min(self.leaving))
+            opens
+        } else {
+            now
+        };
+        Step::Release { most: most.min(self.leaving), at }
     }
 
     /// Takes note that `people` left, or may have left, at `now`.
@@ -90,11 +100,20 @@ impl Pace {
         self.leaving = self.leaving.min(self.batch_now());
     }
 
-    fn reach(&mut self, now: Timestamp) {
-        while self.reached < self.slice.batches() && self.slice.leaves_at(self.reached) <= now {
+    fn reach(&mut self, until: Timestamp) {
+        while self.reached < self.slice.batches() && self.slice.leaves_at(self.reached) <= until {
             self.owed += u64::from(self.slice.size(self.reached)) * u64::from(self.in_force);
             self.reached += 1;
         }
+    }
+
+    fn last_reached(&self) -> Timestamp {
+        self.slice.leaves_at(self.reached.saturating_sub(1))
+    }
+
+    /// A sixtieth of the window: a second, unless a demonstration shortens the minute.
+    fn second(&self) -> Duration {
+        self.slice.window.length() / 60
     }
 
     fn planned(&self) -> u64 {
@@ -114,16 +133,17 @@ impl Pace {
 
     /// How long after one batch the next may leave.
     ///
-    /// A slice that is behind hurries, except in the window's last second: there it keeps its even
-    /// interval, since the next window's first batches follow on its heels.
+    /// A slice that is behind hurries, except in its last second: there it keeps nearly its even interval,
+    /// since the next window's first batches follow on its heels. Nearly, so that slow answers on the way
+    /// do not cost it its last batch.
     fn gap(&self, now: Timestamp) -> Duration {
-        // A sixtieth of the window: a second, unless a demonstration shortens the minute.
-        let second = self.slice.window.length() / 60;
-        if self.slice.window.end.since(now) > second {
-            // Rounded up: a millisecond less would squeeze one batch too many into a second.
-            Duration::from_millis(millis(second).div_ceil(u64::from(self.slice.batches_a_second)))
+        // Rounded up: a millisecond less would squeeze one batch too many into a second.
+        let hurried = millis(self.second()).div_ceil(u64::from(self.slice.batches_a_second));
+        let hurried = Duration::from_millis(hurried);
+        if self.slice.ends_at().since(now) > self.second() {
+            hurried
         } else {
-            self.slice.interval()
+            hurried.max(self.slice.interval() * 5 / 6)
         }
     }
 }
@@ -167,9 +187,10 @@ mod tests {
             match pace.next(at, valve(now)) {
                 Step::Over => return left,
                 Step::Wait(until) => now = until.as_millis().min(now + 500),
-                Step::Release(people) => {
-                    let people = people.min(crowd(now));
+                Step::Release { most, at } => {
+                    let people = most.min(crowd(now));
                     if people > 0 {
+                        now = at.as_millis();
                         pace.left(people, at);
                         left.push((now, people));
                     } else {
@@ -260,7 +281,9 @@ mod tests {
             let slice = slice(planned);
             prop_assert!(total(&left) <= planned);
             prop_assert!(largest_second(&left) <= slice.batches_a_second * BATCH);
-            prop_assert!(left.iter().all(|&(at, _)| at < 60_000 && valve(at) != Valve::Paused));
+            // Whoever leaves was called up to a tenth of a second before.
+            let released = |at: u64| valve(at) != Valve::Paused || valve(at.saturating_sub(100)) != Valve::Paused;
+            prop_assert!(left.iter().all(|&(at, _)| at < 60_000 && released(at)));
             if changes.is_empty() && from == 0 && crowd.iter().all(|&people| people >= 10) {
                 prop_assert_eq!(total(&left), planned);
             }

@@ -174,6 +174,12 @@ impl Slice {
         self.window.start + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
     }
 
+    /// When the slice's time is up: half an interval after its last instant. By then the next window's
+    /// slice of the same index is half an interval away from its first.
+    pub fn ends_at(&self) -> Timestamp {
+        self.leaves_at(self.batches().saturating_sub(1)) + self.interval() / 2
+    }
+
     /// The time from one batch to the next.
     pub fn interval(&self) -> Duration {
         self.window.length() / self.batches().max(1)

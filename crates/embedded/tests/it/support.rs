@@ -9,9 +9,8 @@ use tempfile::TempDir;
 use waitroom::{Room, Settings, Timestamp};
 
 pub(crate) fn room() -> Room {
-    let settings = Settings::from_toml(
-        "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300",
-    );
+    let settings =
+        Settings::from_toml("room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300");
     Room::new(settings.unwrap(), "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
 }
 

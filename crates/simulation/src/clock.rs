@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use waitroom::Timestamp;
+use waitroom::ports::Clock;
+
+/// Time that passes only when the driver says so.
+#[derive(Clone, Debug)]
+pub struct SimClock(Arc<Mutex<Timers>>);
+
+#[derive(Debug)]
+struct Timers {
+    now: Timestamp,
+    /// Who wakes when; the second number tells sleepers of one moment apart, first come first woken.
+    sleepers: BTreeMap<(Timestamp, u64), Waker>,
+    next: u64,
+}
+
+impl SimClock {
+    pub fn at(now: Timestamp) -> Self {
+        Self(Arc::new(Mutex::new(Timers { now, sleepers: BTreeMap::new(), next: 0 })))
+    }
+
+    /// When the next sleeper wants to wake.
+    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+        self.0.lock().sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    pub(crate) fn advance_to(&self, now: Timestamp) {
+        let mut timers = self.0.lock();
+        timers.now = timers.now.max(now);
+        let still_asleep = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));
+        let awake = std::mem::replace(&mut timers.sleepers, still_asleep);
+        drop(timers);
+        awake.into_values().for_each(Waker::wake);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Timestamp {
+        self.0.lock().now
+    }
+
+    fn sleep_until(&self, until: Timestamp) -> impl Future<Output = ()> + Send {
+        Sleep { clock: self.clone(), until, key: None }
+    }
+}
+
+struct Sleep {
+    clock: SimClock,
+    until: Timestamp,
+    key: Option<(Timestamp, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut timers = self.clock.0.lock();
+        if timers.now >= self.until {
+            return Poll::Ready(());
+        }
+        let key = self.key.unwrap_or_else(|| {
+            timers.next += 1;
+            (self.until, timers.next)
+        });
+        timers.sleepers.insert(key, context.waker().clone());
+        drop(timers);
+        self.key = Some(key);
+        Poll::Pending
+    }
+}
+
+/// Whoever is killed in their sleep does not wake.
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.clock.0.lock().sleepers.remove(&key);
+        }
+    }
+}

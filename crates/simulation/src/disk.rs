@@ -1,0 +1,134 @@
+//! A disk that keeps what was synced and may forget the rest.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rand::Rng;
+use rand::RngExt;
+use redb::StorageBackend;
+
+/// Clones share the disk, as processes one after the other do.
+#[derive(Clone, Debug, Default)]
+pub struct SimDisk(Arc<Mutex<Platters>>);
+
+#[derive(Debug, Default)]
+struct Platters {
+    bytes: Vec<u8>,
+    /// What was done since the last sync, in order.
+    unsynced: Vec<Unsynced>,
+    full: bool,
+}
+
+#[derive(Debug)]
+enum Unsynced {
+    Write {
+        offset: usize,
+        new: Vec<u8>,
+        old: Vec<u8>,
+    },
+    /// The length before, and what a shorter one cut off.
+    Length {
+        from: usize,
+        cut: Vec<u8>,
+    },
+}
+
+impl SimDisk {
+    /// What a disk writes at once or not at all.
+    const SECTOR: usize = 512;
+
+    /// Power fails: of what was not synced, any part may have reached the disk, and in any order.
+    pub fn lose_power(&self, rng: &mut impl Rng) {
+        let mut disk = self.0.lock();
+        let unsynced = std::mem::take(&mut disk.unsynced);
+        let full_length = disk.bytes.len();
+        for done in unsynced.iter().rev() {
+            match done {
+                Unsynced::Write { offset, old, .. } => disk.put(*offset, old),
+                Unsynced::Length { from, cut } => {
+                    disk.bytes.resize(*from, 0);
+                    let kept = from - cut.len();
+                    disk.put(kept, cut);
+                }
+            }
+        }
+        // The file may have kept its new length, with anything of the writes in it.
+        if full_length > disk.bytes.len() && rng.random() {
+            disk.bytes.resize(full_length, 0);
+        }
+        for done in &unsynced {
+            let Unsynced::Write { offset, new, .. } = done else { continue };
+            for (sector, bytes) in new.chunks(Self::SECTOR).enumerate() {
+                let at = offset + sector * Self::SECTOR;
+                if at + bytes.len() <= disk.bytes.len() && rng.random() {
+                    disk.put(at, bytes);
+                }
+            }
+        }
+    }
+
+    /// From now on every write finds the disk full, or has room again.
+    pub fn set_full(&self, full: bool) {
+        self.0.lock().full = full;
+    }
+}
+
+impl Platters {
+    fn put(&mut self, offset: usize, bytes: &[u8]) {
+        self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn check_space(&self) -> io::Result<()> {
+        if self.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+fn range(offset: u64, length: usize, within: &[u8]) -> io::Result<std::ops::Range<usize>> {
+    let start = usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let end = start.checked_add(length).filter(|end| *end <= within.len());
+    Ok(start..end.ok_or(io::ErrorKind::UnexpectedEof)?)
+}
+
+impl StorageBackend for SimDisk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let disk = self.0.lock();
+        let range = range(offset, out.len(), &disk.bytes)?;
+        out.copy_from_slice(&disk.bytes[range]);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut disk = self.0.lock();
+        let to = usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let from = disk.bytes.len();
+        if to > from {
+            disk.check_space()?;
+        }
+        let cut = disk.bytes.get(to..).unwrap_or_default().to_vec();
+        disk.bytes.resize(to, 0);
+        disk.unsynced.push(Unsynced::Length { from, cut });
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut disk = self.0.lock();
+        disk.check_space()?;
+        disk.unsynced.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut disk = self.0.lock();
+        disk.check_space()?;
+        let range = range(offset, data.len(), &disk.bytes)?;
+        let old = disk.bytes[range.clone()].to_vec();
+        disk.put(range.start, data);
+        disk.unsynced.push(Unsynced::Write { offset: range.start, new: data.to_vec(), old });
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! What the room promises, on simulated time.
+
+mod door;
+mod faults;
+mod release;
+mod schedules;
+mod storage;
+mod throttling;
