@@ -46,6 +46,8 @@ pub struct Report {
     pub buried: u32,
     /// Could not be written as admitted: still in the line.
     pub left_in_line: u32,
+    /// Calls that failed and were got over.
+    pub troubles: u32,
 }
 
 impl<S: Store, C: Clock> Consumer<S, C> {
@@ -70,10 +72,9 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         loop {
             let room = match self.store.room().await {
                 Ok(room) => room,
+                Err(_) if self.clock.now() >= slice.ends_at() => break,
                 Err(error) => {
-                    if !self.rest(slice, &error).await {
-                        break;
-                    }
+                    self.rest(slice, &mut tally, &error).await;
                     continue;
                 }
             };
@@ -95,7 +96,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                     self.clock.sleep_until(at).await;
                     self.release(batch, &room, &mut pace, &mut tally, slice).await;
                 }
-                Err(error) => _ = self.rest(slice, &error).await,
+                Err(error) => self.rest(slice, &mut tally, &error).await,
             }
         }
         if let Ok(room) = self.store.room().await {
@@ -129,7 +130,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 }
                 Err(body) => match self.store.bury(receipt, body).await {
                     Ok(()) => tally.report.buried += 1,
-                    Err(error) => warn(&error),
+                    Err(error) => tally.trouble(&error),
                 },
             }
         }
@@ -176,12 +177,12 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             && let Err(error) = self.store.remove(finished).await
         {
             // They come again, are found admitted, and are removed then.
-            warn(&error);
+            tally.trouble(&error);
         }
         match failed {
             // The ledger is in trouble: more of the line would only be drawn out of sight for nothing.
-            Some(error) if answered == 0 => _ = self.rest(slice, &error).await,
-            Some(error) => warn(&error),
+            Some(error) if answered == 0 => self.rest(slice, tally, &error).await,
+            Some(error) => tally.trouble(&error),
             None => {}
         }
     }
@@ -229,19 +230,14 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         };
         match told.await {
             Ok(()) => tally.told(now),
-            Err(error) => warn(&error),
+            Err(error) => tally.trouble(&error),
         }
     }
 
-    /// After trouble: a short rest instead of a storm. Says whether there is time left to go on.
-    async fn rest(&self, slice: Slice, error: &PortError) -> bool {
-        warn(error);
+    /// After trouble: a short rest instead of a storm.
+    async fn rest(&self, slice: Slice, tally: &mut Tally, error: &PortError) {
+        tally.trouble(error);
         let until = self.clock.now() + Self::AFTER_TROUBLE;
         self.clock.sleep_until(until.min(slice.ends_at())).await;
-        self.clock.now() < slice.ends_at()
     }
-}
-
-fn warn(error: &PortError) {
-    tracing::warn!(error = error as &dyn std::error::Error, "a consumer goes on after trouble");
 }

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
+use std::error::Error;
 use std::time::Duration;
 
+use waitroom::ports::PortError;
 use waitroom::{SliceId, Timestamp, Token};
 
 use crate::Report;
@@ -35,6 +37,14 @@ impl Tally {
     pub(crate) fn count(&mut self, visitor: Token) {
         if self.visitors.insert(visitor, true) != Some(true) {
             self.report.released += 1;
+        }
+    }
+
+    /// Trouble that the slice goes on after. The first is worth a line, and a storm of them not a thousand.
+    pub(crate) fn trouble(&mut self, error: &PortError) {
+        self.report.troubles += 1;
+        if self.report.troubles == 1 {
+            tracing::warn!(slice = %self.slice, error = error as &dyn Error, "a consumer goes on after trouble");
         }
     }
 

@@ -15,12 +15,12 @@ use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use parking_lot::Mutex;
-use producer::{Method, Producer, Request};
+use producer::{Answer, Method, Producer, Request, Trouble};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{Purpose, Throttle};
 use trigger::Trigger;
-use waitroom::ports::{Admissions, Claimant, Clock, Crew, PortResult, TokenSource};
+use waitroom::ports::{Admissions, Claimant, Clock, Crew, LineLength, PortResult, TokenSource};
 use waitroom::{Cookie, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
 use crate::shop::Shop;
@@ -196,6 +196,30 @@ impl World {
         });
     }
 
+    /// Asks the door and waits for its answer, at most a minute.
+    pub fn ask(&mut self, request: &Request<'_>) -> Result<Answer, Trouble> {
+        let producer = self.process().producer.clone();
+        let method = request.method;
+        let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
+        let sec_purpose = request.sec_purpose.map(ToOwned::to_owned);
+        let answered = Arc::new(Mutex::new(None));
+        let answer = answered.clone();
+        self.spawn(async move {
+            let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
+            let request = Request { method, cookies: &cookies, sec_purpose: sec_purpose.as_deref() };
+            let given = producer.answer(&request).await;
+            *answer.lock() = Some(given);
+        });
+        for _ in 0..600 {
+            self.settle();
+            if let Some(answer) = answered.lock().take() {
+                return answer;
+            }
+            self.run(Duration::from_millis(100));
+        }
+        unreachable!("the door answers within a minute")
+    }
+
     /// Changes the room as the operator would, now.
     pub fn change_room(&mut self, change: impl FnOnce(&mut Room) + Send + 'static) {
         let store = self.process().store.inner().clone();
@@ -252,7 +276,7 @@ impl World {
     pub fn drain(&mut self, minutes: u32) {
         for _ in 0..minutes {
             self.run(Self::MINUTE);
-            if self.process().store.inner().status().waiting == 0 {
+            if self.waiting() == 0 {
                 // One more, for those who were received and will be received again.
                 self.run(2 * Self::MINUTE);
                 return;
@@ -305,6 +329,11 @@ impl World {
 
     fn process(&mut self) -> &mut Process {
         self.process.as_mut().expect("the process runs: boot it first")
+    }
+
+    pub fn waiting(&mut self) -> u64 {
+        let store = self.process().store.inner().clone();
+        futures_executor::block_on(store.waiting()).expect("answered from memory")
     }
 
     pub fn room(&mut self) -> Arc<Room> {

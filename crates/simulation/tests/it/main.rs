@@ -2,6 +2,7 @@
 
 mod door;
 mod faults;
+mod killed;
 mod release;
 mod schedules;
 mod storage;

@@ -1,0 +1,100 @@
+//! A real room in a real process, for tests to kill: `victim DIRECTORY [drain]`.
+//!
+//! Visitors join without end; whoever was sent to the page is printed as `joined <place>`, after the
+//! fact, and whoever was asked to come again as `busy`. With `drain` nobody joins, and the process ends when
+//! nobody waits any more.
+
+#![allow(clippy::expect_used, reason = "a victim that cannot run fails the test that started it")]
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock::SystemClock;
+use consumer::Consumer;
+use embedded::Store;
+use producer::{Method, Producer, Request, SystemTokens};
+use trigger::Trigger;
+use waitroom::ports::{Claimant, Clock, Crew, LineLength, PortResult};
+use waitroom::{Room, Scheme, Settings, Slice};
+
+/// Short, so that a life of a second sees windows begin and end.
+const MINUTE: Duration = Duration::from_millis(500);
+const RATE: u32 = 6000;
+const VISITORS_AT_ONCE: usize = 64;
+
+#[derive(Clone)]
+struct Workers(Store);
+
+impl Crew for Workers {
+    async fn send(&self, slice: Slice) -> PortResult<()> {
+        let consumer = Consumer::new(self.0.clone(), SystemClock);
+        tokio::spawn(async move { consumer.run(slice, Claimant(rand::random())).await });
+        Ok(())
+    }
+}
+
+fn room() -> Room {
+    let settings =
+        format!("room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = {RATE}");
+    Room::new(
+        Settings::from_toml(&settings).expect("a valid settings file"),
+        "http://localhost".parse().expect("a valid URL"),
+        "ab12".parse().expect("four characters"),
+    )
+}
+
+/// Says what happened only after it did: a line that the test reads is a promise that it may check.
+fn say(line: &str) {
+    writeln!(std::io::stdout().lock(), "{line}").expect("the test reads what its victim says");
+}
+
+async fn visit(producer: Arc<Producer<Store, SystemClock, SystemTokens>>) {
+    let newcomer = Request { method: Method::Get, cookies: &[], sec_purpose: None };
+    loop {
+        let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
+        if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {
+            say(&format!("joined {place}"));
+        } else {
+            say("busy");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn schedule(store: Store) {
+    let trigger = Trigger::new(store.clone(), SystemClock, Workers(store.clone()), MINUTE);
+    let mut minutes = tokio::time::interval(MINUTE);
+    loop {
+        minutes.tick().await;
+        let ran = async {
+            trigger.run().await?;
+            store.sweep().await
+        };
+        // The next minute tries again.
+        drop(ran.await);
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
+    let mut arguments = std::env::args().skip(1);
+    let directory = arguments.next().expect("usage: victim DIRECTORY [drain]");
+    let store = Store::open(Path::new(&directory), room(), || SystemClock.now()).expect("the store opens");
+    tokio::spawn(schedule(store.clone()));
+    if arguments.next().is_some() {
+        while store.waiting().await.expect("answered from memory") > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // The last consumers still have to record what they did.
+        tokio::time::sleep(2 * MINUTE).await;
+        store.close();
+        return;
+    }
+    let scheme = Scheme::PlainLocalhost;
+    let producer = Arc::new(Producer::new(store, SystemClock, SystemTokens, scheme));
+    let visitors = (0..VISITORS_AT_ONCE).map(|_| tokio::spawn(visit(producer.clone())));
+    futures_util::future::join_all(visitors).await;
+}

@@ -1,0 +1,147 @@
+//! A real process on a real disk: kill -9 at any moment, and a disk that is really full.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use embedded::Store;
+use futures_executor::block_on;
+use rand::RngExt;
+use waitroom::ports::{Admissions, Board};
+use waitroom::{Admission, AdmittedBy, Cookie, Room, Settings, Token};
+
+const VICTIM: &str = env!("CARGO_BIN_EXE_victim");
+
+/// Killed when the test is done with it, however that ends.
+struct Victim {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+impl Victim {
+    fn start(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            // A line that the kill cut short was not said.
+            let whole = output.lines().map_while(Result::ok);
+            whole.for_each(|line| drop(sender.send(line)));
+        });
+        Self { process, lines }
+    }
+
+    /// Waits until the victim has said `count` lines that begin like this.
+    fn wait_for(&self, beginning: &str, mut count: usize) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while count > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line with {beginning}"));
+            count -= usize::from(line.starts_with(beginning));
+        }
+    }
+
+    fn kill(mut self) -> (Vec<String>, String) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        let mut complaints = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+        (self.lines.iter().collect(), complaints)
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn open(directory: &Path) -> Store {
+    let settings =
+        Settings::from_toml("room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 1")
+            .unwrap();
+    let unused = Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap());
+    Store::open(directory, unused, Default::default).unwrap()
+}
+
+#[test]
+fn nobody_is_lost_and_nobody_counted_twice_under_kill_9() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut rng = rand::rng();
+    let mut joined: Vec<Token> = Vec::new();
+    let mut admitted: HashMap<Token, Admission> = HashMap::new();
+    for _ in 0..10 {
+        let victim = Victim::start(Command::new(VICTIM).arg(directory.path()));
+        victim.wait_for("joined", 1);
+        thread::sleep(Duration::from_millis(rng.random_range(0..1500)));
+        let (lines, _) = victim.kill();
+        let places = lines.iter().filter_map(|line| line.strip_prefix("joined ")?.parse::<Cookie>().ok());
+        joined.extend(places.map(|place| place.token));
+
+        let store = open(directory.path());
+        for token in &joined {
+            let found = block_on(store.admission(*token)).unwrap();
+            if let Some(before) = admitted.get(token) {
+                assert_eq!(found.as_ref(), Some(before), "an admission that was there is gone or another");
+            }
+            admitted.extend(found.map(|admission| (*token, admission)));
+        }
+        store.close();
+    }
+
+    let drained = Command::new(VICTIM).arg(directory.path()).arg("drain").status().unwrap();
+    assert!(drained.success());
+    let store = open(directory.path());
+    let mut by_plan: HashMap<u64, u32> = HashMap::new();
+    for token in &joined {
+        let admission = block_on(store.admission(*token)).unwrap();
+        match admission.expect("whoever got a redirect is admitted in the end").by {
+            AdmittedBy::Slice(slice) => *by_plan.entry(slice.plan).or_default() += 1,
+            AdmittedBy::Door => panic!("the room was never off"),
+        }
+    }
+    assert!(by_plan.values().all(|&released| released <= 6000), "above plan: {by_plan:?}");
+    assert!(joined.len() > 1000, "only {} visitors", joined.len());
+    let counted = block_on(store.progress()).unwrap().released;
+    println!("{} joined, {counted} counted as released in {} windows", joined.len(), by_plan.len());
+    // Consumers that were killed no longer told of their last two seconds: fewer, but never more.
+    let in_line_unseen = 10 * 64;
+    assert!(counted > 0 && counted <= (joined.len() + in_line_unseen) as u64, "{counted} counted");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_really_full() {
+    let directory = tempfile::tempdir().unwrap();
+    // A file system of twelve megabytes that only the victim sees, without being root.
+    let mount = "mount -t tmpfs -o size=12m tmpfs \"$1\" && exec \"$2\" \"$1\"";
+    let victim = Victim::start(
+        Command::new("unshare")
+            .args(["--map-root-user", "--mount", "sh", "-c", mount, "sh"])
+            .arg(directory.path())
+            .arg(VICTIM),
+    );
+    victim.wait_for("joined", 100);
+
+    let ballast = format!("/proc/{}/root{}/ballast", victim.process.id(), directory.path().display());
+    let mut file = fs::File::create(&ballast).expect(
+        "the victim's file system can be reached: this needs user namespaces (sysctl kernel.unprivileged_userns_clone=1) or root",
+    );
+    while file.write_all(&[7; 4096]).is_ok() {}
+    drop(file);
+    victim.wait_for("busy", 100);
+
+    fs::remove_file(&ballast).unwrap();
+    victim.wait_for("joined", 100);
+
+    let (_, complaints) = victim.kill();
+    let told = complaints.matches("the store cannot write (the disk is full: make room on it)").count();
+    assert_eq!(told, 1, "one clear line for the operator:\n{complaints}");
+    assert!(complaints.contains("the store can write again"), "{complaints}");
+}
