@@ -124,6 +124,7 @@ impl World {
     }
 
     /// Runs the throttle with the schedule, too.
+    #[must_use]
     pub fn with_throttle(mut self) -> Self {
         self.throttled = true;
         self

@@ -67,3 +67,103 @@ async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, Failure> {
         url = next;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::future::{pending, ready};
+
+    use futures_executor::block_on;
+    use waitroom::ports::Reply;
+    use waitroom::{Settings, Timestamp};
+
+    use super::*;
+
+    /// A shop where every page takes ten milliseconds; a page it does not have refuses the connection.
+    struct Shop(HashMap<&'static str, (u16, Option<&'static str>)>);
+
+    impl Probe for Shop {
+        async fn ask(&self, url: &Url) -> Result<Reply, ProbeError> {
+            if url.path() == "/hangs" {
+                pending::<()>().await;
+            }
+            let refused = || ProbeError("connection refused".into());
+            let (status, location) = *self.0.get(url.as_str()).ok_or_else(refused)?;
+            Ok(Reply { status, location: location.map(Into::into), took: Duration::from_millis(10) })
+        }
+    }
+
+    /// A clock on which five seconds are over as soon as nobody answers.
+    struct Impatient;
+
+    impl Clock for Impatient {
+        fn now(&self) -> Timestamp {
+            Timestamp::default()
+        }
+
+        fn sleep_until(&self, _: Timestamp) -> impl Future<Output = ()> + Send {
+            ready(())
+        }
+    }
+
+    fn visited(shop: &str, pages: &[(&'static str, u16, Option<&'static str>)]) -> Result<u128, String> {
+        let settings =
+            Settings::from_toml(&format!("room = \"sale\"\ntitle = \"Sale\"\nshop = \"{shop}\"\nrate = 9"));
+        let room = "https://room.example/prod".parse().unwrap();
+        let room = Room::new(settings.unwrap(), room, "ab12".parse().unwrap());
+        let pages = pages.iter().map(|&(url, status, location)| (url, (status, location))).collect();
+        block_on(visit(&Shop(pages), &Impatient, &room))
+            .map(|took| took.as_millis())
+            .map_err(|failure| failure.to_string())
+    }
+
+    const SHOP: &str = "https://shop.example/";
+
+    #[test]
+    fn an_answer_is_an_answer_whatever_it_says() {
+        for status in [200, 204, 304, 401, 404, 429] {
+            assert_eq!(visited(SHOP, &[(SHOP, status, None)]), Ok(10), "{status}");
+        }
+        assert_eq!(visited(SHOP, &[(SHOP, 302, None)]), Ok(10), "a redirect to nowhere");
+        assert_eq!(visited(SHOP, &[(SHOP, 200, Some("/elsewhere"))]), Ok(10), "not a redirect");
+    }
+
+    #[test]
+    fn redirects_within_the_host_are_followed_and_count() {
+        let pages = [(SHOP, 301, Some("/sale")), ("https://shop.example/sale", 200, None)];
+        assert_eq!(visited(SHOP, &pages), Ok(20));
+        let upgraded = [("http://shop.example/", 308, Some(SHOP)), (SHOP, 200, None)];
+        assert_eq!(visited("http://shop.example", &upgraded), Ok(20));
+        let elsewhere = [(SHOP, 302, Some("https://login.example/"))];
+        assert_eq!(visited(SHOP, &elsewhere), Ok(10), "another host is not the shop's to answer for");
+    }
+
+    #[test]
+    fn four_redirects_are_too_many() {
+        let three = [
+            (SHOP, 302, Some("/1")),
+            ("https://shop.example/1", 302, Some("/2")),
+            ("https://shop.example/2", 302, Some("/3")),
+            ("https://shop.example/3", 200, None),
+        ];
+        assert_eq!(visited(SHOP, &three), Ok(40));
+        let circle = visited(SHOP, &[(SHOP, 302, Some("/"))]);
+        assert_eq!(circle, Err("more than 3 redirects, the last to https://shop.example/".into()));
+    }
+
+    #[test]
+    fn a_redirect_into_the_room_is_a_failure() {
+        let guarded = visited(SHOP, &[(SHOP, 302, Some("https://room.example/prod/beekeeper"))]);
+        let expected =
+            "https://shop.example/ redirects into the waiting room; give a health URL that is let through";
+        assert_eq!(guarded, Err(expected.into()));
+    }
+
+    #[test]
+    fn no_connection_no_answer_and_server_errors_are_failures() {
+        assert_eq!(visited(SHOP, &[]), Err("no connection to https://shop.example/".into()));
+        assert_eq!(visited("https://shop.example/hangs", &[]), Err("no answer within 5 seconds".into()));
+        let broken = visited(SHOP, &[(SHOP, 503, None)]);
+        assert_eq!(broken, Err("https://shop.example/ answered with status 503".into()));
+    }
+}

@@ -38,7 +38,7 @@ impl Victim {
 
     /// Waits until the victim has said `count` lines that begin like this.
     fn wait_for(&self, beginning: &str, mut count: usize) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while count > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line with {beginning}"));

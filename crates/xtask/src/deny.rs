@@ -1,0 +1,25 @@
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{cargo, root, run, tools};
+
+const VERSION: &str = "0.20.2";
+
+/// Runs cargo-deny, installed under the build directory at the version above.
+///
+/// Advisories are left to the scheduled workflow: their database is fetched, and a test run must not fail
+/// because of what was published an hour ago.
+pub(crate) fn check() -> Result<()> {
+    let deny = tools().join("bin").join("cargo-deny");
+    let installed = Command::new(&deny).arg("--version").output();
+    let is_current =
+        installed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(VERSION));
+    if !is_current {
+        eprintln!("installing cargo-deny {VERSION} under {} (a few minutes, once)", tools().display());
+        run(cargo().args(["install", "cargo-deny", "--locked", "--version", VERSION, "--root"]).arg(tools()))
+            .context("could not install cargo-deny")?;
+    }
+    let mut check = Command::new(deny);
+    run(check.args(["check", "bans", "licenses", "sources"]).current_dir(root()))
+}

@@ -1,0 +1,80 @@
+//! What developers and CI run: `cargo xtask --help`.
+
+mod deny;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "What developers and CI run")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run all tests
+    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation")]
+    Test {
+        /// Run only the tests of this crate
+        package: Option<String>,
+    },
+    /// Measure the embedded store, with the disk's own latency beside it
+    Bench,
+    /// Check licences, sources and duplicates of all dependencies
+    Deny,
+}
+
+fn main() -> ExitCode {
+    match perform(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<()> {
+    match task {
+        Task::Test { package } => {
+            let packages =
+                package.map_or(vec!["--workspace".into()], |package| vec!["--package".into(), package]);
+            run(cargo().args(["test", "--locked"]).args(packages))
+        }
+        Task::Bench => run(cargo().args(["bench", "--locked", "--package", "embedded"])),
+        Task::Deny => deny::check(),
+    }
+}
+
+fn root() -> &'static Path {
+    // crates/xtask lies two folders below it.
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own)
+}
+
+/// Where tools are installed: never outside the build directory.
+fn tools() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.join("tools")
+}
+
+fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    cargo.current_dir(root());
+    cargo
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("could not start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} failed: {status}");
+    }
+    Ok(())
+}
