@@ -113,12 +113,11 @@ impl Store {
 
     /// What everybody who waits is told about the line.
     pub fn status(&self) -> LineStatus {
-        let published = *self.shared.status.read();
-        published.unwrap_or_else(|| LineStatus {
+        LineStatus {
             served: self.shared.progress().served,
             waiting: self.shared.waiting(),
             rate: self.shared.room().rate(),
-        })
+        }
     }
 
     /// Changes the room on the operator's behalf, and returns it as it was and as it is.

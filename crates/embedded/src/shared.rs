@@ -11,7 +11,7 @@ use redb::{
     WriteTransaction,
 };
 use waitroom::ports::{Fault, PortError};
-use waitroom::{LineStatus, Progress, Room, Timestamp};
+use waitroom::{Progress, Room, Timestamp};
 
 use crate::commit::Committed;
 use crate::deliveries::Deliveries;
@@ -30,7 +30,6 @@ pub(crate) struct Shared {
     open: OpenDatabase,
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
-    pub(crate) status: RwLock<Option<LineStatus>>,
     room: RwLock<Arc<Room>>,
     progress: RwLock<Progress>,
     waiting: AtomicU64,
@@ -59,7 +58,6 @@ impl Shared {
             open,
             now,
             deliveries: Mutex::default(),
-            status: RwLock::new(None),
             room: RwLock::new(Arc::new(first)),
             progress: RwLock::default(),
             waiting: AtomicU64::new(0),
