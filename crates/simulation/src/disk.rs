@@ -3,14 +3,21 @@
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rand::Rng;
 use rand::RngExt;
 use redb::StorageBackend;
 
-/// Clones share the disk, as processes one after the other do.
+/// The disk, which outlives every process.
 #[derive(Clone, Debug, Default)]
 pub struct SimDisk(Arc<Mutex<Platters>>);
+
+/// What one process sees of the disk, while it lives.
+#[derive(Clone, Debug)]
+pub struct OpenDisk {
+    disk: SimDisk,
+    process: u64,
+}
 
 #[derive(Debug, Default)]
 struct Platters {
@@ -18,6 +25,8 @@ struct Platters {
     /// What was done since the last sync, in order.
     unsynced: Vec<Unsynced>,
     full: bool,
+    /// Counts the processes that were killed: the dead do not write, not even in their destructors.
+    killed: u64,
 }
 
 #[derive(Debug)]
@@ -37,6 +46,16 @@ enum Unsynced {
 impl SimDisk {
     /// What a disk writes at once or not at all.
     const SECTOR: usize = 512;
+
+    /// The disk as a new process gets it.
+    pub fn open(&self) -> OpenDisk {
+        OpenDisk { disk: self.clone(), process: self.0.lock().killed }
+    }
+
+    /// From now on the process that runs can do nothing any more.
+    pub fn kill(&self) {
+        self.0.lock().killed += 1;
+    }
 
     /// Power fails: of what was not synced, any part may have reached the disk, and in any order.
     pub fn lose_power(&self, rng: &mut impl Rng) {
@@ -90,20 +109,27 @@ fn range(offset: u64, length: usize, within: &[u8]) -> io::Result<std::ops::Rang
     Ok(start..end.ok_or(io::ErrorKind::UnexpectedEof)?)
 }
 
-impl StorageBackend for SimDisk {
+impl OpenDisk {
+    fn lock(&self) -> io::Result<MutexGuard<'_, Platters>> {
+        let disk = self.disk.0.lock();
+        if disk.killed == self.process { Ok(disk) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+    }
+}
+
+impl StorageBackend for OpenDisk {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().bytes.len() as u64)
+        Ok(self.lock()?.bytes.len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let disk = self.0.lock();
+        let disk = self.lock()?;
         let range = range(offset, out.len(), &disk.bytes)?;
         out.copy_from_slice(&disk.bytes[range]);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut disk = self.0.lock();
+        let mut disk = self.lock()?;
         let to = usize::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
         let from = disk.bytes.len();
         if to > from {
@@ -116,14 +142,14 @@ impl StorageBackend for SimDisk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let mut disk = self.0.lock();
+        let mut disk = self.lock()?;
         disk.check_space()?;
         disk.unsynced.clear();
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut disk = self.0.lock();
+        let mut disk = self.lock()?;
         disk.check_space()?;
         let range = range(offset, data.len(), &disk.bytes)?;
         let old = disk.bytes[range.clone()].to_vec();

@@ -133,7 +133,7 @@ impl World {
     /// Starts the process on whatever the disk holds.
     pub fn boot(&mut self) {
         let clock = self.clock.clone();
-        let (store, committer) = Store::on(self.disk.clone(), self.first_room.clone(), move || clock.now())
+        let (store, committer) = Store::on(self.disk.open(), self.first_room.clone(), move || clock.now())
             .expect("the store opens on whatever a crash leaves behind");
         let store = Weathered::new(store, self.clock.clone(), self.sky.clone(), self.book.clone());
         let tokens = Tokens {
@@ -153,6 +153,7 @@ impl World {
 
     /// kill -9: whatever was under way is gone; what was written stays.
     pub fn kill(&mut self) {
+        self.disk.kill();
         self.process = None;
     }
 
