@@ -15,7 +15,7 @@ use waitroom::ports::{
     Admissions, Admitted, Board, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError,
     PortResult, Receipt, RoomBook, Slices,
 };
-use waitroom::{Admission, AdmittedBy, Cookie, LineStatus, Pace, Room, Slice, Step};
+use waitroom::{Admission, AdmittedBy, Cookie, LineStatus, Pace, Room, Slice, Step, Timestamp, Valve};
 
 /// What a consumer needs of a store.
 pub trait Store: RoomBook + LineFront + LineLength + Admissions + Slices + Board {}
@@ -64,11 +64,11 @@ impl<S: Store, C: Clock> Consumer<S, C> {
     }
 
     pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<Outcome> {
-        if !self.store.claim(slice.id, claimant).await? {
+        let mut tally = Tally::new(slice.id);
+        if !self.claim(slice, claimant, &mut tally).await? {
             return Ok(Outcome::Taken);
         }
         let mut pace = Pace::new(slice);
-        let mut tally = Tally::new(slice.id);
         loop {
             let room = match self.store.room().await {
                 Ok(room) => room,
@@ -79,6 +79,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 }
             };
             self.tell(&mut tally, &room, false).await;
+            self.drop_strangers(&mut tally, &room).await;
             let now = self.clock.now();
             let (most, at) = match pace.next(now, room.valve()) {
                 Step::Over => break,
@@ -94,6 +95,10 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 }
                 Ok(batch) => {
                     self.clock.sleep_until(at).await;
+                    if self.is_too_late(now, slice).await {
+                        tally.report.left_in_line += u32::try_from(batch.len()).unwrap_or(u32::MAX);
+                        continue;
+                    }
                     self.release(batch, &room, &mut pace, &mut tally, slice).await;
                 }
                 Err(error) => self.rest(slice, &mut tally, &error).await,
@@ -103,6 +108,45 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             self.tell(&mut tally, &room, true).await;
         }
         Ok(Outcome::Done(tally.report))
+    }
+
+    /// Claims the slice. Asking again is answered the same, so a lost answer does not lose the slice.
+    async fn claim(&self, slice: Slice, claimant: Claimant, tally: &mut Tally) -> PortResult<bool> {
+        loop {
+            match self.store.claim(slice.id, claimant).await {
+                Err(error) if self.clock.now() < slice.ends_at() => self.rest(slice, tally, &error).await,
+                answered => return answered,
+            }
+        }
+    }
+
+    /// Whether the line took so long to answer that it is no longer certain that these people may leave.
+    /// Those who may not come again.
+    async fn is_too_late(&self, asked: Timestamp, slice: Slice) -> bool {
+        let now = self.clock.now();
+        if now < (asked + 2 * Self::PATIENCE).min(slice.ends_at()) {
+            return false;
+        }
+        let open = self.store.room().await.is_ok_and(|room| matches!(room.valve(), Valve::Open(_)));
+        !open || self.clock.now() >= slice.ends_at()
+    }
+
+    /// Takes those out of the line who are of another epoch, once that is certain: somebody who joined a
+    /// moment after a `reset` may be received by a consumer that has not heard of it.
+    async fn drop_strangers(&self, tally: &mut Tally, room: &Room) {
+        let strangers = tally.strangers_until(self.clock.now() - 2 * Self::PATIENCE);
+        let (strangers, ours): (Vec<_>, Vec<_>) =
+            strangers.into_iter().partition(|(epoch, _)| *epoch != room.epoch);
+        tally.report.left_in_line += u32::try_from(ours.len()).unwrap_or(u32::MAX);
+        if strangers.is_empty() {
+            return;
+        }
+        tally.report.dropped += u32::try_from(strangers.len()).unwrap_or(u32::MAX);
+        if let Err(error) =
+            self.store.remove(strangers.into_iter().map(|(_, receipt)| receipt).collect()).await
+        {
+            tally.trouble(&error);
+        }
     }
 
     /// Lets one batch leave.
@@ -124,10 +168,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                         None => visitors.push((visitor, vec![receipt])),
                     }
                 }
-                Ok(_) => {
-                    tally.report.dropped += 1;
-                    finished.push(receipt);
-                }
+                Ok(visitor) => tally.stranger(self.clock.now(), visitor.epoch, receipt),
                 Err(body) => match self.store.bury(receipt, body).await {
                     Ok(()) => tally.report.buried += 1,
                     Err(error) => tally.trouble(&error),
@@ -219,6 +260,8 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         if !tally.is_due(now, last) {
             return;
         }
+        // Told or not, the next time is in two seconds: people are waiting to be released.
+        tally.told(now);
         let told = async {
             let progress = self.store.record(tally.slice, tally.report.released, tally.served).await?;
             if tally.slice.index == 0 {
@@ -228,9 +271,8 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             }
             PortResult::Ok(())
         };
-        match told.await {
-            Ok(()) => tally.told(now),
-            Err(error) => tally.trouble(&error),
+        if let Err(error) = told.await {
+            tally.trouble(&error);
         }
     }
 

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
-use waitroom::ports::PortError;
-use waitroom::{SliceId, Timestamp, Token};
+use waitroom::ports::{PortError, Receipt};
+use waitroom::{Epoch, SliceId, Timestamp, Token};
 
 use crate::Report;
 
@@ -18,13 +18,22 @@ pub(crate) struct Tally {
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
     told: Option<Timestamp>,
+    /// Received at a time when the room was of another epoch, as far as we knew.
+    strangers: Vec<(Timestamp, Epoch, Receipt)>,
 }
 
 impl Tally {
     const EVERY: Duration = Duration::from_secs(2);
 
     pub(crate) fn new(slice: SliceId) -> Self {
-        Self { slice, report: Report::default(), served: 0, visitors: HashMap::new(), told: None }
+        Self {
+            slice,
+            report: Report::default(),
+            served: 0,
+            visitors: HashMap::new(),
+            told: None,
+            strangers: Vec::new(),
+        }
     }
 
     /// How much of the quota this visitor uses up: one, or nothing if they did before.
@@ -46,6 +55,16 @@ impl Tally {
         if self.report.troubles == 1 {
             tracing::warn!(slice = %self.slice, error = error as &dyn Error, "a consumer goes on after trouble");
         }
+    }
+
+    pub(crate) fn stranger(&mut self, at: Timestamp, epoch: Epoch, receipt: Receipt) {
+        self.strangers.push((at, epoch, receipt));
+    }
+
+    /// Takes the strangers who were received by `until`.
+    pub(crate) fn strangers_until(&mut self, until: Timestamp) -> Vec<(Epoch, Receipt)> {
+        let due = self.strangers.extract_if(.., |(at, ..)| *at <= until);
+        due.map(|(_, epoch, receipt)| (epoch, receipt)).collect()
     }
 
     pub(crate) fn is_due(&self, now: Timestamp, last: bool) -> bool {

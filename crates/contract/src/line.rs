@@ -60,8 +60,14 @@ pub async fn a_receiver_gets_no_more_than_asked_for_and_ten_at_most<F: Fixture>(
     let fixture = F::new().await;
     join(&fixture, 1..=30).await;
     for most in [1, 3, 10, 50] {
-        let received = fixture.store().receive(most, AT_ONCE).await.expect("receive");
-        assert!(received.len() <= most.min(10) as usize, "{} for {most}", received.len());
+        let mut received = Vec::new();
+        for _ in 0..100 {
+            received = fixture.store().receive(most, AT_ONCE).await.expect("receive");
+            if !received.is_empty() {
+                break;
+            }
+        }
+        assert!((1..=most.min(10) as usize).contains(&received.len()), "{} for {most}", received.len());
     }
 }
 
@@ -101,6 +107,7 @@ pub async fn receivers_at_once_get_different_people<F: Fixture>() {
     let at_once = future::join_all((0..8).map(|_| fixture.store().receive(5, AT_ONCE))).await;
     let received: Vec<_> = at_once.into_iter().flat_map(|received| received.expect("receive")).collect();
     let tickets = tickets(&received);
+    assert!(!tickets.is_empty());
     assert_eq!(tickets.iter().collect::<HashSet<_>>().len(), tickets.len(), "{tickets:?}");
 }
 
@@ -116,12 +123,25 @@ pub async fn a_stray_message_is_delivered_as_such_and_can_be_buried<F: Fixture>(
 
 pub async fn the_length_counts_who_waits<F: Fixture>() {
     let fixture = F::new().await;
-    assert_eq!(fixture.store().waiting().await.expect("count"), 0);
+    comes_to(&fixture, 0).await;
     join(&fixture, 1..=12).await;
-    assert_eq!(fixture.store().waiting().await.expect("count"), 12);
+    comes_to(&fixture, 12).await;
     let receipts = receive(&fixture, 5).await.into_iter().map(|delivery| delivery.receipt).collect();
     fixture.store().remove(receipts).await.expect("remove");
-    assert_eq!(fixture.store().waiting().await.expect("count"), 7);
+    comes_to(&fixture, 7).await;
+}
+
+/// The count may lag, by a minute where the line is far away.
+async fn comes_to<F: Fixture>(fixture: &F, people: u64) {
+    let mut counted = None;
+    for _ in 0..60 {
+        counted = Some(fixture.store().waiting().await.expect("count"));
+        if counted == Some(people) {
+            return;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    assert_eq!(counted, Some(people));
 }
 
 pub async fn tickets_are_leased_once<F: Fixture>() {

@@ -7,7 +7,8 @@
 //! come again instead of being kept waiting.
 
 use std::fmt;
-use std::sync::mpsc::{Receiver, Sender};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -16,11 +17,12 @@ use tokio::sync::oneshot;
 use waitroom::ports::{Fault, PortError, PortResult};
 use waitroom::{Progress, Room};
 
-use crate::shared::{Refusal, Shared};
-use crate::tables::{Tables, single};
+use crate::shared::{Refusal, Shared, unreadable};
+use crate::tables::{TableError, Tables, single};
 
 /// One change, applied inside a transaction and concluded after it.
 trait Change: Send {
+    /// Fails only if the storage does.
     fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error>;
 
     fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>);
@@ -29,25 +31,29 @@ trait Change: Send {
 struct Pending<F, T> {
     attempt: &'static str,
     change: Option<F>,
-    result: Option<T>,
+    result: Option<Result<T, TableError>>,
     reply: oneshot::Sender<PortResult<T>>,
 }
 
 impl<F, T> Change for Pending<F, T>
 where
-    F: FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send,
+    F: FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send,
     T: Send,
 {
     fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error> {
         if let Some(change) = self.change.take() {
-            self.result = Some(change(draft)?);
+            match change(draft) {
+                Err(TableError::Storage(error)) => return Err(error),
+                done => self.result = Some(done),
+            }
         }
         Ok(())
     }
 
     fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>) {
         let answer = match (outcome, self.result) {
-            (Ok(()), Some(result)) => Ok(result),
+            (Ok(()), Some(Ok(result))) => Ok(result),
+            (Ok(()), Some(Err(error))) => Err(PortError::new(self.attempt, Fault::Broken, error)),
             (Ok(()), None) => Err(PortError::new(self.attempt, Fault::Busy, "the change was not applied")),
             (Err(refusal), _) => Err(refusal.error(self.attempt)),
         };
@@ -75,7 +81,7 @@ pub(crate) struct Committed {
 }
 
 impl<'tx> Draft<'tx> {
-    fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, redb::Error> {
+    fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, TableError> {
         let tables = Tables::open(transaction)?;
         Ok(Self { tables, next_in_line, next_ticket: None, room: None, progress: None })
     }
@@ -90,19 +96,19 @@ impl<'tx> Draft<'tx> {
         self.room.clone()
     }
 
-    pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), redb::Error> {
+    pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), TableError> {
         self.tables.write(single::ROOM, &**room)?;
         self.room = Some(room.clone());
         Ok(())
     }
 
-    pub(crate) fn set_progress(&mut self, progress: Progress) -> Result<(), redb::Error> {
+    pub(crate) fn set_progress(&mut self, progress: Progress) -> Result<(), TableError> {
         self.tables.write(single::PROGRESS, &progress)?;
         self.progress = Some(progress);
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Committed, redb::Error> {
+    fn finish(mut self) -> Result<Committed, TableError> {
         use redb::ReadableTableMetadata;
 
         if let Some(next) = self.next_ticket
@@ -126,14 +132,14 @@ enum Message {
 
 /// Where changes are handed in.
 #[derive(Clone)]
-pub(crate) struct Queue(Sender<Message>);
+pub(crate) struct Queue(SyncSender<Message>);
 
 impl Queue {
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         shared: &Shared,
         attempt: &'static str,
-        change: impl FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send + 'static,
+        change: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
     ) -> PortResult<T> {
         if let Some(refusal) = shared.refusal() {
             return Err(refusal.error(attempt));
@@ -141,7 +147,12 @@ impl Queue {
         let (reply, answer) = oneshot::channel();
         let pending = Pending { attempt, change: Some(change), result: None, reply };
         let closed = || PortError::new(attempt, Fault::Broken, "the store is closed");
-        self.0.send(Message::Change(Box::new(pending))).map_err(|_| closed())?;
+        self.0.try_send(Message::Change(Box::new(pending))).map_err(|refused| match refused {
+            TrySendError::Full(_) => {
+                PortError::new(attempt, Fault::Busy, "too many changes wait for the disk")
+            }
+            TrySendError::Disconnected(_) => closed(),
+        })?;
         answer.await.map_err(|_| closed())?
     }
 
@@ -161,10 +172,12 @@ pub struct Committer {
 impl Committer {
     /// Changes in one transaction at most: bounds how long the first of them waits.
     const GROUP: usize = 4096;
-    const BEFORE_REOPENING: Duration = Duration::from_secs(1);
+    /// Changes that may wait for a disk that stalls; whoever comes then is asked to come again.
+    const QUEUE: usize = 16 * Self::GROUP;
+    const BEFORE_TRYING_AGAIN: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(shared: Arc<Shared>) -> (Self, Queue) {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = mpsc::sync_channel(Self::QUEUE);
         (Self { shared, queue: receiver }, Queue(sender))
     }
 
@@ -174,21 +187,24 @@ impl Committer {
         while !stop && let Ok(first) = self.queue.recv() {
             let group;
             (group, stop) = self.gather(Some(first));
-            if self.commit(group).is_err() {
-                stop |= self.recover();
+            if self.commit(group).is_err() && !stop {
+                stop = self.recover();
             }
         }
         self.shared.database.close();
     }
 
-    /// Refuses changes until the database can be opened again. Says whether it was told to stop meanwhile.
+    /// Opens the database again at once, so that those who have a place are still found, and refuses changes
+    /// for a while. Says whether it was told to stop meanwhile.
     fn recover(&mut self) -> bool {
         loop {
-            std::thread::sleep(Self::BEFORE_REOPENING);
+            let opened = self.shared.open();
+            std::thread::sleep(Self::BEFORE_TRYING_AGAIN);
             let (group, stop) = self.gather(None);
             // Everybody in it is refused, so there is nothing that could fail.
             let _ = self.commit(group);
-            if stop || self.reopen().is_ok() {
+            if stop || opened.is_ok() {
+                self.shared.allow();
                 return stop;
             }
         }
@@ -206,22 +222,24 @@ impl Committer {
     /// Opens the database again after a failure, and believes only what it then finds there: a
     /// transaction that failed may have been committed all the same.
     pub fn reopen(&mut self) -> Result<(), redb::Error> {
-        self.shared.open()
+        self.shared.open().inspect(|()| self.shared.allow())
     }
 
+    /// What has gathered, and whether this was the last of it.
     fn gather(&self, first: Option<Message>) -> (Vec<Box<dyn Change>>, bool) {
         let mut group = Vec::new();
-        let more = std::iter::from_fn(|| self.queue.try_recv().ok());
-        for message in first.into_iter().chain(more) {
-            match message {
-                Message::Change(change) => group.push(change),
-                Message::Stop => return (group, true),
+        let mut next = first.map_or_else(|| self.queue.try_recv(), Ok);
+        loop {
+            match next {
+                Ok(Message::Change(change)) => group.push(change),
+                Ok(Message::Stop) | Err(TryRecvError::Disconnected) => return (group, true),
+                Err(TryRecvError::Empty) => return (group, false),
             }
             if group.len() == Self::GROUP {
-                break;
+                return (group, false);
             }
+            next = self.queue.try_recv();
         }
-        (group, false)
     }
 
     fn commit(&self, mut group: Vec<Box<dyn Change>>) -> Result<(), redb::Error> {
@@ -233,7 +251,7 @@ impl Committer {
                 conclude(group, Err(&refusal));
                 return Ok(());
             }
-            None => match self.try_commit(&mut group) {
+            None => match self.try_commit_unharmed(&mut group) {
                 Ok(committed) => {
                     self.shared.apply(committed);
                     conclude(group, Ok(()));
@@ -248,10 +266,17 @@ impl Committer {
         Err(error)
     }
 
+    /// A change that panics is a bug, and must not be the end of every visitor after it.
+    fn try_commit_unharmed(&self, group: &mut [Box<dyn Change>]) -> Result<Committed, (Fault, redb::Error)> {
+        let committed = catch_unwind(AssertUnwindSafe(|| self.try_commit(group)));
+        let panicked = || redb::Error::Corrupted("a change panicked".into());
+        committed.unwrap_or_else(|_| Err((Fault::Unsure, panicked())))
+    }
+
     fn try_commit(&self, group: &mut [Box<dyn Change>]) -> Result<Committed, (Fault, redb::Error)> {
-        let not_done = |error| (Fault::Broken, error);
-        let transaction = self.shared.database.begin_write().map_err(not_done)?;
-        let committed = self.draft(&transaction, group).map_err(not_done)?;
+        let transaction = self.shared.database.begin_write().map_err(|error| (Fault::Broken, error))?;
+        let committed =
+            self.draft(&transaction, group).map_err(|error| (Fault::Broken, unreadable(error)))?;
         // A commit that fails may have reached the disk before it did.
         transaction.commit().map_err(|error| (Fault::Unsure, error.into()))?;
         Ok(committed)
@@ -261,7 +286,7 @@ impl Committer {
         &self,
         transaction: &WriteTransaction,
         group: &mut [Box<dyn Change>],
-    ) -> Result<Committed, redb::Error> {
+    ) -> Result<Committed, TableError> {
         let mut draft = Draft::new(transaction, self.shared.next_in_line())?;
         group.iter_mut().try_for_each(|change| change.apply(&mut draft))?;
         draft.finish()

@@ -21,7 +21,9 @@ impl Deliveries {
 
     /// Up to `most` keys whose time out of sight is over, the oldest first.
     pub(crate) fn returned(&self, most: usize, now: Timestamp) -> Vec<u64> {
-        self.out.iter().filter(|(_, until)| **until <= now).map(|(key, _)| *key).take(most).collect()
+        // Longer than anybody is put out of sight: the clock has been set back since.
+        let is_over = |until: Timestamp| until <= now || until > now + Self::OUT_OF_SIGHT;
+        self.out.iter().filter(|(_, until)| is_over(**until)).map(|(key, _)| *key).take(most).collect()
     }
 
     pub(crate) fn cursor(&self) -> u64 {

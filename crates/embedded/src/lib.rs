@@ -30,6 +30,7 @@ pub use commit::Committer;
 use commit::{Draft, Queue};
 use shared::Shared;
 pub use sweep::Swept;
+use tables::TableError;
 
 /// A handle to the store. Clones share it.
 #[derive(Clone)]
@@ -106,7 +107,7 @@ impl Store {
     pub fn close(&self) {
         self.queue.stop();
         if let Some(thread) = self.thread.lock().take() {
-            // A panic of the committer has been printed already; the file is closed either way.
+            // It catches what panics, so there is nothing to hear from it.
             let _ = thread.join();
         }
     }
@@ -126,12 +127,23 @@ impl Store {
         attempt: &'static str,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        let counted = |room: &mut Room| {
+            change(room);
+            room.version += 1;
+        };
+        self.alter_room(attempt, counted).await
+    }
+
+    async fn alter_room(
+        &self,
+        attempt: &'static str,
+        change: impl FnOnce(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let shared = self.shared.clone();
         self.change(attempt, move |draft| {
             let before = draft.room().unwrap_or_else(|| shared.room());
             let mut room = Room::clone(&before);
             change(&mut room);
-            room.version += 1;
             let after = Arc::new(room);
             draft.set_room(&after)?;
             Ok((before, after))
@@ -142,7 +154,7 @@ impl Store {
     async fn change<T: Send + 'static>(
         &self,
         attempt: &'static str,
-        change: impl FnOnce(&mut Draft<'_>) -> Result<T, redb::Error> + Send + 'static,
+        change: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
     ) -> PortResult<T> {
         self.queue.change(&self.shared, attempt, change).await
     }

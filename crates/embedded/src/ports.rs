@@ -17,13 +17,16 @@ use waitroom::{Admission, BATCH, Cookie, LineStatus, Plan, Progress, Rate, Room,
 
 use crate::Store;
 use crate::tables::{
-    LINE, PLAN, SINGLE, SLICE, VISITOR, claimant, decode_admission, decode_waiting, encode_admission,
-    encode_waiting, from_json, read_single, single, slice_key, to_json,
+    LINE, PLAN, SINGLE, SLICE, TableError, VISITOR, claimant, decode_admission, decode_waiting,
+    encode_admission, encode_waiting, from_json, read_single, single, slice_key, to_json,
 };
 
-/// A read that failed changed nothing, and the store is being opened again.
-fn read_failed(attempt: &'static str) -> impl FnOnce(redb::Error) -> PortError {
-    move |error| PortError::new(attempt, Fault::Busy, error)
+/// A read that failed changed nothing. Storage that failed it is opened again at the next change.
+fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
+    move |error| {
+        let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
+        PortError::new(attempt, fault, error)
+    }
 }
 
 impl RoomBook for Store {
@@ -77,7 +80,8 @@ impl LineFront for Store {
         let Ok(key) = receipt.0.parse() else { return Ok(()) };
         self.change("move a dead letter out of the line", move |draft| {
             draft.tables.line.remove(key)?;
-            draft.tables.dead.insert(key, body.as_str())?;
+            let next = draft.tables.dead.last()?.map_or(0, |(last, _)| last.value() + 1);
+            draft.tables.dead.insert(next, body.as_str())?;
             Ok(())
         })
         .await?;
@@ -87,7 +91,7 @@ impl LineFront for Store {
 }
 
 impl Store {
-    fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, redb::Error> {
+    fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, TableError> {
         // Locked from reading to marking, so that no two receivers are given the same visitor.
         let mut deliveries = self.shared.deliveries.lock();
         let now = (self.shared.now)();
@@ -138,7 +142,8 @@ impl Admissions for Store {
                 return Ok(Admitted::Before(decode_admission(before.value())?));
             }
             draft.tables.visitor.insert(token, encode_admission(&admission).as_slice())?;
-            draft.tables.expiry.insert((admission.expires.as_millis(), *token), ())?;
+            let forgotten = admission.expires.max(admission.at + Cookie::MAX_AGE);
+            draft.tables.expiry.insert((forgotten.as_millis(), *token), ())?;
             Ok(Admitted::Now)
         })
         .await
@@ -257,6 +262,6 @@ impl Throttling for Store {
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.change_room("hold the rate", move |room| room.throttled = rate).await.map(drop)
+        self.alter_room("hold the rate", move |room| room.throttled = rate).await.map(drop)
     }
 }

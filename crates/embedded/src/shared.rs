@@ -15,7 +15,7 @@ use waitroom::{Progress, Room, Timestamp};
 
 use crate::commit::Committed;
 use crate::deliveries::Deliveries;
-use crate::tables::{Tables, single};
+use crate::tables::{LINE, SINGLE, TableError, Tables, read_single, single};
 
 /// Opens the database: a file, or in tests a disk that misbehaves.
 pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>;
@@ -74,32 +74,54 @@ impl Shared {
     pub(crate) fn open(&self) -> Result<(), redb::Error> {
         self.database.close();
         let database = (self.open)()?;
+        if let Err(missing) = self.take_over(&database) {
+            match missing {
+                redb::Error::TableDoesNotExist(_) => {
+                    self.furnish(&database)?;
+                    self.take_over(&database)?;
+                }
+                other => return Err(other),
+            }
+        }
+        *self.database.0.write() = Some(database);
+        Ok(())
+    }
+
+    /// Reads only: a disk that is full must not keep those out who have a place.
+    fn take_over(&self, database: &Database) -> Result<(), redb::Error> {
+        let transaction = database.begin_read()?;
+        let singles = transaction.open_table(SINGLE)?;
+        match read_single::<u32>(&singles, single::FORMAT).map_err(unreadable)? {
+            Some(FORMAT) => {}
+            other => {
+                let found = other.map_or("no format".into(), |other| format!("format {other}"));
+                let why = format!("{found}, this version of Beekeeper reads format {FORMAT}");
+                return Err(redb::Error::Corrupted(why));
+            }
+        }
+        if let Some(room) = read_single::<Room>(&singles, single::ROOM).map_err(unreadable)? {
+            *self.room.write() = Arc::new(room);
+        }
+        let progress = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
+        *self.progress.write() = progress.unwrap_or_default();
+        let next_ticket = read_single(&singles, single::NEXT_TICKET).map_err(unreadable)?.unwrap_or(1);
+        self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
+        let line = transaction.open_table(LINE)?;
+        let next_in_line = line.last()?.map_or(0, |(key, _)| key.value() + 1);
+        self.next_in_line.fetch_max(next_in_line, Ordering::Relaxed);
+        self.waiting.store(line.len()?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes all tables of a new store, and its room.
+    fn furnish(&self, database: &Database) -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
         {
-            let mut tables = Tables::open(&transaction)?;
-            match tables.read::<u32>(single::FORMAT)? {
-                None => tables.write(single::FORMAT, &FORMAT)?,
-                Some(FORMAT) => {}
-                Some(other) => {
-                    let why = format!("format {other}, this version of Beekeeper reads format {FORMAT}");
-                    return Err(redb::Error::Corrupted(why));
-                }
-            }
-            match tables.read::<Room>(single::ROOM)? {
-                Some(room) => *self.room.write() = Arc::new(room),
-                None => tables.write(single::ROOM, &**self.room.read())?,
-            }
-            *self.progress.write() = tables.read(single::PROGRESS)?.unwrap_or_default();
-            let next_ticket = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
-            self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
-            let next_in_line = tables.line.last()?.map_or(0, |(key, _)| key.value() + 1);
-            self.next_in_line.fetch_max(next_in_line, Ordering::Relaxed);
-            self.waiting.store(tables.line.len()?, Ordering::Relaxed);
+            let mut tables = Tables::open(&transaction).map_err(unreadable)?;
+            tables.write(single::FORMAT, &FORMAT).map_err(unreadable)?;
+            tables.write(single::ROOM, &**self.room.read()).map_err(unreadable)?;
         }
-        transaction.commit()?;
-        *self.database.0.write() = Some(database);
-        *self.refusal.write() = None;
-        Ok(())
+        Ok(transaction.commit()?)
     }
 
     pub(crate) fn apply(&self, committed: Committed) {
@@ -126,6 +148,11 @@ impl Shared {
         *self.refusal.write() = Some(refusal);
     }
 
+    /// Lets changes be tried again.
+    pub(crate) fn allow(&self) {
+        *self.refusal.write() = None;
+    }
+
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.read().clone()
     }
@@ -144,6 +171,14 @@ impl Shared {
 
     pub(crate) fn next_in_line(&self) -> u64 {
         self.next_in_line.load(Ordering::Relaxed)
+    }
+}
+
+/// What exists once and cannot be read is as bad as a storage that fails.
+pub(crate) fn unreadable(error: TableError) -> redb::Error {
+    match error {
+        TableError::Storage(error) => error,
+        TableError::Record(problem) => redb::Error::Corrupted(problem),
     }
 }
 

@@ -6,7 +6,7 @@ use waitroom::{Plan, Timestamp};
 
 use crate::Store;
 use crate::commit::Draft;
-use crate::tables::from_json;
+use crate::tables::{TableError, from_json};
 
 /// What a sweep removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Store {
     /// A consumer is long dead by now, and `status` has shown the window to everybody who looked.
     const PLANS_KEPT: Duration = Duration::from_hours(1);
 
-    /// Removes the admissions whose claim has ended and the plans of long ago. Meant for once a minute.
+    /// Removes the admissions that no cookie can ask for any more and the plans of long ago. Meant for once a minute.
     pub async fn sweep(&self) -> PortResult<Swept> {
         let now = (self.shared.now)();
         let plans = self.change("sweep old plans", move |draft| sweep_plans(draft, now)).await?;
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-fn sweep_visitors(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, redb::Error> {
+fn sweep_visitors(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let ended = ..(now.as_millis() + 1, [0; 16]);
     let mut swept = 0;
     for entry in draft.tables.expiry.extract_from_if(ended, |_, ()| true)?.take(Store::AT_ONCE) {
@@ -48,7 +48,7 @@ fn sweep_visitors(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, redb::
     Ok(swept)
 }
 
-fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, redb::Error> {
+fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let mut old = Vec::new();
     for entry in draft.tables.plan.iter()? {
         let (number, plan) = entry?;

@@ -3,11 +3,51 @@
 //! Records that exist once per visitor are fixed-width and big-endian; the few that exist once per room are
 //! JSON, which an operator can read in an emergency.
 
-use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+use std::fmt;
+
+use redb::{ReadableTable, StorageError, Table, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use waitroom::ports::Claimant;
 use waitroom::{Admission, AdmittedBy, Cookie, Epoch, SliceId, Ticket, Timestamp, Token};
+
+/// Why a table could not be read or written.
+#[derive(Debug)]
+pub(crate) enum TableError {
+    /// The storage failed: nobody in this transaction can be served.
+    Storage(redb::Error),
+    /// One record is not what it should be: only whoever asked for it is concerned.
+    Record(String),
+}
+
+impl From<StorageError> for TableError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
+impl From<redb::TableError> for TableError {
+    fn from(error: redb::TableError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
+impl From<redb::Error> for TableError {
+    fn from(error: redb::Error) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage(error) => error.fmt(f),
+            Self::Record(problem) => write!(f, "the store holds what this version cannot read: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
 
 type TokenBytes = [u8; Token::BYTES];
 
@@ -17,7 +57,7 @@ pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line"
 pub(crate) const DEAD: TableDefinition<u64, &str> = TableDefinition::new("dead");
 /// Who is admitted.
 pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("visitor");
-/// When each admission may be swept.
+/// When each admission may be swept: not before its visitor's cookie is gone.
 pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
 /// The minutes' plans, by number, as JSON.
 pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
@@ -48,7 +88,7 @@ pub(crate) struct Tables<'tx> {
 }
 
 impl<'tx> Tables<'tx> {
-    pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, redb::Error> {
+    pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, TableError> {
         Ok(Self {
             line: transaction.open_table(LINE)?,
             dead: transaction.open_table(DEAD)?,
@@ -60,11 +100,11 @@ impl<'tx> Tables<'tx> {
         })
     }
 
-    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, redb::Error> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, TableError> {
         read_single(&self.single, name)
     }
 
-    pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), redb::Error> {
+    pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), TableError> {
         self.single.insert(name, to_json(value)?.as_slice())?;
         Ok(())
     }
@@ -73,16 +113,16 @@ impl<'tx> Tables<'tx> {
 pub(crate) fn read_single<T: DeserializeOwned>(
     table: &impl ReadableTable<&'static str, &'static [u8]>,
     name: &str,
-) -> Result<Option<T>, redb::Error> {
+) -> Result<Option<T>, TableError> {
     table.get(name)?.map(|value| from_json(value.value(), name)).transpose()
 }
 
-pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
-    serde_json::to_vec(value).map_err(|error| redb::Error::Corrupted(format!("not representable: {error}")))
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>, TableError> {
+    serde_json::to_vec(value).map_err(|error| TableError::Record(format!("not representable: {error}")))
 }
 
-pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, redb::Error> {
-    serde_json::from_slice(bytes).map_err(|error| redb::Error::Corrupted(format!("{name}: {error}")))
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, TableError> {
+    serde_json::from_slice(bytes).map_err(|error| TableError::Record(format!("{name}: {error}")))
 }
 
 /// A visitor in line: epoch, token, ticket.
@@ -119,7 +159,7 @@ pub(crate) fn encode_admission(admission: &Admission) -> [u8; 34] {
     record
 }
 
-pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, redb::Error> {
+pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, TableError> {
     let parts = || {
         let number = |from: usize| Some(u64::from_be_bytes(record.get(from..from + 8)?.try_into().ok()?));
         let index = u16::from_be_bytes(record.get(32..)?.try_into().ok()?);
@@ -134,7 +174,7 @@ pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, redb::Error> 
             by,
         })
     };
-    parts().ok_or_else(|| redb::Error::Corrupted("an admission is malformed".into()))
+    parts().ok_or_else(|| TableError::Record("an admission is malformed".into()))
 }
 
 pub(crate) fn slice_key(slice: SliceId) -> (u64, u16) {

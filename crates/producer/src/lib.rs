@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use waitroom::pass::{Claims, PassError};
 use waitroom::ports::{
-    Admissions, Board, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomBook, TicketCounter,
-    TokenSource,
+    Admissions, Admitted, Board, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomBook,
+    TicketCounter, TokenSource,
 };
 use waitroom::{Admission, AdmittedBy, Cookie, Leases, Room, Scheme, Ticket, Timestamp, Token};
 
@@ -72,7 +72,7 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         match self.store.admission(place.token).await? {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
-                self.to_shop(&room, place.token, Some(admission.ticket)).await
+                self.to_shop(&room, place.token, waited(&admission)).await
             }
             Some(_) => self.newcomer(&room, request).await,
         }
@@ -118,16 +118,22 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         let Some(place) = place else {
             return self.to_shop(room, self.tokens.token()?, None).await;
         };
-        if !request.only_looks() {
-            let now = self.clock.now();
-            let expires = now + room.settings.lifetimes.claim;
-            let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
-            if let Err(error) = self.store.admit(place.token, admission).await {
+        if request.only_looks() {
+            return self.to_shop(room, place.token, None).await;
+        }
+        let now = self.clock.now();
+        let expires = now + room.settings.lifetimes.claim;
+        let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
+        let ticket = match self.store.admit(place.token, admission).await {
+            Ok(Admitted::Now) => None,
+            Ok(Admitted::Before(admission)) => waited(&admission),
+            Err(error) => {
                 // Off means that everybody goes on. At worst a later consumer counts this visitor.
                 tracing::warn!(error = &error as &dyn std::error::Error, "a visitor went on unrecorded");
+                None
             }
-        }
-        self.to_shop(room, place.token, Some(place.ticket)).await
+        };
+        self.to_shop(room, place.token, ticket).await
     }
 
     async fn to_shop(&self, room: &Room, token: Token, ticket: Option<Ticket>) -> Result<Answer, Trouble> {
@@ -139,12 +145,13 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// The next number in line. One lease at a time, so that numbers are handed out in order.
     async fn ticket(&self) -> PortResult<Ticket> {
+        let until = self.clock.now() + Self::PATIENCE;
         let mut leases = self.leases.lock().await;
         if let Some(ticket) = leases.take(self.clock.now()) {
             return Ok(ticket);
         }
         let count = leases.wanted(self.clock.now());
-        let first = self.lease(count, self.clock.now() + Self::PATIENCE).await?;
+        let first = self.lease(count, until).await?;
         let now = self.clock.now();
         leases.fill(first..first.saturating_add(count.into()), now);
         leases.take(now).ok_or_else(|| {
@@ -166,4 +173,10 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         }
     }
+}
+
+/// The number with which somebody waited. Whoever came through the door has only the number in their cookie,
+/// which is whatever they wrote there: not for us to sign.
+fn waited(admission: &Admission) -> Option<Ticket> {
+    matches!(admission.by, AdmittedBy::Slice(_)).then_some(admission.ticket)
 }

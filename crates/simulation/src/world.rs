@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use consumer::{Consumer, Outcome};
@@ -50,7 +51,13 @@ struct Process {
     store: WorldStore,
     producer: Arc<Producer<WorldStore, SimClock, Tokens>>,
     sent: Sent,
-    consumers: Vec<AbortHandle>,
+    consumers: Vec<Worker>,
+}
+
+/// A consumer, and whether it still lives.
+struct Worker {
+    handle: AbortHandle,
+    lives: Arc<AtomicBool>,
 }
 
 /// Slices for which the trigger wants a consumer.
@@ -163,14 +170,14 @@ impl World {
         self.disk.lose_power(&mut self.rng);
     }
 
-    /// Kills one consumer, if there is one, and leaves the rest of the process alone.
-    pub fn kill_a_consumer(&mut self) {
+    /// Kills one consumer that is at work, and says whether there was one. The rest of the process lives on.
+    pub fn kill_a_consumer(&mut self) -> bool {
         let consumers = &mut self.process().consumers;
-        consumers.retain(|consumer| !consumer.is_aborted());
-        if let Some(last) = consumers.len().checked_sub(1) {
-            let unlucky = self.rng.random_range(0..=last);
-            self.process().consumers.swap_remove(unlucky).abort();
-        }
+        consumers.retain(|consumer| consumer.lives.load(Ordering::Relaxed));
+        let Some(last) = consumers.len().checked_sub(1) else { return false };
+        let unlucky = self.rng.random_range(0..=last);
+        self.process().consumers.swap_remove(unlucky).handle.abort();
+        true
     }
 
     /// Starts `n` visitors at this moment.
@@ -246,6 +253,11 @@ impl World {
         self.spawn(async move { drop(trigger.run().await) })
     }
 
+    fn sweep(&mut self) {
+        let store = self.process().store.inner().clone();
+        self.spawn(async move { drop(store.sweep().await) });
+    }
+
     fn measure(&mut self) {
         let store = self.process().store.clone();
         let throttle = Throttle::new(store, self.clock.clone(), self.shop.clone(), Self::MINUTE);
@@ -265,6 +277,7 @@ impl World {
             if wake == self.next_tick {
                 self.next_tick = self.next_tick + Self::MINUTE;
                 self.fire();
+                self.sweep();
                 if self.throttled {
                     self.measure();
                 }
@@ -314,12 +327,15 @@ impl World {
         let book = self.book.clone();
         book.lock().slices.insert(slice.id, slice);
         let consumer = Consumer::new(self.process().store.clone(), self.clock.clone());
+        let lives = Arc::new(AtomicBool::new(true));
+        let living = lives.clone();
         let handle = self.spawn(async move {
             if let Ok(Outcome::Done(report)) = consumer.run(slice, claimant).await {
                 book.lock().reports.push((slice.id, report));
             }
+            living.store(false, Ordering::Relaxed);
         });
-        self.process().consumers.push(handle);
+        self.process().consumers.push(Worker { handle, lives });
     }
 
     fn spawn(&mut self, work: impl Future<Output = ()> + 'static) -> AbortHandle {

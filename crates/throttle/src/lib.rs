@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use visit::visit;
 use waitroom::governor::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::ports::{Clock, PortResult, Probe, RoomBook, Throttling};
+use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomBook, Throttling};
 use waitroom::{Rate, Room};
 
 /// What the throttle needs of a store.
@@ -41,10 +41,13 @@ pub enum Outcome {
     /// Another run did this minute's work.
     AlreadyDone,
     Found(Finding),
+    /// The shop is in no state to take a baseline from; the one before holds, if there is one.
+    NoBaseline(Finding),
 }
 
 impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
     const AT_ONCE: usize = 4;
+    const ATTEMPTS: u32 = 4;
 
     pub fn new(store: S, clock: C, probe: P, minute: Duration) -> Self {
         Self { store, clock, probe, minute }
@@ -59,8 +62,11 @@ impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
         }
         let room = self.store.room().await?;
         let sample = self.measure(&room).await;
+        let mut refused = false;
         if memory.baseline.is_none() || purpose == Purpose::Baseline {
-            memory.baseline = Baseline::of(&sample).or(memory.baseline);
+            let taken = Baseline::of(&sample);
+            refused = taken.is_none();
+            memory.baseline = taken.or(memory.baseline);
         }
         let verdict = Verdict::of(&sample, memory.baseline);
         // Read again: measuring took its time, and the operator may have set another rate meanwhile.
@@ -77,9 +83,23 @@ impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
         }
         let held = Some(rate).filter(|&rate: &Rate| rate < wanted);
         if held != room.throttled {
-            self.store.hold(held).await?;
+            self.hold(held).await?;
         }
-        Ok(Outcome::Found(finding))
+        Ok(if refused { Outcome::NoBaseline(finding) } else { Outcome::Found(finding) })
+    }
+
+    /// The finding is remembered already, so nobody else will do this before the next minute.
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        let mut attempt = 1;
+        loop {
+            match self.store.hold(rate).await {
+                Err(error) if error.fault != Fault::Broken && attempt < Self::ATTEMPTS => {
+                    self.clock.sleep_until(self.clock.now() + Duration::from_millis(200) * attempt).await;
+                    attempt += 1;
+                }
+                done => return done,
+            }
+        }
     }
 
     async fn measure(&self, room: &Room) -> Sample {

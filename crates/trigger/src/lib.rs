@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use waitroom::ports::{Board, Clock, Crew, Fault, LineLength, Plans, PortResult, RoomBook};
+use waitroom::ports::{Board, Clock, Crew, Fault, LineLength, Plans, PortError, PortResult, RoomBook};
 use waitroom::{Demand, LineStatus, Plan, Room, Slice, Valve};
 
 /// What the trigger needs of a store.
@@ -27,7 +27,8 @@ pub struct Trigger<S, C, W> {
 /// What one run did, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    pub waiting: u64,
+    /// None if the line could not be counted.
+    pub waiting: Option<u64>,
     /// The plan that this run wrote, if it was time for one.
     pub planned: Option<Plan>,
     pub sent: usize,
@@ -46,26 +47,29 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
 
     pub async fn run(&self) -> PortResult<Report> {
         let room = self.store.room().await?;
-        let waiting = self.store.waiting().await?;
+        // Only a rough count, for a plan's size: not knowing it must not cost a minute.
+        let waiting = self.store.waiting().await.inspect_err(warn).ok();
         let mut report = Report { waiting, planned: None, sent: 0, not_sent: 0 };
         if let Valve::Open(_) = room.valve() {
             report.planned = self.plan(&room, waiting).await?;
             self.send(&mut report).await?;
         }
-        self.publish(&room, waiting).await?;
+        if let Some(waiting) = waiting {
+            self.publish(&room, waiting).await.unwrap_or_else(|error| warn(&error));
+        }
         Ok(report)
     }
 
     /// Plans the next window, unless the latest has more than half a minute to go: then this run came early
     /// or twice, and the next regular one is in time.
-    async fn plan(&self, room: &Room, waiting: u64) -> PortResult<Option<Plan>> {
+    async fn plan(&self, room: &Room, waiting: Option<u64>) -> PortResult<Option<Plan>> {
         let recent = self.store.recent().await?;
         let last = recent.first();
         let now = self.clock.now();
-        if last.is_some_and(|last| last.plan.window.end.since(now) > self.minute / 2) {
+        if last.is_some_and(|last| last.plan.suffices(now)) {
             return Ok(None);
         }
-        let idle = waiting == 0 && last.is_none_or(|last| last.released == 0);
+        let idle = waiting == Some(0) && last.is_none_or(|last| last.released == 0);
         let demand = if idle { Demand::Quiet } else { Demand::Busy };
         let plan = Plan::next(last.map(|last| &last.plan), now, self.minute, room.rate(), demand);
         Ok(self.store.write(plan).await?.then_some(plan))
@@ -101,4 +105,8 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
         let served = self.store.progress().await?.served;
         self.store.publish(LineStatus { served, waiting, rate: room.rate() }).await
     }
+}
+
+fn warn(error: &PortError) {
+    tracing::warn!(error = error as &dyn std::error::Error, "the trigger goes on after trouble");
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::{Epoch, RoomId, Ticket, Token};
 
@@ -30,7 +31,9 @@ pub enum Scheme {
 }
 
 impl Cookie {
-    const MAX_AGE_SECONDS: u32 = 14 * 24 * 60 * 60;
+    /// How long a browser keeps a place. The ledger must remember an admission as long: to a ledger that
+    /// forgot, somebody who has been in looks like somebody who still waits.
+    pub const MAX_AGE: Duration = Duration::from_hours(14 * 24);
 
     pub fn name(room: &RoomId) -> String {
         format!("bk_{room}")
@@ -57,7 +60,7 @@ impl Cookie {
             Scheme::Https => "Secure; SameSite=None",
             Scheme::PlainLocalhost => "SameSite=Lax",
         };
-        format!("{name}={self}; Path=/; HttpOnly; {reach}; Max-Age={}", Self::MAX_AGE_SECONDS)
+        format!("{name}={self}; Path=/; HttpOnly; {reach}; Max-Age={}", Self::MAX_AGE.as_secs())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! One counter numbers the whole line, and a counter item bears about a thousand writes a second. So a
 //! producer leases a block of numbers with one write and hands them out itself. The block follows what
-//! it needed lately: one number at a time when quiet, up to 64 in a rush. A number that is not used within
+//! it needed in the last seconds: one number at a time when quiet, up to 64 in a rush. A number that is not used within
 //! two seconds is dropped, so that numbers keep rising with arrival; the gap it leaves harms nobody.
 
 use std::ops::Range;
@@ -15,7 +15,9 @@ use crate::{Ticket, Timestamp};
 pub struct Leases {
     block: Range<u64>,
     leased_at: Timestamp,
+    /// How many were used since when; the basis for judging the need.
     used: u32,
+    counted_since: Timestamp,
 }
 
 impl Leases {
@@ -23,7 +25,8 @@ impl Leases {
     const LARGEST: u64 = 64;
 
     pub const fn new() -> Self {
-        Self { block: 0..0, leased_at: Timestamp::from_millis(0), used: 0 }
+        let never = Timestamp::from_millis(0);
+        Self { block: 0..0, leased_at: never, used: 0, counted_since: never }
     }
 
     /// The next number, unless a new block has to be leased first.
@@ -36,17 +39,28 @@ impl Leases {
         Some(ticket)
     }
 
-    /// How many numbers to lease now: about a second's need, judged by how fast the last block went.
+    /// How many numbers to lease now: about a second's need.
     pub fn wanted(&self, now: Timestamp) -> u32 {
-        let lasted = millis(now.since(self.leased_at)).max(1);
-        let a_second = u64::from(self.used) * 1000 / lasted;
+        let counted_for = millis(now.since(self.counted_since)).max(1);
+        let a_second = u64::from(self.used) * 1000 / counted_for;
         // At most 64.
         u32::try_from(a_second.clamp(1, Self::LARGEST).next_power_of_two()).unwrap_or(1)
     }
 
     /// Takes over a block of numbers that the counter has just granted.
     pub fn fill(&mut self, block: Range<u64>, now: Timestamp) {
-        *self = Self { block, leased_at: now, used: 0 };
+        if self.leased_at == Timestamp::from_millis(0) {
+            self.counted_since = now;
+        }
+        self.block = block;
+        self.leased_at = now;
+        // Half of what was long ago is forgotten, so that two to four seconds count. A shorter memory would
+        // take two visitors who happen to come together for a rush, and drop most of a large block.
+        let counted_for = now.since(self.counted_since);
+        if counted_for > Self::FRESH {
+            self.used /= 2;
+            self.counted_since = self.counted_since + counted_for / 2;
+        }
     }
 }
 
@@ -112,6 +126,27 @@ mod tests {
             }
             let (given, used) = (fleet.next - first_after_warm_up, 15 * 10_000);
             assert!(used * 3 >= given * 2, "seed {seed}: {given} numbers leased for {used} visitors");
+        }
+    }
+
+    #[test]
+    fn gaps_are_under_a_third_at_any_steady_load() {
+        for a_second in [0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0, 100.0] {
+            let mut rng = StdRng::seed_from_u64(9);
+            let mut fleet = Fleet::of(1);
+            let mut joins = 0;
+            let mut given_before = 0;
+            for now in 0..600_000u64 {
+                if now == 20_000 {
+                    (joins, given_before) = (0, fleet.next);
+                }
+                if rng.random_bool(a_second / 1000.0) {
+                    fleet.join(0, Timestamp::from_millis(100_000 + now));
+                    joins += 1;
+                }
+            }
+            let given = fleet.next - given_before;
+            assert!(joins * 3 >= given * 2, "{a_second}/s: {given} numbers leased for {joins} visitors");
         }
     }
 

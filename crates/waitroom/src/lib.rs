@@ -24,6 +24,7 @@ pub mod ports;
 mod rate;
 mod room;
 mod settings;
+mod standing;
 mod status;
 mod ticket;
 mod time;
@@ -41,6 +42,7 @@ pub use plan::{BATCH, Demand, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError,
 pub use rate::{Rate, RateError};
 pub use room::Room;
 pub use settings::{Lifetimes, Mistakes, Settings};
+pub use standing::{ClientAnswer, PollAnswer, Standing};
 pub use status::{LineStatus, Progress};
 pub use ticket::{Ticket, TicketError};
 pub use time::Timestamp;

@@ -39,6 +39,9 @@ pub struct Pace {
     reached: u32,
     /// People who may leave, times the planned rate: thinning by `in force / planned` then stays exact.
     owed: u64,
+    /// The lowest rate that was in force since the window began.
+    lowest: u32,
+    /// That, or nothing while the room is paused.
     in_force: u32,
     /// People who may still leave as part of the batch that is leaving.
     leaving: u32,
@@ -47,7 +50,15 @@ pub struct Pace {
 
 impl Pace {
     pub fn new(slice: Slice) -> Self {
-        Self { slice, reached: 0, owed: 0, in_force: slice.rate.get(), leaving: 0, last_left: None }
+        Self {
+            slice,
+            reached: 0,
+            owed: 0,
+            lowest: slice.rate.get(),
+            in_force: slice.rate.get(),
+            leaving: 0,
+            last_left: None,
+        }
     }
 
     pub fn next(&mut self, now: Timestamp, valve: Valve) -> Step {
@@ -90,7 +101,10 @@ impl Pace {
     /// A lower rate thins what is owed and what is still to come; a higher one waits for the next window.
     fn throttle(&mut self, valve: Valve) {
         let rate = match valve {
-            Valve::Open(rate) => rate.min(self.slice.rate).get(),
+            Valve::Open(rate) => {
+                self.lowest = self.lowest.min(rate.get());
+                self.lowest
+            }
             Valve::Paused | Valve::Off => 0,
         };
         if rate < self.in_force {
@@ -247,6 +261,13 @@ mod tests {
     fn a_higher_rate_waits_for_the_next_window() {
         let left = walk(600, 0, |now| if now < 30_000 { open(600) } else { open(6000) }, |_| 1000);
         assert_eq!(total(&left), 600);
+    }
+
+    #[test]
+    fn even_a_rate_that_was_lowered_and_raised_again_waits() {
+        let dipped = |now| if (15_000..30_000).contains(&now) { open(60) } else { open(600) };
+        let left = walk(600, 0, dipped, |_| 1000);
+        assert_eq!(total(&left), 150 + 45);
     }
 
     #[test]

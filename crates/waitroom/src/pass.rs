@@ -9,12 +9,14 @@ use aws_lc_rs::digest;
 use aws_lc_rs::encoding::AsDer;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{KeyPair, KeySize};
-use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256};
+use aws_lc_rs::signature::{
+    KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaPublicKeyComponents,
+};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use crate::{Room, Ticket, Timestamp, Token};
+use crate::{Room, RoomId, Ticket, Timestamp, Token};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
@@ -95,6 +97,14 @@ impl Jwk {
     }
 }
 
+impl Jwk {
+    fn has_signed(&self, signed: &[u8], signature: &[u8]) -> bool {
+        let (Ok(n), Ok(e)) = (BASE64.decode(&self.n), BASE64.decode(&self.e)) else { return false };
+        let key = RsaPublicKeyComponents { n, e };
+        key.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature).is_ok()
+    }
+}
+
 /// What a pass says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claims {
@@ -123,6 +133,64 @@ impl Claims {
             nbf: now.as_secs(),
             exp: (now + room.settings.lifetimes.pass).as_secs(),
         }
+    }
+}
+
+/// What a verified pass says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Verified {
+    /// The same for all passes of a visitor.
+    pub sub: String,
+    pub queue_position: Option<u64>,
+    aud: String,
+    nbf: u64,
+    exp: u64,
+}
+
+/// Why a pass is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("not a pass")]
+    Malformed,
+    #[error("not signed by this room")]
+    Signature,
+    #[error("a pass for another room")]
+    OtherRoom,
+    #[error("the pass has expired")]
+    Expired,
+    #[error("the pass is not valid yet; is the clock right?")]
+    NotYet,
+}
+
+impl Jwks {
+    /// The shop's clock and the room's may differ by this much, in seconds.
+    const LEEWAY: u64 = 30;
+
+    /// Verifies a pass for `room`. Only RS256 is known, so the header's algorithm has no say.
+    pub fn verify(&self, pass: &str, room: &RoomId, now: Timestamp) -> Result<Verified, Refused> {
+        let mut parts = pass.split('.');
+        let (Some(header), Some(claims), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(Refused::Malformed);
+        };
+        let decode = |part: &str| BASE64.decode(part).map_err(|_| Refused::Malformed);
+        let signature = decode(signature)?;
+        let signed = &pass.as_bytes()[..header.len() + 1 + claims.len()];
+        if !self.keys.iter().any(|key| key.has_signed(signed, &signature)) {
+            return Err(Refused::Signature);
+        }
+        let verified: Verified = serde_json::from_slice(&decode(claims)?).map_err(|_| Refused::Malformed)?;
+        if verified.aud != room.as_str() {
+            return Err(Refused::OtherRoom);
+        }
+        if now.as_secs() >= verified.exp.saturating_add(Self::LEEWAY) {
+            return Err(Refused::Expired);
+        }
+        if now.as_secs().saturating_add(Self::LEEWAY) < verified.nbf {
+            return Err(Refused::NotYet);
+        }
+        Ok(verified)
     }
 }
 
@@ -234,6 +302,29 @@ mod tests {
         assert!(verifies(&KEYS, signed, &signature));
         assert!(!verifies(&KEYS, &format!("{signed}x"), &signature));
         assert!(!verifies(&KeyRing::generate().unwrap(), signed, &signature));
+    }
+
+    #[test]
+    fn a_shop_verifies_it_for_its_own_room_while_it_is_valid() {
+        let (jwks, pass) = (KEYS.jwks().unwrap(), pass());
+        let verify = |pass: &str, room: &str, seconds: u64| {
+            let now = Timestamp::from_millis(1_800_000_000_000 + seconds * 1000);
+            jwks.verify(pass, &room.parse().unwrap(), now).map(|verified| verified.queue_position)
+        };
+        assert_eq!(verify(&pass, "sale", 0), Ok(Some(4711)));
+        assert_eq!(verify(&pass, "sale", 329), Ok(Some(4711)));
+        assert_eq!(verify(&pass, "sale", 330), Err(Refused::Expired));
+        assert_eq!(verify(&pass, "other", 0), Err(Refused::OtherRoom));
+        let early = Timestamp::from_millis(1_799_999_969_000);
+        assert_eq!(jwks.verify(&pass, &"sale".parse().unwrap(), early), Err(Refused::NotYet));
+        let other = KeyRing::generate().unwrap().jwks().unwrap();
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        assert_eq!(other.verify(&pass, &"sale".parse().unwrap(), now), Err(Refused::Signature));
+        for malformed in ["", ".", "..", "a.b.c.d", "é.é.é"] {
+            assert!(verify(malformed, "sale", 0).is_err(), "{malformed}");
+        }
+        let unsigned = format!("{}.", pass.rsplit_once('.').unwrap().0);
+        assert_eq!(verify(&unsigned, "sale", 0), Err(Refused::Signature));
     }
 
     #[test]

@@ -53,9 +53,21 @@ pub enum Demand {
 }
 
 impl Plan {
+    /// Whether there is no need to plan yet: the window has more than half of itself to go.
+    ///
+    /// One that begins later than any plan could was made by a clock that has been set back since.
+    pub fn suffices(&self, now: Timestamp) -> bool {
+        self.window.end.since(now) > self.window.length() / 2 && !self.is_from_a_wrong_clock(now)
+    }
+
+    fn is_from_a_wrong_clock(&self, now: Timestamp) -> bool {
+        self.window.start > now + self.window.length()
+    }
+
     /// The plan after `last`: its window begins where the last one ended, or now if that is past.
     pub fn next(last: Option<&Self>, now: Timestamp, minute: Duration, rate: Rate, demand: Demand) -> Self {
-        let start = last.map_or(now, |last| last.window.end.max(now));
+        let end = last.filter(|last| !last.is_from_a_wrong_clock(now)).map_or(now, |last| last.window.end);
+        let start = end.max(now);
         let quota = match demand {
             Demand::Quiet => rate.get().min(SLICE_BATCHES * BATCH),
             Demand::Busy => rate.get(),
@@ -174,10 +186,13 @@ impl Slice {
         self.window.start + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
     }
 
-    /// When the slice's time is up: half an interval after its last instant. By then the next window's
-    /// slice of the same index is half an interval away from its first.
+    /// When the slice's time is up: half an interval after its last instant, when the next window's slice of
+    /// the same index is half an interval away from its first. But never later than a full slice's last
+    /// batch needs: a short slice with long intervals has no business in the next window.
     pub fn ends_at(&self) -> Timestamp {
-        self.leaves_at(self.batches().saturating_sub(1)) + self.interval() / 2
+        let shortest_interval = self.window.length() / SLICE_BATCHES;
+        let last = self.leaves_at(self.batches().saturating_sub(1));
+        (last + self.interval() / 2).min(self.window.end + shortest_interval / 2)
     }
 
     /// The time from one batch to the next.
@@ -236,6 +251,28 @@ mod tests {
         assert_eq!((early.number, early.window.start), (2, at(65_000)));
         let late = Plan::next(Some(&first), at(99_000), MINUTE, rate, Demand::Busy);
         assert_eq!((late.number, late.window.start), (2, at(99_000)));
+    }
+
+    #[test]
+    fn a_plan_that_a_wrong_clock_made_does_not_stop_the_room() {
+        let rate = Rate::new(60).unwrap();
+        let ahead = Plan::next(None, Timestamp::from_millis(9_000_000), MINUTE, rate, Demand::Busy);
+        let now = Timestamp::from_millis(1_000_000);
+        assert!(!ahead.suffices(now));
+        let mended = Plan::next(Some(&ahead), now, MINUTE, rate, Demand::Busy);
+        assert_eq!((mended.number, mended.window.start), (2, now));
+        assert!(mended.suffices(now) && !mended.suffices(now + MINUTE));
+    }
+
+    #[test]
+    fn no_slice_reaches_far_into_the_next_window() {
+        for rate in [1, 7, 1001, 2010, 3005, 270_000] {
+            for slice in plan(rate).slices() {
+                let over = slice.ends_at().since(slice.window.end);
+                assert!(over <= Duration::from_millis(300), "{over:?} at {rate}");
+                assert!(slice.leaves_at(slice.batches() - 1) < slice.ends_at());
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Numbers rise with arrival and never repeat; some are never handed out (see [`Leases`](crate::Leases)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct Ticket(u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,20 @@ impl Ticket {
 
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+impl TryFrom<u64> for Ticket {
+    type Error = TicketError;
+
+    fn try_from(number: u64) -> Result<Self, TicketError> {
+        Self::new(number)
+    }
+}
+
+impl From<Ticket> for u64 {
+    fn from(ticket: Ticket) -> Self {
+        ticket.0
     }
 }
 

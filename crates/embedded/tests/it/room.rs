@@ -3,7 +3,7 @@
 use embedded::{OpenError, Store};
 use futures_executor::block_on;
 use waitroom::Rate;
-use waitroom::ports::{LineBack, RoomBook, TicketCounter};
+use waitroom::ports::{Admissions, Admitted, Fault, LineBack, LineFront, RoomBook, TicketCounter};
 
 use crate::support::{TestStore, room};
 
@@ -87,4 +87,70 @@ fn a_closed_store_says_so() {
     assert_eq!(error.to_string(), "could not put a visitor in line");
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "the store is closed");
+}
+
+#[test]
+fn closing_does_not_wait_for_a_disk_that_is_broken() {
+    let test = TestStore::new();
+    // The change that breaks the group and the one that closes the store arrive together.
+    let change = test.store.change_room("break", |_| panic!("a bug"));
+    let closing = test.store.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(move || closing.close());
+        drop(block_on(change));
+    });
+}
+
+#[test]
+fn a_change_that_panics_harms_nobody_after_it() {
+    let test = TestStore::new();
+    let error = block_on(test.store.change_room("break", |_| panic!("a bug"))).unwrap_err();
+    assert_eq!(error.fault, Fault::Unsure);
+    for _ in 0..100 {
+        if block_on(test.store.join(contract::visitor::visitor(1))).is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("nobody could join after ten seconds");
+}
+
+#[test]
+fn one_record_that_cannot_be_read_is_one_visitors_trouble() {
+    let test = TestStore::new().tampered(|database| {
+        let transaction = database.begin_write().unwrap();
+        let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("visitor");
+        let token = *contract::visitor::visitor(1).token.as_bytes();
+        transaction.open_table(visitors).unwrap().insert(token, b"?".as_slice()).unwrap();
+        transaction.commit().unwrap();
+    });
+    let admission = contract::visitor::admission(1, 1);
+    let unreadable = test.store.admit(contract::visitor::visitor(1).token, admission);
+    let fine = test.store.admit(contract::visitor::visitor(2).token, admission);
+    let (unreadable, fine) = block_on(futures_util::future::join(unreadable, fine));
+    assert_eq!(unreadable.unwrap_err().fault, Fault::Broken);
+    assert_eq!(fine.unwrap(), Admitted::Now);
+}
+
+#[test]
+fn receivers_on_several_threads_get_different_people() {
+    let test = TestStore::new();
+    let people = (1..=2000).map(|n| test.store.join(contract::visitor::visitor(n)));
+    block_on(futures_util::future::try_join_all(people)).unwrap();
+    let received: Vec<_> = std::thread::scope(|scope| {
+        let receiver = || {
+            let batches = std::iter::repeat_with(|| {
+                block_on(test.store.receive(10, std::time::Duration::ZERO)).unwrap()
+            });
+            batches
+                .take_while(|batch| !batch.is_empty())
+                .flatten()
+                .map(|delivery| delivery.receipt.0)
+                .collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(receiver)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let different: std::collections::HashSet<_> = received.iter().collect();
+    assert_eq!((received.len(), different.len()), (2000, 2000));
 }

@@ -7,7 +7,7 @@ use embedded::Swept;
 use futures_executor::block_on;
 use futures_util::future::try_join_all;
 use waitroom::ports::{Admissions, LineBack, LineFront, LineLength, Plans};
-use waitroom::{Admission, AdmittedBy, Demand, Plan, Rate, SliceId};
+use waitroom::{Admission, AdmittedBy, Cookie, Demand, Plan, Rate, SliceId};
 
 use crate::support::TestStore;
 
@@ -24,12 +24,12 @@ fn admit(test: &TestStore, tickets: impl Iterator<Item = u64>) {
 }
 
 #[test]
-fn admissions_go_when_their_claim_ends() {
+fn admissions_go_when_no_cookie_can_ask_for_them_any_more() {
     let test = TestStore::new();
     admit(&test, 1..=2500);
-    test.time.pass(HOUR / 2);
+    test.time.pass(HOUR);
     admit(&test, 2501..=2600);
-    test.time.pass(HOUR / 2);
+    test.time.pass(Cookie::MAX_AGE.saturating_sub(HOUR));
     assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { visitors: 2500, plans: 0 });
     assert_eq!(block_on(test.store.admission(visitor(1).token)).unwrap(), None);
     assert!(block_on(test.store.admission(visitor(2501).token)).unwrap().is_some());
@@ -54,7 +54,7 @@ fn old_plans_go_but_never_the_latest() {
 }
 
 #[test]
-fn disk_use_is_bounded_by_the_people_in_line() {
+fn space_is_used_again() {
     let test = TestStore::new();
     let size = || test.directory.path().join("room.redb").metadata().unwrap().len();
     let mut after_first_round = 0;
@@ -67,7 +67,7 @@ fn disk_use_is_bounded_by_the_people_in_line() {
             let receipts = batch.into_iter().map(|delivery| delivery.receipt).collect();
             block_on(test.store.remove(receipts)).unwrap();
         }
-        test.time.pass(HOUR);
+        test.time.pass(Cookie::MAX_AGE);
         block_on(test.store.sweep()).unwrap();
         if round == 1 {
             after_first_round = size();

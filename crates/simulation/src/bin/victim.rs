@@ -16,8 +16,8 @@ use consumer::Consumer;
 use embedded::Store;
 use producer::{Method, Producer, Request, SystemTokens};
 use trigger::Trigger;
-use waitroom::ports::{Claimant, Clock, Crew, LineLength, PortResult};
-use waitroom::{Room, Scheme, Settings, Slice};
+use waitroom::ports::{Admissions, Claimant, Clock, Crew, LineLength, PortResult};
+use waitroom::{Room, Scheme, Settings, Slice, Token};
 
 /// Short, so that a life of a second sees windows begin and end.
 const MINUTE: Duration = Duration::from_millis(500);
@@ -50,14 +50,16 @@ fn say(line: &str) {
     writeln!(std::io::stdout().lock(), "{line}").expect("the test reads what its victim says");
 }
 
-async fn visit(producer: Arc<Producer<Store, SystemClock, SystemTokens>>) {
+async fn visit(producer: Arc<Producer<Store, SystemClock, SystemTokens>>, store: Store) {
     let newcomer = Request { method: Method::Get, cookies: &[], sec_purpose: None };
     loop {
         let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
         if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {
             say(&format!("joined {place}"));
         } else {
-            say("busy");
+            // Nobody can join; can those who have a place still be looked up?
+            let looked_up = store.admission(Token::from_bytes([0; 16])).await;
+            say(if looked_up.is_ok() { "busy, and seen" } else { "busy" });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -94,7 +96,7 @@ async fn main() {
         return;
     }
     let scheme = Scheme::PlainLocalhost;
-    let producer = Arc::new(Producer::new(store, SystemClock, SystemTokens, scheme));
-    let visitors = (0..VISITORS_AT_ONCE).map(|_| tokio::spawn(visit(producer.clone())));
+    let producer = Arc::new(Producer::new(store.clone(), SystemClock, SystemTokens, scheme));
+    let visitors = (0..VISITORS_AT_ONCE).map(|_| tokio::spawn(visit(producer.clone(), store.clone())));
     futures_util::future::join_all(visitors).await;
 }

@@ -176,13 +176,38 @@ fn while_the_room_is_off_everybody_goes_straight_on() {
     let stranger = world.ask(&GET).unwrap();
     assert_eq!((&stranger.set_cookie, pass(&stranger).get("queue_position")), (&None, None));
     assert_eq!(world.waiting(), 1, "nothing is enqueued");
-    assert_eq!(pass(&again(&mut world, &cookie))["queue_position"], 1);
+    assert_eq!(
+        pass(&again(&mut world, &cookie)).get("queue_position"),
+        None,
+        "the cookie's number proves nothing"
+    );
     assert_eq!(world.audit().by_door, 1, "who was in line is marked admitted");
     world.set_sky(|call| {
         let broken = call == Call::Admit;
         (if broken { Weather::Refused(Fault::Broken) } else { Weather::Fine }, Duration::ZERO)
     });
     pass(&again(&mut world, &cookie.replace("-1", "-2")));
+}
+
+#[test]
+fn who_waited_before_the_room_was_off_keeps_the_number_in_their_pass() {
+    let mut world = world();
+    let (_, cookie) = newcomer(&mut world);
+    world.run(MINUTE);
+    world.change_room(|room| room.open = false);
+    world.run(Duration::from_secs(2));
+    assert_eq!(pass(&again(&mut world, &cookie))["queue_position"], 1);
+}
+
+#[test]
+fn who_comes_back_after_the_claim_in_a_quiet_room_is_a_newcomer() {
+    let mut world = world();
+    let (_, cookie) = newcomer(&mut world);
+    for hours in [2, 24 * 13] {
+        world.run(Duration::from_hours(hours));
+        let late = again(&mut world, &cookie);
+        assert!(late.set_cookie.is_some(), "after {hours} more hours");
+    }
 }
 
 #[test]
@@ -199,7 +224,7 @@ fn scanners_and_prefetches_see_where_the_link_leads_and_take_no_place() {
     world.run(Duration::from_secs(2));
     for look in LOOKS {
         let answer = world.ask(&Request { cookies: &[&cookie], ..look }).unwrap();
-        assert_eq!(pass(&answer)["queue_position"], 1);
+        assert_eq!(pass(&answer)["aud"], "sale");
     }
     assert_eq!(world.audit().by_door, 0);
 }

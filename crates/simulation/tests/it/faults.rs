@@ -178,11 +178,11 @@ fn a_consumer_is_killed_between_write_and_delete() {
         world.set_sky(move |call| {
             admitted |= call == Call::Admit;
             // The delete takes so long that the consumer dies in it.
-            let takes = if admitted && call == Call::Remove { MINUTE } else { TAKES };
+            let takes = if admitted && call == Call::Remove { Duration::from_secs(20) } else { TAKES };
             (Weather::Fine, takes)
         });
         world.run(Duration::from_secs(3));
-        world.kill_a_consumer();
+        assert!(world.kill_a_consumer(), "there was somebody to kill");
         world.clear_sky();
         world.run(MINUTE * 2 / 3);
     }
@@ -214,10 +214,78 @@ fn the_settings_cannot_be_read() {
 #[test]
 fn progress_cannot_be_recorded() {
     let mut world = crowded();
-    world.set_sky(every(1, Call::Record, Weather::Refused(Fault::Busy)));
+    // Refused, and slowly: it must not hold the people up.
+    world.set_sky(|call| match call {
+        Call::Record => (Weather::Refused(Fault::Busy), Duration::from_millis(700)),
+        _ => (Weather::Fine, TAKES),
+    });
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&2], (600, 600), "what cannot be told is released all the same");
     nobody_is_lost(&mut world);
+}
+
+#[test]
+fn claims_and_plans_are_answered_late_or_not_at_all() {
+    for call in [Call::Claim, Call::Count, Call::WritePlan, Call::Recent] {
+        for weather in [Weather::Refused(Fault::Busy), Weather::Unconfirmed] {
+            let mut world = crowded();
+            world.set_sky(every(2, call, weather));
+            world.run(3 * MINUTE);
+            let released = world.audit().released();
+            assert!(released >= 600, "{call:?} {weather:?}: only {released}");
+            nobody_is_lost(&mut world);
+        }
+    }
+}
+
+#[test]
+fn one_lost_claim_does_not_lose_the_slice() {
+    let mut world = crowded();
+    world.set_sky(every(2, Call::Claim, Weather::Unconfirmed));
+    world.run(3 * MINUTE);
+    assert_eq!(world.audit().windows()[&3], (600, 600));
+    nobody_is_lost(&mut world);
+}
+
+#[test]
+fn a_line_that_answers_after_a_pause_releases_nobody() {
+    let mut world = crowded();
+    world.set_sky(|call| (Weather::Fine, if call == Call::Receive { Duration::from_secs(8) } else { TAKES }));
+    world.run(Duration::from_secs(2));
+    world.change_room(|room| room.paused = true);
+    world.run(Duration::from_secs(2));
+    let before = world.audit().released();
+    world.run(2 * MINUTE);
+    assert_eq!(world.audit().released(), before);
+    world.change_room(|room| room.paused = false);
+    nobody_is_lost(&mut world);
+}
+
+#[test]
+fn a_reset_does_not_lose_who_comes_right_after_it() {
+    for delay in [0, 500, 1500] {
+        let mut world = World::new(15, 600);
+        world.join(100);
+        world.run(MINUTE);
+        world.join(20);
+        // Consumers learn of the new epoch late: their settings take up to a second to arrive.
+        world.set_sky(|call| {
+            (Weather::Fine, if call == Call::Room { Duration::from_millis(900) } else { TAKES })
+        });
+        world.run(Duration::from_millis(delay));
+        let before = world.book.lock().redirected.len();
+        world.change_room(|room| room.epoch = "next".parse().unwrap());
+        world.run(Duration::from_millis(20));
+        world.join(30);
+        world.run(MINUTE);
+        world.clear_sky();
+        world.drain(20);
+        let newcomers: Vec<_> = world.book.lock().redirected[before..].to_vec();
+        let newcomers =
+            newcomers.iter().filter(|place| place.epoch.to_string() == "next").map(|place| place.token);
+        let lost = world.audit().lost;
+        assert_eq!(newcomers.filter(|token| lost.contains(token)).count(), 0, "after {delay} ms");
+    }
 }
 
 #[test]

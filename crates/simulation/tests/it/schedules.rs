@@ -55,7 +55,7 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
                 let (open, paused) = (rng.random_bool(0.8), rng.random_bool(0.2));
                 world.change_room(move |room| (room.open, room.paused) = (open, paused));
             }
-            9 if killed => world.kill_a_consumer(),
+            9 if killed => _ = world.kill_a_consumer(),
             10 if killed => {
                 world.kill();
                 world.boot();

@@ -1,0 +1,152 @@
+//! What a visitor is told when they ask: "is it my turn?" and, at the shop, "did they wait?".
+
+use serde::Serialize;
+
+use crate::{Admission, Epoch, LineStatus, Rate, Room, Timestamp};
+
+/// Where a visitor stands, as their cookie and the ledger tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// No cookie of this room and epoch came along, or one whose claim has ended.
+    Stranger,
+    Waiting,
+    Admitted,
+}
+
+impl Standing {
+    /// The standing of somebody with a well-formed cookie.
+    pub fn of(admission: Option<&Admission>, now: Timestamp) -> Self {
+        match admission {
+            None => Self::Waiting,
+            Some(admission) if admission.is_valid(now) => Self::Admitted,
+            Some(_) => Self::Stranger,
+        }
+    }
+}
+
+/// The answer of `GET /polling`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum PollAnswer {
+    /// The page goes to `/beekeeper`, which signs a pass and sends the visitor on.
+    Enter {
+        allow: bool,
+        origin: String,
+    },
+    Wait(Wait),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "this is the JSON that pages read")]
+pub struct Wait {
+    allow: bool,
+    epoch: Epoch,
+    served: u64,
+    rate: Rate,
+    waiting: u64,
+    open: bool,
+    paused: bool,
+    message: String,
+    /// The page goes to `/beekeeper` once, which gives a place to whoever has none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    join: bool,
+}
+
+impl PollAnswer {
+    pub fn new(room: &Room, line: &LineStatus, standing: Standing) -> Self {
+        if standing == Standing::Admitted || !room.open {
+            return Self::Enter { allow: true, origin: room.settings.shop.to_string() };
+        }
+        Self::Wait(Wait {
+            allow: false,
+            epoch: room.epoch,
+            served: line.served,
+            rate: line.rate,
+            waiting: line.waiting,
+            open: room.open,
+            paused: room.paused,
+            message: room.settings.message.to_string(),
+            join: standing == Standing::Stranger,
+        })
+    }
+}
+
+/// The answer of `GET /client`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ClientAnswer {
+    allow: bool,
+    /// False when no cookie came along: the browser kept it back, and only the pass can tell.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    known: bool,
+}
+
+impl ClientAnswer {
+    /// `known` says whether a well-formed cookie came along.
+    pub fn new(room: &Room, known: bool, standing: Standing) -> Self {
+        Self { allow: standing == Standing::Admitted || !room.open, known }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{AdmittedBy, Settings, Ticket};
+
+    fn room() -> Room {
+        let settings = Settings::from_toml(
+            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example/a\"\nrate = 300\nmessage = \"It's \\\"on\\\"\"",
+        );
+        Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    }
+
+    fn poll(room: &Room, standing: Standing) -> serde_json::Value {
+        let line = LineStatus { served: 4100, waiting: 9120, rate: room.rate() };
+        serde_json::to_value(PollAnswer::new(room, &line, standing)).unwrap()
+    }
+
+    fn client(room: &Room, known: bool, standing: Standing) -> serde_json::Value {
+        serde_json::to_value(ClientAnswer::new(room, known, standing)).unwrap()
+    }
+
+    #[test]
+    fn who_waits_is_told_how_the_line_stands() {
+        let mut expected = json!({
+            "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
+            "open": true, "paused": false, "message": "It's \"on\"",
+        });
+        assert_eq!(poll(&room(), Standing::Waiting), expected);
+        expected["join"] = true.into();
+        assert_eq!(poll(&room(), Standing::Stranger), expected);
+    }
+
+    #[test]
+    fn the_admitted_may_enter_and_so_may_everybody_while_the_room_is_off() {
+        let enter = json!({ "allow": true, "origin": "https://shop.example/a" });
+        assert_eq!(poll(&room(), Standing::Admitted), enter);
+        let off = Room { open: false, ..room() };
+        for standing in [Standing::Stranger, Standing::Waiting, Standing::Admitted] {
+            assert_eq!(poll(&off, standing), enter);
+        }
+    }
+
+    #[test]
+    fn the_shop_is_told_whether_somebody_waited() {
+        assert_eq!(client(&room(), true, Standing::Admitted), json!({ "allow": true }));
+        assert_eq!(client(&room(), true, Standing::Waiting), json!({ "allow": false }));
+        assert_eq!(client(&room(), false, Standing::Stranger), json!({ "allow": false, "known": false }));
+        let off = Room { open: false, ..room() };
+        assert_eq!(client(&off, true, Standing::Waiting), json!({ "allow": true }));
+    }
+
+    #[test]
+    fn a_claim_that_has_ended_makes_a_stranger() {
+        let at = Timestamp::from_millis;
+        let admission =
+            Admission { ticket: Ticket::new(1).unwrap(), by: AdmittedBy::Door, at: at(0), expires: at(100) };
+        assert_eq!(Standing::of(None, at(50)), Standing::Waiting);
+        assert_eq!(Standing::of(Some(&admission), at(99)), Standing::Admitted);
+        assert_eq!(Standing::of(Some(&admission), at(100)), Standing::Stranger);
+    }
+}
