@@ -18,6 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("embedded", &["waitroom"]),
     ("contract", &["waitroom"]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    ("server", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    ("beekeeper", &["waitroom", "clock", "embedded", "server"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,154 @@
+//! What can be typed. What it does lies in `commands`, one file each.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use server::control;
+use waitroom::{Notice, Rate, RoomId, Title, WebUrl};
+
+/// A virtual waiting room that you own
+///
+/// Exit codes: 0 done, 1 it did not work and the last line says why, 2 the command line makes no sense.
+#[derive(Debug, Parser)]
+#[command(name = "beekeeper", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a whole waiting room on this machine
+    Local(Local),
+    /// Show how the room stands
+    Status(Status),
+    /// Set how many visitors may enter a minute
+    SetRate(SetRate),
+    /// Tell those who wait something; an empty text takes it back
+    Message(Message),
+    /// Release nobody for now; people still join and keep their places
+    #[command(after_help = "Example:\n  beekeeper pause --local")]
+    Pause(Room),
+    /// Let people join, and release them at the rate: ends `off` and `pause`
+    #[command(after_help = "Example:\n  beekeeper on --local")]
+    On(Room),
+    /// Let everybody go straight on to the shop
+    #[command(after_help = "Example:\n  beekeeper off --local")]
+    Off(Room),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper local                                          a demonstration, with a shop of its own
+  beekeeper local --minute 5s                              the same, in a hurry
+  beekeeper local --name spring-sale --title \"Seal Brewing\" \\
+      --origin https://shop.example/sale --rate 300        a room for your shop")]
+pub(crate) struct Local {
+    /// The room's short name, part of its cookie
+    #[arg(long, default_value = "demo")]
+    pub(crate) name: RoomId,
+    /// What visitors read as the room's name
+    #[arg(long)]
+    pub(crate) title: Option<Title>,
+    /// Where the admitted are sent; without it a demonstration shop is started, too
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Option<WebUrl>,
+    /// How many may enter a minute, from 1 to 270000 [a new room: 60]
+    #[arg(long)]
+    pub(crate) rate: Option<Rate>,
+    /// The port to listen on at 127.0.0.1; 0 takes any free one
+    #[arg(long, default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// Where the room is kept [default: beekeeper/NAME in your data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// How long a minute takes: shorter for demonstrations and tests
+    #[arg(long, default_value = "60s", value_parser = minute)]
+    pub(crate) minute: Duration,
+    /// Print a line for every request
+    #[arg(long)]
+    pub(crate) access_log: bool,
+}
+
+/// Which room a command is for.
+#[derive(Debug, Args)]
+pub(crate) struct Room {
+    /// The room that runs on this machine
+    #[arg(long, required = true)]
+    local: bool,
+    /// Its name
+    #[arg(long, default_value = "demo")]
+    pub(crate) name: RoomId,
+    /// Where it is kept, if it was started with --data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Print JSON, for scripts
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  beekeeper status --local\n  beekeeper status --local --json")]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) room: Room,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  beekeeper set-rate --local 600")]
+pub(crate) struct SetRate {
+    /// Visitors a minute, from 1 to 270000
+    rate: Rate,
+    #[command(flatten)]
+    pub(crate) room: Room,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  beekeeper message --local \"More beer at noon\"\n  beekeeper message --local \"\""
+)]
+pub(crate) struct Message {
+    text: Notice,
+    #[command(flatten)]
+    pub(crate) room: Room,
+}
+
+impl SetRate {
+    pub(crate) fn command(&self) -> control::Command {
+        control::Command::SetRate { rate: self.rate }
+    }
+}
+
+impl Message {
+    pub(crate) fn command(&self) -> control::Command {
+        control::Command::Message { text: self.text.clone() }
+    }
+}
+
+fn minute(text: &str) -> Result<Duration, String> {
+    let minute =
+        humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))?;
+    let allowed = Duration::from_secs(1)..=Duration::from_mins(1);
+    if allowed.contains(&minute) { Ok(minute) } else { Err("a minute takes from 1s to 60s".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_minute_is_at_most_a_minute() {
+        assert_eq!(minute("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(minute("1m"), Ok(Duration::from_mins(1)));
+        assert_eq!(minute("2m"), Err("a minute takes from 1s to 60s".into()));
+        assert!(minute("soon").unwrap_err().ends_with("write it like 5s or 1m"));
+    }
+}

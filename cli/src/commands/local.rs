@@ -1,0 +1,178 @@
+//! `beekeeper local`: a whole waiting room in this process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clock::SystemClock;
+use embedded::Store;
+use rand::rngs::SysRng;
+use server::connections::{AccessLog, Limits, serve};
+use server::control::{self, Control};
+use server::{App, DemoShop, schedule};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tracing::level_filters::LevelFilter;
+use waitroom::ports::{Clock, RoomBook};
+use waitroom::{Epoch, Notice, Rate, Room, Scheme, Settings, Title, WebUrl};
+
+use crate::arguments::Local;
+use crate::data;
+use crate::printer::{AboveLiveLine, LiveLine, say};
+
+pub(crate) fn run(arguments: Local) -> Result<()> {
+    let level = if arguments.access_log { LevelFilter::INFO } else { LevelFilter::WARN };
+    tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(AboveLiveLine).init();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments))
+}
+
+async fn open(arguments: Local) -> Result<()> {
+    let directory = data::directory(arguments.data.as_ref(), &arguments.name)?;
+    let door = listen(arguments.port).await?;
+    let url = address(&door)?;
+    let shop = if arguments.origin.is_none() { Some(listen(0).await?) } else { None };
+    let origin = match (&arguments.origin, &shop) {
+        (Some(origin), _) => origin.clone(),
+        (None, Some(shop)) => address(shop)?,
+        (None, None) => bail!("a room needs a shop: give its URL with --origin"),
+    };
+
+    let first = first_room(&arguments, origin.clone(), url.clone())?;
+    let store = Store::open(&directory, first, || SystemClock.now())?;
+    take_over(&store, &arguments, origin, url.clone()).await?;
+    let app = Arc::new(App::new(store.clone(), Scheme::PlainLocalhost));
+    app.warm_up().await.context("could not make the keys that sign passes")?;
+    let control = Control::bind(&directory)
+        .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
+
+    greet(&store, &url, &directory).await?;
+    let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
+    let (end, ended) = watch::channel(());
+    let until_the_end = || {
+        let mut ended = ended.clone();
+        async move { drop(ended.changed().await) }
+    };
+    let doors = tokio::spawn(serve(door, app, Limits::default(), access_log, until_the_end()));
+    let shop = shop.map(|shop| {
+        let site = Arc::new(DemoShop::new(store.clone()));
+        tokio::spawn(serve(shop, site, Limits::default(), AccessLog::Off, until_the_end()))
+    });
+    let background = [
+        tokio::spawn(schedule::run(store.clone(), arguments.minute)),
+        tokio::spawn(keep_up(store.clone())),
+        tokio::spawn({
+            let store = store.clone();
+            async move { control.serve(store).await }
+        }),
+    ];
+
+    asked_to_stop().await?;
+    end.send_replace(());
+    doors.await?;
+    if let Some(shop) = shop {
+        shop.await?;
+    }
+    for task in &background {
+        task.abort();
+    }
+    for task in background {
+        drop(task.await);
+    }
+    let waiting = store.status().waiting;
+    tokio::task::spawn_blocking(move || store.close()).await?;
+    say(&format!(
+        "\nstopped. {waiting} waiting, every place is kept in {}; the same command goes on from here",
+        directory.display()
+    ))?;
+    Ok(())
+}
+
+async fn listen(port: u16) -> Result<TcpListener> {
+    TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
+        format!("could not listen on 127.0.0.1:{port}; choose another port with --port, or any free one with --port 0")
+    })
+}
+
+fn address(listener: &TcpListener) -> Result<WebUrl> {
+    Ok(format!("http://localhost:{}", listener.local_addr()?.port()).parse()?)
+}
+
+fn first_room(arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<Room> {
+    let usual: Title = "The demonstration room".parse()?;
+    let settings = Settings {
+        room: arguments.name.clone(),
+        title: arguments.title.clone().unwrap_or(usual),
+        shop,
+        health: None,
+        rate: arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
+        message: Notice::default(),
+        lifetimes: waitroom::Lifetimes::default(),
+    };
+    let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
+    Ok(Room::new(settings, url, epoch))
+}
+
+/// What the command line says counts; what it leaves open stays as the room last had it.
+async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<()> {
+    let kept = store.room().await?;
+    if kept.settings.room != arguments.name {
+        bail!(
+            "{} holds the room {}, not {}; say --name {} or choose another --data directory",
+            data::directory(arguments.data.as_ref(), &arguments.name)?.display(),
+            kept.settings.room,
+            arguments.name,
+            kept.settings.room
+        );
+    }
+    let mut settings = kept.settings.clone();
+    settings.shop = shop;
+    settings.title = arguments.title.clone().unwrap_or(settings.title);
+    settings.rate = arguments.rate.unwrap_or(settings.rate);
+    if settings != kept.settings || url != kept.url {
+        store
+            .change_room("take over the command line", move |room| {
+                (room.settings, room.url) = (settings, url);
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+async fn greet(store: &Store, url: &WebUrl, directory: &Path) -> Result<()> {
+    let (room, url) = (store.room().await?, url.to_string());
+    say(&format!("{} is open\n", room.settings.title))?;
+    say(&format!("  waiting room   {url}beekeeper"))?;
+    say(&format!("  client check   {url}client"))?;
+    say(&format!("  shop           {}", room.settings.shop))?;
+    say(&format!("  kept in        {}\n", directory.display()))?;
+    say(&format!("{} visitors enter a minute. Ctrl-C stops it; every place is kept.", room.settings.rate))?;
+    Ok(())
+}
+
+/// One calm line, once a second.
+async fn keep_up(store: Store) {
+    let line = LiveLine::new();
+    loop {
+        if let Ok(status) = control::status(&store).await {
+            let window = status.windows.first().map_or(0, |window| window.released);
+            let joined = status.released + status.line.waiting;
+            line.show(&format!(
+                "{joined} joined, {} waiting, served up to {}, {window} released in this window, {} a minute",
+                status.line.waiting, status.line.served, status.line.rate
+            ));
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn asked_to_stop() -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

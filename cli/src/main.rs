@@ -1,0 +1,32 @@
+//! The `beekeeper` command.
+
+mod arguments;
+mod commands;
+mod data;
+mod printer;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let ran = match arguments.command {
+        Command::Local(local) => commands::local::run(local),
+        Command::Status(status) => commands::status::run(&status),
+        Command::SetRate(set_rate) => commands::change::run(&set_rate.room, &set_rate.command()),
+        Command::Message(message) => commands::change::run(&message.room, &message.command()),
+        Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
+        Command::On(room) => commands::change::run(&room, &server::control::Command::On),
+        Command::Off(room) => commands::change::run(&room, &server::control::Command::Off),
+    };
+    match ran {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if printer::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The routes of the room.
+
+use clock::SystemClock;
+use embedded::Store;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE,
+    COOKIE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE, VARY,
+};
+use hyper::http::response::Builder;
+use hyper::{Method, Request, Response, StatusCode};
+use producer::{Producer, SystemTokens, Trouble};
+use serde::Serialize;
+use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomBook};
+use waitroom::{ClientAnswer, Cookie, PollAnswer, Room, Scheme, Standing};
+
+use crate::{Answer, Site, page};
+
+const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
+
+/// Everything that visitors and the shop can ask of a room.
+#[derive(Debug)]
+pub struct App {
+    store: Store,
+    producer: Producer<Store, SystemClock, SystemTokens>,
+}
+
+impl App {
+    pub fn new(store: Store, scheme: Scheme) -> Self {
+        let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
+        Self { store, producer }
+    }
+
+    /// Makes the signing keys, if there are none, before the first visitor needs them.
+    pub async fn warm_up(&self) -> Result<(), Trouble> {
+        self.producer.warm_up().await
+    }
+
+    async fn beekeeper(&self, request: &Request<Incoming>) -> Answer {
+        let cookies = cookies(request);
+        let asked = producer::Request {
+            method: if request.method() == Method::HEAD {
+                producer::Method::Head
+            } else {
+                producer::Method::Get
+            },
+            cookies: &cookies,
+            sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
+        };
+        let answer = self.producer.answer(&asked).await.unwrap_or_else(|trouble| {
+            tracing::debug!(error = &trouble as &dyn std::error::Error, "a visitor was asked to come again");
+            producer::Answer::busy()
+        });
+        let mut response = uncached(answer.status).header(CONTENT_TYPE, "text/html; charset=utf-8");
+        if let Some(location) = answer.location {
+            response = response.header(LOCATION, location);
+        }
+        if let Some(cookie) = answer.set_cookie {
+            response = response.header(SET_COOKIE, cookie);
+        }
+        if let Some(seconds) = answer.retry_after {
+            response = response.header(RETRY_AFTER, seconds);
+        }
+        finish(response, answer.body)
+    }
+
+    async fn polling(&self, request: &Request<Incoming>) -> PortResult<Answer> {
+        let room = self.store.room().await?;
+        let (_, standing) = self.standing(&room, request).await?;
+        let answer = PollAnswer::new(&room, &self.store.status(), standing);
+        Ok(json(uncached(StatusCode::OK), &answer))
+    }
+
+    async fn client(&self, request: &Request<Incoming>) -> PortResult<Answer> {
+        let room = self.store.room().await?;
+        let (known, standing) = self.standing(&room, request).await?;
+        let response = cors(uncached(StatusCode::OK), &room);
+        Ok(json(response, &ClientAnswer::new(&room, known, standing)))
+    }
+
+    /// Whether a cookie of this room came along, and where its visitor stands.
+    async fn standing(&self, room: &Room, request: &Request<Incoming>) -> PortResult<(bool, Standing)> {
+        let Some(place) = Cookie::find(&room.settings.room, room.epoch, cookies(request)) else {
+            return Ok((false, Standing::Stranger));
+        };
+        let admission = self.store.admission(place.token).await?;
+        Ok((true, Standing::of(admission.as_ref(), SystemClock.now())))
+    }
+
+    async fn jwks(&self) -> Result<Answer, Trouble> {
+        self.producer.warm_up().await?;
+        let keys = self.store.keys().await?.map(|keys| keys.jwks()).transpose()?;
+        let response = Response::builder().header(CACHE_CONTROL, "public, max-age=300");
+        Ok(json(response, &keys))
+    }
+
+    async fn page(&self, name: &str) -> PortResult<Answer> {
+        let room = self.store.room().await?;
+        Ok(page::file(name, &room).unwrap_or_else(not_found))
+    }
+}
+
+impl Site for App {
+    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+        let path = request.uri().path();
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answer = match path {
+            "/beekeeper" | "/polling" | "/client" | "/.well-known/jwks.json" if !is_read => {
+                return not_allowed();
+            }
+            _ if path.starts_with("/wait/") && !is_read => return not_allowed(),
+            "/beekeeper" => return self.beekeeper(request).await,
+            "/polling" => self.polling(request).await.map_err(Trouble::from),
+            "/client" => self.client(request).await.map_err(Trouble::from),
+            "/.well-known/jwks.json" => self.jwks().await,
+            _ => match path.strip_prefix("/wait/") {
+                Some(name) => self.page(name).await.map_err(Trouble::from),
+                None => return not_found(),
+            },
+        };
+        match answer {
+            Ok(answer) => answer,
+            Err(trouble) => {
+                tracing::debug!(error = &trouble as &dyn std::error::Error, path, "a request was put off");
+                self.unavailable().await
+            }
+        }
+    }
+}
+
+impl App {
+    async fn unavailable(&self) -> Answer {
+        let mut response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, 5);
+        if let Ok(room) = self.store.room().await {
+            response = cors(response, &room);
+        }
+        json(response, &Problem { error: "the room cannot answer just now; try again in a few seconds" })
+    }
+}
+
+/// What a program is told when it cannot have what it asked for.
+#[derive(Serialize)]
+struct Problem {
+    error: &'static str,
+}
+
+fn cookies(request: &Request<Incoming>) -> Vec<&str> {
+    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
+}
+
+fn uncached(status: impl TryInto<StatusCode>) -> Builder {
+    let status = status.try_into().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    Response::builder().status(status).header(CACHE_CONTROL, "no-store")
+}
+
+/// Lets the shop's own pages read the answer, cookie and all.
+fn cors(response: Builder, room: &Room) -> Builder {
+    response
+        .header(ACCESS_CONTROL_ALLOW_ORIGIN, room.settings.shop.as_url().origin().ascii_serialization())
+        .header(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true")
+        .header(VARY, "Origin")
+}
+
+fn not_found() -> Answer {
+    let problem = Problem { error: "there is nothing here; the room's door is /beekeeper" };
+    json(uncached(StatusCode::NOT_FOUND), &problem)
+}
+
+fn not_allowed() -> Answer {
+    let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+    json(response, &Problem { error: "only GET and HEAD are answered" })
+}
+
+fn json(response: Builder, value: &impl Serialize) -> Answer {
+    let body = serde_json::to_vec(value).unwrap_or_default();
+    finish(response.header(CONTENT_TYPE, "application/json"), body)
+}
+
+pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> Answer {
+    response.body(Full::new(body.into())).unwrap_or_else(|_| {
+        // A header that cannot be sent: a setting with a character that no header may have.
+        let mut answer = Response::new(Full::default());
+        *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        answer
+    })
+}

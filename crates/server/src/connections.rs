@@ -1,0 +1,129 @@
+//! Accepting connections, and keeping slow and greedy clients from harming the others.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::{Answer, Site};
+
+/// What one client may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once. Further ones wait in the kernel's queue until one is free.
+    pub connections: usize,
+    /// How long a client may take to send a request's head, or stay silent between two.
+    pub patience: Duration,
+    /// The size of a request's head in bytes.
+    pub head: usize,
+    /// How long requests that are under way may take to finish at shutdown.
+    pub farewell: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            patience: Duration::from_secs(10),
+            head: 16 << 10,
+            farewell: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Whether each request is worth a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessLog {
+    On,
+    Off,
+}
+
+/// Serves the site until `shutdown` resolves, then lets the requests under way finish.
+pub async fn serve<S: Site>(
+    listener: TcpListener,
+    site: Arc<S>,
+    limits: Limits,
+    access_log: AccessLog,
+    shutdown: impl Future<Output = ()>,
+) {
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    let graceful = GracefulShutdown::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &slots) => accepted,
+            () = &mut shutdown => break,
+        };
+        let (stream, slot) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file descriptors, mostly: others have to go before more can come.
+                tracing::warn!(error = &error as &dyn std::error::Error, "could not accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let site = site.clone();
+        let service = service_fn(move |request| answer(site.clone(), request, access_log));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.patience)
+            .max_buf_size(limits.head)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // A client that went away, or sent what is not HTTP: hyper has answered what can be answered.
+            drop(connection.await);
+            drop(slot);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.farewell, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not finish in time");
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
+    // The semaphore is never closed; without a slot the connection would only be uncounted.
+    let slot = slots.clone().acquire_owned().await.ok();
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, slot))
+}
+
+async fn answer<S: Site>(
+    site: Arc<S>,
+    request: Request<Incoming>,
+    access_log: AccessLog,
+) -> Result<Answer, std::convert::Infallible> {
+    let begun = Instant::now();
+    let answer = site.answer(&request).await;
+    if access_log == AccessLog::On {
+        log(&request, answer.status(), begun.elapsed());
+    }
+    Ok(answer)
+}
+
+/// One line a request. No query and no cookie: they may hold what is nobody's business.
+fn log(request: &Request<Incoming>, status: StatusCode, took: Duration) {
+    tracing::info!(
+        target: "access",
+        "{} {} {} {:.1} ms",
+        request.method(),
+        request.uri().path(),
+        status.as_u16(),
+        took.as_secs_f64() * 1000.0
+    );
+}

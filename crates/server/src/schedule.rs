@@ -1,0 +1,47 @@
+//! What happens once a minute: the trigger, the consumers that it sends, the sweep.
+
+use std::time::Duration;
+
+use clock::SystemClock;
+use consumer::Consumer;
+use embedded::Store;
+use tokio::time::{MissedTickBehavior, interval};
+use trigger::Trigger;
+use waitroom::Slice;
+use waitroom::ports::{Claimant, Crew, PortError, PortResult};
+
+/// Consumers as tasks of this process.
+#[derive(Clone, Debug)]
+struct Tasks(Store);
+
+impl Crew for Tasks {
+    async fn send(&self, slice: Slice) -> PortResult<()> {
+        let consumer = Consumer::new(self.0.clone(), SystemClock);
+        tokio::spawn(async move {
+            if let Err(error) = consumer.run(slice, Claimant(rand::random())).await {
+                warn(&error, "a slice was not worked on");
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Fires every `minute` until dropped. Consumers under way are then cut off, which harms nobody.
+pub async fn run(store: Store, minute: Duration) {
+    let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
+    let mut minutes = interval(minute);
+    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        minutes.tick().await;
+        if let Err(error) = trigger.run().await {
+            warn(&error, "this minute's plan could not be made; the next minute tries again");
+        }
+        if let Err(error) = store.sweep().await {
+            warn(&error, "old visitors could not be swept; the next minute tries again");
+        }
+    }
+}
+
+fn warn(error: &PortError, consequence: &str) {
+    tracing::warn!(error = error as &dyn std::error::Error, "{consequence}");
+}

@@ -1,0 +1,62 @@
+//! A shop to demonstrate with: it lets in whoever brings a pass that it can verify, and nobody else.
+
+use clock::SystemClock;
+use embedded::Store;
+use hyper::body::Incoming;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
+use hyper::{Request, Response, StatusCode};
+use waitroom::WebUrl;
+use waitroom::ports::{Clock, Keys, RoomBook};
+
+use crate::app::finish;
+use crate::{Answer, Site};
+
+/// Verifies offline, as a real shop does: all that it takes from the room is the public keys.
+#[derive(Debug)]
+pub struct DemoShop(Store);
+
+impl DemoShop {
+    pub fn new(store: Store) -> Self {
+        Self(store)
+    }
+
+    async fn ticket(&self, pass: &str) -> Option<Option<u64>> {
+        let (keys, room) = (self.0.keys().await.ok()??, self.0.room().await.ok()?);
+        let verified = keys.jwks().ok()?.verify(pass, &room.settings.room, SystemClock.now()).ok()?;
+        Some(verified.queue_position)
+    }
+}
+
+impl Site for DemoShop {
+    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+        let query = request.uri().query().unwrap_or_default();
+        let parameters = query.split('&').filter_map(|pair| pair.split_once('='));
+        let pass = parameters.into_iter().find(|(name, _)| *name == WebUrl::PASS_PARAMETER);
+        let ticket = match pass {
+            Some((_, pass)) => self.ticket(pass).await,
+            None => None,
+        };
+        let (status, heading, text) = match ticket {
+            Some(Some(number)) => (
+                StatusCode::OK,
+                "Welcome to the shop",
+                format!("You waited with number {number}, and your pass is good."),
+            ),
+            Some(None) => (
+                StatusCode::OK,
+                "Welcome to the shop",
+                "The waiting room is off, so you came straight here.".into(),
+            ),
+            None => (
+                StatusCode::FORBIDDEN,
+                "Please wait in line first",
+                "This shop lets in whoever brings a good pass from the waiting room.".into(),
+            ),
+        };
+        let response = Response::builder()
+            .status(status)
+            .header(CONTENT_TYPE, "text/html; charset=utf-8")
+            .header(CACHE_CONTROL, "no-store");
+        finish(response, format!(include_str!("shop.html"), heading = heading, text = text))
+    }
+}
