@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("throttle", &["waitroom"]),
     ("embedded", &["waitroom"]),
     ("contract", &["waitroom"]),
+    ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("server", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("beekeeper", &["waitroom", "clock", "embedded", "server"]),

@@ -1,0 +1,106 @@
+//! `GET /beekeeper`: a newcomer, somebody who waits, somebody admitted, somebody who only looks.
+
+use std::collections::HashSet;
+
+use crate::{Answer, Client, Order, Room, eventually};
+
+pub(crate) fn check(room: &impl Room, client: &Client) {
+    room.order(Order::Pause);
+    eventually("the room pauses", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    let place = a_newcomer_gets_a_place(client);
+    who_waits_keeps_it(client, &place);
+    every_newcomer_gets_another(client);
+    who_only_looks_takes_none(client);
+    room.order(Order::On);
+    the_admitted_are_sent_on(room, client, &place);
+}
+
+/// `<epoch>-<ticket>` in the fragment and the cookie's `<epoch>-<token>-<ticket>` are of one place.
+fn place_of(client: &Client, answer: &Answer) -> String {
+    assert_eq!(answer.status, 302, "{answer:?}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let cookie = client.cookie(answer);
+    let value = cookie.split_once('=').map(|(_, value)| value).unwrap_or_default();
+    let parts: Vec<_> = value.split('-').collect();
+    let [epoch, token, ticket] = parts[..] else { panic!("{value} is not <epoch>-<token>-<ticket>") };
+    assert!(epoch.len() == 4 && token.len() == 32, "{value}");
+    assert!(token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{value}");
+    assert_eq!(
+        answer.location(),
+        format!("wait/index.html#{epoch}-{ticket}"),
+        "relative, and of the same place"
+    );
+    cookie
+}
+
+fn a_newcomer_gets_a_place(client: &Client) -> String {
+    let answer = client.get("/beekeeper");
+    let cookie = place_of(client, &answer);
+    let set = answer.header("set-cookie").unwrap_or_default();
+    for attribute in ["; Path=/", "; HttpOnly", "; Max-Age=1209600", "; SameSite="] {
+        assert!(set.contains(attribute), "{attribute} in {set}");
+    }
+    let page = client.get(&format!("/{}", answer.location().split('#').next().unwrap_or_default()));
+    assert_eq!(page.status, 200);
+    assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));
+    cookie
+}
+
+fn who_waits_keeps_it(client: &Client, place: &str) {
+    for cookies in
+        [place.to_owned(), format!("a=1; {place}"), format!("{place};b=2"), format!("x=y=z;  {place} ; c")]
+    {
+        let answer = client.get_with("/beekeeper", &cookies);
+        assert_eq!((answer.status, answer.header("set-cookie")), (302, None), "{cookies}");
+        let ticket = place.rsplit('-').next().unwrap_or_default();
+        assert!(answer.location().ends_with(&format!("-{ticket}")), "{}", answer.location());
+    }
+    let answer = client.send("GET", "/beekeeper", &[("cookie", place)]);
+    assert_eq!(answer.header("set-cookie"), None, "header names in either case");
+}
+
+fn every_newcomer_gets_another(client: &Client) {
+    let places: HashSet<_> = (0..20).map(|_| place_of(client, &client.get("/beekeeper"))).collect();
+    assert_eq!(places.len(), 20);
+    let tickets: HashSet<_> =
+        places.iter().map(|place| place.rsplit('-').next().map(str::to_owned)).collect();
+    assert_eq!(tickets.len(), 20, "no number twice");
+}
+
+fn who_only_looks_takes_none(client: &Client) {
+    let waiting = |client: &Client| client.get("/polling").json()["waiting"].clone();
+    let before = waiting(client);
+    let looks = [
+        client.send("HEAD", "/beekeeper", &[]),
+        client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
+        client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
+    ];
+    for look in looks {
+        assert_eq!((look.status, look.header("set-cookie")), (302, None), "{look:?}");
+        assert_eq!(look.location(), "wait/index.html");
+    }
+    assert_eq!(waiting(client), before);
+}
+
+fn the_admitted_are_sent_on(room: &impl Room, client: &Client, place: &str) {
+    let patience = room.minute().as_secs() * 3;
+    let mut tries = 0;
+    while client.get_with("/polling", place).json()["allow"] != true {
+        tries += 1;
+        assert!(tries <= patience * 5, "not admitted in three minutes");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert_eq!(client.get_with("/client", place).json()["allow"], true);
+    let passes: Vec<_> = (0..2)
+        .map(|_| {
+            let answer = client.get_with("/beekeeper", place);
+            assert_eq!((answer.status, answer.header("set-cookie")), (302, None), "{answer:?}");
+            let pass =
+                answer.location().strip_prefix(&room.shop()).and_then(|rest| rest.split_once("bk_pass="));
+            pass.unwrap_or_else(|| panic!("{} with a pass", answer.location())).1.to_owned()
+        })
+        .collect();
+    assert!(passes.iter().all(|pass| pass.split('.').count() == 3), "{passes:?}");
+    let again = client.get_with("/polling", place).json();
+    assert_eq!(again["origin"], room.shop());
+}

@@ -1,0 +1,100 @@
+//! Just enough HTTP to send what no decent client would.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Sends requests to one room.
+#[derive(Clone, Debug)]
+pub struct Client {
+    authority: String,
+    prefix: String,
+    cookie_name: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Client {
+    pub fn new(base: &str, room: &str) -> Self {
+        let rest = base.strip_prefix("http://").expect("a base URL that begins with http://");
+        let (authority, prefix) =
+            rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
+        let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
+        Self { authority: authority.into(), prefix, cookie_name: format!("bk_{room}") }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[])
+    }
+
+    pub fn get_with(&self, path: &str, cookie: &str) -> Answer {
+        self.send("GET", path, &[("Cookie", cookie)])
+    }
+
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let host = &self.authority;
+        let request = format!(
+            "{method} {}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{lines}\r\n",
+            self.prefix
+        );
+        self.raw(request.as_bytes()).unwrap_or_else(|| panic!("no answer to {method} {path}"))
+    }
+
+    /// Sends these bytes and reads until the room hangs up. None if what it said is not HTTP.
+    pub fn raw(&self, request: &[u8]) -> Option<Answer> {
+        let mut stream = TcpStream::connect(&self.authority).expect("the room accepts connections");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
+        // It may answer and hang up before it has read everything.
+        let _ = stream.write_all(request);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        parse(&String::from_utf8_lossy(&answer))
+    }
+
+    /// The room's cookie in a `Set-Cookie`, as a later `Cookie` header carries it.
+    pub fn cookie(&self, answer: &Answer) -> String {
+        let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no Set-Cookie in {answer:?}"));
+        let pair = set.split(';').next().unwrap_or_default();
+        assert!(pair.starts_with(&format!("{}=", self.cookie_name)), "{set}");
+        pair.to_owned()
+    }
+
+    pub fn cookie_name(&self) -> &str {
+        &self.cookie_name
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn location(&self) -> &str {
+        self.header("location").unwrap_or_else(|| panic!("no Location in {self:?}"))
+    }
+
+    pub fn json(&self) -> Value {
+        let kind = self.header("content-type").unwrap_or_default();
+        assert!(kind.starts_with("application/json"), "{kind}: {}", self.body);
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {}", self.body))
+    }
+}
+
+fn parse(text: &str) -> Option<Answer> {
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let mut lines = head.lines();
+    let status = lines.next()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
+    let headers: Vec<_> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    Some(Answer { status, headers, body: body.to_owned() })
+}

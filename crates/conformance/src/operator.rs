@@ -1,0 +1,56 @@
+//! What the operator does, as visitors notice it.
+
+use crate::{Client, Order, Room, eventually};
+
+pub(crate) fn check(room: &impl Room, client: &Client) {
+    messages_arrive_as_they_were_written(room, client);
+    rates_arrive(room, client);
+    paused_keeps_places(room, client);
+    off_lets_everybody_through(room, client);
+}
+
+fn messages_arrive_as_they_were_written(room: &impl Room, client: &Client) {
+    for text in ["It's \"on\"", "zwölf Uhr 🦭\nzweite Zeile", "\\ / </script> {{x}} $util", ""] {
+        room.order(Order::Message(text.into()));
+        eventually(text, || (client.get("/polling").json()["message"] == text).then_some(()));
+    }
+}
+
+fn rates_arrive(room: &impl Room, client: &Client) {
+    let before = client.get("/polling").json()["rate"].as_u64().expect("a rate");
+    room.order(Order::SetRate(4321));
+    eventually("the new rate", || (client.get("/polling").json()["rate"] == 4321).then_some(()));
+    room.order(Order::SetRate(u32::try_from(before).expect("a rate")));
+}
+
+fn paused_keeps_places(room: &impl Room, client: &Client) {
+    room.order(Order::Pause);
+    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    let place = client.cookie(&client.get("/beekeeper"));
+    std::thread::sleep(room.minute() + room.minute() / 2);
+    let poll = client.get_with("/polling", &place).json();
+    assert_eq!((&poll["allow"], poll.get("join")), (&false.into(), None), "joining goes on, releasing stops");
+    room.order(Order::On);
+    eventually("on again", || (client.get_with("/polling", &place).json()["paused"] != true).then_some(()));
+}
+
+fn off_lets_everybody_through(room: &impl Room, client: &Client) {
+    room.order(Order::Pause);
+    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    let place = client.cookie(&client.get("/beekeeper"));
+    room.order(Order::Off);
+    eventually("off", || (client.get("/polling").json()["allow"] == true).then_some(()));
+    assert_eq!(client.get("/polling").json()["origin"], room.shop());
+    assert_eq!(client.get("/client").json()["allow"], true, "true for everybody");
+    let stranger = client.get("/beekeeper");
+    assert_eq!((stranger.status, stranger.header("set-cookie")), (302, None), "nothing is enqueued");
+    assert!(stranger.location().starts_with(&room.shop()) && stranger.location().contains("bk_pass="));
+    assert!(client.get_with("/beekeeper", &place).location().starts_with(&room.shop()));
+    room.order(Order::On);
+    eventually("on", || (client.get("/polling").json()["allow"] == false).then_some(()));
+    assert_eq!(
+        client.get_with("/client", &place).json()["allow"],
+        true,
+        "who went through the door stays admitted"
+    );
+}

@@ -1,0 +1,89 @@
+//! `/polling`, `/client`, the keys, and everything that is not there.
+
+use crate::{Client, Room};
+
+pub(crate) fn check(room: &impl Room, client: &Client) {
+    polls_say_how_the_line_stands(client);
+    the_shop_may_ask(room, client);
+    keys_are_public(client);
+    the_page_has_its_assets(client);
+    nothing_else_is_there(client);
+}
+
+fn polls_say_how_the_line_stands(client: &Client) {
+    let answer = client.get("/polling");
+    assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")));
+    let stranger = answer.json();
+    assert_eq!((&stranger["allow"], &stranger["join"]), (&false.into(), &true.into()));
+    for (field, is_right) in [
+        ("epoch", stranger["epoch"].is_string()),
+        ("served", stranger["served"].is_u64()),
+        ("rate", stranger["rate"].is_u64()),
+        ("waiting", stranger["waiting"].is_u64()),
+        ("open", stranger["open"] == true),
+        ("paused", stranger["paused"] == false),
+        ("message", stranger["message"].is_string()),
+    ] {
+        assert!(is_right, "{field} in {stranger}");
+    }
+    let place = client.cookie(&client.get("/beekeeper"));
+    let waiting = client.get_with("/polling", &place).json();
+    assert!(waiting["allow"] == true || waiting.get("join").is_none(), "{waiting}");
+}
+
+fn the_shop_may_ask(room: &impl Room, client: &Client) {
+    let stranger = client.get("/client");
+    assert_eq!(stranger.json(), serde_json::json!({ "allow": false, "known": false }));
+    let shop = room.shop();
+    let origin = shop.split('/').take(3).collect::<Vec<_>>().join("/");
+    assert_eq!(stranger.header("access-control-allow-origin"), Some(&*origin), "an origin, never *");
+    assert_eq!(stranger.header("access-control-allow-credentials"), Some("true"));
+}
+
+fn keys_are_public(client: &Client) {
+    let keys = client.get("/.well-known/jwks.json").json();
+    let keys = keys["keys"].as_array().expect("a list of keys");
+    assert!(!keys.is_empty());
+    for key in keys {
+        assert_eq!((&key["kty"], &key["alg"], &key["use"]), (&"RSA".into(), &"RS256".into(), &"sig".into()));
+        assert!(key["n"].is_string() && key["e"].is_string() && key["kid"].is_string(), "{key}");
+        assert!(key.get("d").is_none(), "the private half is private");
+    }
+}
+
+fn the_page_has_its_assets(client: &Client) {
+    let page = client.get("/wait/index.html");
+    let policy = page.header("content-security-policy").unwrap_or_default();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(page.body.contains("noindex"));
+    let is_asset = |text: &&str| matches!(text.rsplit_once('.'), Some((_, "css" | "js")));
+    let assets: Vec<_> = page.body.split('"').filter(is_asset).collect();
+    assert!(!assets.is_empty());
+    for asset in assets {
+        assert_eq!(client.get(&format!("/wait/{asset}")).status, 200, "{asset}");
+    }
+}
+
+fn nothing_else_is_there(client: &Client) {
+    for path in [
+        "/",
+        "/beekeeper/",
+        "/Beekeeper",
+        "/wait/../Cargo.toml",
+        "/wait/nope.js",
+        "/wait/%2e%2e/x",
+        "/admin",
+        "//polling",
+    ] {
+        let answer = client.get(path);
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.json()["error"].is_string(), "{path}: {}", answer.body);
+    }
+    for path in ["/beekeeper", "/polling", "/client", "/.well-known/jwks.json", "/wait/index.html"] {
+        for method in ["POST", "PUT", "DELETE", "PATCH"] {
+            let answer = client.send(method, path, &[("Content-Length", "0")]);
+            assert_eq!(answer.status, 405, "{method} {path}");
+            assert!(answer.json()["error"].is_string());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Bad input of every kind: none of it may count as a place, end up in an answer, or harm the next visitor.
+
+use crate::{Client, Room};
+
+pub(crate) fn check(_: &impl Room, client: &Client) {
+    cookies_that_are_none(client);
+    a_parameter_is_no_cookie(client);
+    requests_that_are_none(client);
+    assert_eq!(client.get("/polling").status, 200, "after all that");
+}
+
+fn cookies_that_are_none(client: &Client) {
+    let place = client.cookie(&client.get("/beekeeper"));
+    let (name, value) = place.split_once('=').expect("a name and a value");
+    let parts: Vec<_> = value.split('-').collect();
+    let (epoch, token, ticket) = (parts[0], parts[1], parts[2]);
+    let long = "a".repeat(3000);
+    let forged = [
+        name.to_owned(),
+        format!("{name}="),
+        format!("{name}=--"),
+        format!("{name}={epoch}-{token}"),
+        format!("{name}={epoch}-{token}-{ticket}-1"),
+        format!("{name}={epoch}-{token}-0"),
+        format!("{name}={epoch}-{token}--1"),
+        format!("{name}={epoch}-{token}-1e3"),
+        format!("{name}={epoch}-{token}-99999999999999999999"),
+        format!(
+            "{name}={epoch}-{}-{ticket}",
+            token.to_uppercase().replace(|c: char| c.is_ascii_digit(), "A")
+        ),
+        format!("{name}={epoch}-{}-{ticket}", &token[1..]),
+        format!("{name}={epoch}-{token}g-{ticket}"),
+        format!("{name}=zzzz-{token}-{ticket}"),
+        format!("{name}=\"{value}\""),
+        format!("{name}={value}\""),
+        format!("{name}=$util.parseJson('x')"),
+        format!("{name}={{\"S\":\"x\"}}"),
+        format!("x{name}={value}"),
+        format!("{name}x={value}"),
+        format!("{}={value}", name.to_uppercase()),
+        format!("{name}=%00{value}"),
+        format!("{name}={long}"),
+        format!("{long}={value}"),
+        "=".into(),
+        ";;;;".into(),
+    ];
+    for cookie in forged {
+        let shown: String = cookie.chars().take(80).collect();
+        let poll = client.get_with("/polling", &cookie);
+        assert_eq!((poll.status, &poll.json()["join"]), (200, &true.into()), "{shown}");
+        assert_eq!(client.get_with("/client", &cookie).json()["known"], false, "{shown}");
+        let door = client.get_with("/beekeeper", &cookie);
+        assert!(door.header("set-cookie").is_some(), "a newcomer with {shown}");
+    }
+}
+
+fn a_parameter_is_no_cookie(client: &Client) {
+    let place = client.cookie(&client.get("/beekeeper"));
+    for path in ["/polling", "/client"] {
+        for parameter in ["cookie", "Cookie"] {
+            let answer = client.get(&format!("{path}?{parameter}={place}")).json();
+            assert!(answer["join"] == true || answer["known"] == false, "{path}?{parameter}: {answer}");
+        }
+    }
+}
+
+fn requests_that_are_none(client: &Client) {
+    let head = |lines: &str| format!("GET /polling HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n");
+    let refused: [(&str, Vec<u8>); 5] = [
+        ("no HTTP at all", b"hello\r\n\r\n".to_vec()),
+        ("a bad header name", head("a b: c\r\n").into_bytes()),
+        ("a head of 100 kB", head(&format!("X-Long: {}\r\n", "a".repeat(100_000))).into_bytes()),
+        ("a thousand headers", head(&"X: y\r\n".repeat(1000)).into_bytes()),
+        ("a byte zero", head("X: \0\r\n").into_bytes()),
+    ];
+    for (what, request) in refused {
+        if let Some(answer) = client.raw(&request) {
+            assert!((400..500).contains(&answer.status), "{what}: {answer:?}");
+            assert!(!answer.body.contains("panicked") && !answer.body.contains(".rs:"), "{what}: {answer:?}");
+        }
+    }
+    let not_text =
+        client.raw(b"GET /polling HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: \xff\xfe=1\r\n\r\n");
+    assert!(not_text.is_some_and(|answer| answer.status < 500), "a cookie that is not text");
+    let with_body =
+        b"GET /polling HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+    assert_eq!(client.raw(with_body).map(|answer| answer.status), Some(200), "a body that nobody reads");
+}
