@@ -39,12 +39,13 @@ impl Client {
     }
 
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let host = &self.authority;
-        let request = format!(
-            "{method} {}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{lines}\r\n",
-            self.prefix
-        );
+        let mut request = format!("{method} {}{path} HTTP/1.1\r\n", self.prefix);
+        for (name, value) in
+            [("Host", self.authority.as_str()), ("Connection", "close")].iter().chain(headers)
+        {
+            request.extend([name, ": ", value, "\r\n"]);
+        }
+        request += "\r\n";
         self.raw(request.as_bytes()).unwrap_or_else(|| panic!("no answer to {method} {path}"))
     }
 
