@@ -1,5 +1,6 @@
 //! What developers and CI run: `cargo xtask --help`.
 
+mod bench;
 mod deny;
 
 use std::env;
@@ -25,7 +26,7 @@ enum Task {
         /// Run only the tests of this crate
         package: Option<String>,
     },
-    /// Measure the embedded store, with the disk's own latency beside it
+    /// Measure the store beside the disk's own latency, and the room beside nginx (needs nginx, wrk, curl)
     Bench,
     /// Check licences, sources and duplicates of all dependencies
     Deny,
@@ -48,7 +49,7 @@ fn perform(task: Task) -> Result<()> {
                 package.map_or(vec!["--workspace".into()], |package| vec!["--package".into(), package]);
             run(cargo().args(["test", "--locked"]).args(packages))
         }
-        Task::Bench => run(cargo().args(["bench", "--locked", "--package", "embedded"])),
+        Task::Bench => bench::run_all(),
         Task::Deny => deny::check(),
     }
 }
@@ -61,8 +62,11 @@ fn root() -> &'static Path {
 
 /// Where tools are installed: never outside the build directory.
 fn tools() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join("tools")
+    target().join("tools")
+}
+
+fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn cargo() -> Command {

@@ -1,0 +1,135 @@
+//! Many at once, and some who mean harm.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use conformance::{Client, Room};
+use embedded::Store;
+use waitroom::ports::Admissions;
+use waitroom::{Cookie, Timestamp};
+
+use crate::support::{Local, text};
+
+/// Asks one path many times over one connection, and returns the room's cookies.
+fn ask(authority: &str, path: &str, times: usize) -> Vec<Cookie> {
+    let mut stream = TcpStream::connect(authority).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+    (0..times)
+        .filter_map(|_| {
+            stream.write_all(request.as_bytes()).unwrap();
+            let (mut place, mut length) = (None, 0);
+            loop {
+                let mut line = String::new();
+                answers.read_line(&mut line).unwrap();
+                let line = line.trim_end();
+                if let Some(cookie) = line.strip_prefix("set-cookie: bk_demo=") {
+                    place = cookie.split(';').next().and_then(|value| value.parse().ok());
+                }
+                if let Some(bytes) = line.strip_prefix("content-length: ") {
+                    length = bytes.parse().unwrap();
+                }
+                if line.is_empty() {
+                    break;
+                }
+            }
+            answers.read_exact(&mut vec![0; length]).unwrap();
+            place
+        })
+        .collect()
+}
+
+fn authority(room: &Local) -> String {
+    room.url.trim_start_matches("http://").to_owned()
+}
+
+fn status(room: &Local) -> serde_json::Value {
+    serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap()
+}
+
+#[test]
+fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
+    let room = Local::start(&["--rate", "6000", "--minute", "5s"]);
+    let authority = authority(&room);
+    let crowd = (0..40).map(|_| {
+        let authority = authority.clone();
+        thread::spawn(move || ask(&authority, "/beekeeper", 500))
+    });
+    let crowd: Vec<_> = crowd.collect();
+    let mut places: Vec<Cookie> = crowd.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(places.len(), 20_000);
+
+    let mut totals = Vec::new();
+    for _ in 0..600 {
+        let status = status(&room);
+        // The window before the current one is complete.
+        if let Some(complete) = status["windows"].get(1).filter(|window| totals.last() != Some(*window)) {
+            totals.push(complete.clone());
+        }
+        if status["line"]["waiting"] == 0 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    let full = totals.iter().filter(|window| window["planned"] == 6000 && window["released"] == 6000).count();
+    assert!(full >= 1, "{totals:?}");
+    let (directory, _) = room.interrupt();
+
+    let store = Store::open(directory.path(), unused_room(), Timestamp::default).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let admitted = |place: &Cookie| runtime.block_on(store.admission(place.token)).unwrap().unwrap();
+    places.sort_by_key(|place| place.ticket);
+    let mut by_admission: Vec<_> =
+        places.iter().enumerate().map(|(rank, place)| (admitted(place).at, rank)).collect();
+    by_admission.sort_unstable();
+    let displaced =
+        by_admission.iter().enumerate().map(|(rank, (_, ticket_rank))| rank.abs_diff(*ticket_rank)).max();
+    println!("largest displacement between ticket and admission: {displaced:?}");
+    assert!(displaced <= Some(10), "more than a batch: {displaced:?}");
+}
+
+fn unused_room() -> waitroom::Room {
+    let settings = "room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 1";
+    let settings = waitroom::Settings::from_toml(settings).unwrap();
+    waitroom::Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap())
+}
+
+#[test]
+fn slow_clients_do_not_keep_others_from_joining() {
+    let room = Local::start(&[]);
+    let authority = authority(&room);
+    let slow: Vec<_> = (0..500)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&authority).unwrap();
+            stream.write_all(b"GET /beekeeper HTTP/1.1\r\nHost: x\r\nX-Slow: ").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(ask(&authority, "/beekeeper", 100).len(), 100);
+    let client = Client::new(&room.base(), "demo");
+    assert_eq!(client.get("/polling").status, 200);
+    // They are hung up on, after a while.
+    let mut first = &slow[0];
+    first.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    let mut rest = Vec::new();
+    first.read_to_end(&mut rest).unwrap();
+}
+
+#[test]
+fn requests_under_way_finish_when_the_room_stops() {
+    let room = Local::start(&[]);
+    let authority = authority(&room);
+    let mut stream = TcpStream::connect(&authority).unwrap();
+    stream.write_all(b"GET /beekeeper HTTP/1.1\r\nHost: x\r\n").unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let stopping = thread::spawn(move || room.interrupt());
+    thread::sleep(Duration::from_millis(200));
+    stream.write_all(b"\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (_, farewell) = stopping.join().unwrap();
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 302"), "{answer}");
+    assert!(farewell.contains(if answer.is_empty() { "0 waiting" } else { "1 waiting" }), "{farewell}");
+}

@@ -1,0 +1,154 @@
+//! The room beside nginx, in one run: same workers, same load tool, same size of answer, logging off.
+//!
+//! Absolute figures say more about the machine than about us, so what is printed last are ratios: the median
+//! of rounds in which the two take turns.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{cargo, run, target};
+
+const ROUNDS: usize = 5;
+const ROUND: &str = "3s";
+const WORKERS: &str = "2";
+
+pub(crate) fn run_all() -> Result<()> {
+    run(cargo().args(["bench", "--locked", "--package", "embedded"]))?;
+    run(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
+    http()
+}
+
+/// Ended with whoever started it.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Asked first: nginx's workers end only with a master that ends in order.
+        let pid = self.0.id().to_string();
+        drop(Command::new("kill").args(["-TERM", &pid]).status());
+        drop(self.0.wait());
+    }
+}
+
+fn http() -> Result<()> {
+    let scratch = target().join("bench");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    fs::create_dir_all(scratch.join("www"))?;
+
+    let (_room, room) = start_room(&scratch.join("room"))?;
+    let cookie = first_cookie(&room)?;
+    let poll = fetch(&format!("{room}/polling"), &cookie)?;
+    fs::write(scratch.join("www/polling"), &poll)?;
+    let (_nginx, nginx) = start_nginx(&scratch)?;
+
+    println!(
+        "\nbeside nginx, {WORKERS} workers each, wrk with keep-alive, {ROUNDS} rounds of {ROUND} in turns"
+    );
+    let peer = || load(&format!("{nginx}/polling"), 64, None);
+    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, Some(&cookie)), peer)?;
+    let peer = || load(&format!("{nginx}/polling"), 256, None);
+    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, None), peer)?;
+    Ok(())
+}
+
+fn start_room(directory: &Path) -> Result<(Server, String)> {
+    let mut room = Command::new(target().join("release/beekeeper"))
+        .args(["local", "--port", "0", "--rate", "60", "--data"])
+        .arg(directory)
+        .env("TOKIO_WORKER_THREADS", WORKERS)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("could not start target/release/beekeeper")?;
+    let output = BufReader::new(room.stdout.take().context("the room has no output")?);
+    let room = Server(room);
+    for line in output.lines() {
+        if let Some(url) = line?.trim().strip_prefix("waiting room") {
+            let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
+            sleep(Duration::from_millis(500));
+            return Ok((room, url));
+        }
+    }
+    bail!("the room did not say where it is")
+}
+
+fn start_nginx(scratch: &Path) -> Result<(Server, String)> {
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let scratch_path = scratch.display();
+    let configuration = format!(
+        "worker_processes {WORKERS}; daemon off; pid {scratch_path}/nginx.pid; error_log {scratch_path}/error.log;
+         events {{ worker_connections 4096; }}
+         http {{
+             access_log off; keepalive_requests 100000000; default_type application/json;
+             sendfile on; tcp_nopush on; tcp_nodelay on; open_file_cache max=10;
+             server {{ listen 127.0.0.1:{port}; root {scratch_path}/www; add_header Cache-Control no-store; }}
+         }}"
+    );
+    let path = scratch.join("nginx.conf");
+    fs::write(&path, configuration)?;
+    let nginx =
+        Command::new("nginx").arg("-c").arg(path).arg("-p").arg(scratch).stderr(Stdio::null()).spawn();
+    let nginx = Server(nginx.context("nginx is needed as a peer; on Debian: apt-get install nginx wrk")?);
+    sleep(Duration::from_secs(1));
+    Ok((nginx, format!("http://127.0.0.1:{port}")))
+}
+
+fn first_cookie(room: &str) -> Result<String> {
+    let answer = curl(&["-si", &format!("{room}/beekeeper")])?;
+    let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    Ok(set.and_then(|set| set.split(';').next()).context("the room gave no cookie")?.to_owned())
+}
+
+fn fetch(url: &str, cookie: &str) -> Result<String> {
+    curl(&["-s", "-H", &format!("Cookie: {cookie}"), url])
+}
+
+fn curl(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("curl").args(arguments).output().context("curl is needed")?;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Requests a second.
+fn load(url: &str, connections: u32, cookie: Option<&str>) -> Result<f64> {
+    let mut wrk = Command::new("wrk");
+    wrk.args(["-t", WORKERS, "-d", ROUND, "-c", &connections.to_string()]);
+    if let Some(cookie) = cookie {
+        wrk.args(["-H", &format!("Cookie: {cookie}")]);
+    }
+    let output = wrk.arg(url).output().context("wrk makes the load; on Debian: apt-get install wrk")?;
+    let report = String::from_utf8(output.stdout)?;
+    if report.contains("Non-2xx") {
+        bail!("not every request was answered as it should be:\n{report}");
+    }
+    let figure = report.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
+    Ok(figure.with_context(|| format!("wrk said: {report}"))?.trim().parse()?)
+}
+
+fn compare(what: &str, ours: impl Fn() -> Result<f64>, theirs: impl Fn() -> Result<f64>) -> Result<()> {
+    let mut rounds = Vec::new();
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let (ours, theirs) = (ours()?, theirs()?);
+        rounds.push((ours, theirs));
+        ratios.push(ours / theirs);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let mut shown = String::new();
+    for (ours, theirs) in rounds {
+        write!(shown, "  {:.0}k:{:.0}k", ours / 1000.0, theirs / 1000.0)?;
+    }
+    println!("{what:<32} {:.2} of nginx {shown}", ratios[ROUNDS / 2]);
+    Ok(())
+}
