@@ -66,6 +66,12 @@ pub(crate) struct Local {
     /// How long a minute takes: shorter for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
+    /// Let fewer enter while the shop is slower than usual or fails
+    #[arg(long)]
+    pub(crate) throttle: bool,
+    /// What the throttle asks instead of the shop's own URL
+    #[arg(long, value_name = "URL", requires = "throttle")]
+    pub(crate) health: Option<WebUrl>,
     /// Print a line for every request
     #[arg(long)]
     pub(crate) access_log: bool,

@@ -10,7 +10,7 @@ use embedded::Store;
 use rand::rngs::SysRng;
 use server::connections::{AccessLog, Limits, serve};
 use server::control::{self, Control};
-use server::{App, DemoShop, schedule};
+use server::{App, DemoShop, HttpProbe, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
@@ -58,7 +58,7 @@ async fn open(arguments: Local) -> Result<()> {
         let site = Arc::new(DemoShop::new(store.clone()));
         tokio::spawn(serve(shop, site, Limits::default(), AccessLog::Off, until_the_end()))
     });
-    let background = [
+    let mut background = vec![
         tokio::spawn(schedule::run(store.clone(), arguments.minute)),
         tokio::spawn(keep_up(store.clone())),
         tokio::spawn({
@@ -66,6 +66,12 @@ async fn open(arguments: Local) -> Result<()> {
             async move { control.serve(store).await }
         }),
     ];
+
+    if arguments.throttle {
+        let probe =
+            HttpProbe::new().context("could not read this machine's certificates, which --throttle needs")?;
+        background.push(tokio::spawn(schedule::govern(store.clone(), probe, arguments.minute)));
+    }
 
     asked_to_stop().await?;
     end.send_replace(());
@@ -104,7 +110,7 @@ fn first_room(arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<Room> {
         room: arguments.name.clone(),
         title: arguments.title.clone().unwrap_or(usual),
         shop,
-        health: None,
+        health: arguments.health.clone(),
         rate: arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
         message: Notice::default(),
         lifetimes: waitroom::Lifetimes::default(),
@@ -127,6 +133,7 @@ async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) 
     }
     let mut settings = kept.settings.clone();
     settings.shop = shop;
+    settings.health = arguments.health.clone().or(settings.health);
     settings.title = arguments.title.clone().unwrap_or(settings.title);
     settings.rate = arguments.rate.unwrap_or(settings.rate);
     if settings != kept.settings || url != kept.url {

@@ -1,6 +1,8 @@
 use anyhow::{Result, bail};
 use server::control::{Command, Reply, Status};
 
+use waitroom::governor::{Finding, Verdict};
+
 use crate::arguments;
 use crate::commands::change::state;
 use crate::commands::send;
@@ -16,8 +18,25 @@ pub(crate) fn run(arguments: &arguments::Status) -> Result<()> {
     Ok(say(&text(&status))?)
 }
 
+fn verdict(finding: &Finding) -> String {
+    let millis =
+        |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
+    let verdict = match finding.verdict {
+        Verdict::Well => "well",
+        Verdict::Slow => "slow",
+        Verdict::Failing => "failing",
+    };
+    format!(
+        "shop's health  {verdict}: {} on average, {} is too slow, {} of 20 failed; {} a minute",
+        millis(finding.mean),
+        millis(finding.threshold),
+        finding.failed,
+        finding.rate
+    )
+}
+
 fn text(status: &Status) -> String {
-    let Status { room, line, released, windows } = status;
+    let Status { room, line, released, windows, findings } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let mut lines = vec![
@@ -32,6 +51,9 @@ fn text(status: &Status) -> String {
     ];
     if let Some(throttled) = room.throttled {
         lines.push(format!("throttled to   {throttled} a minute: the shop suffers"));
+    }
+    for finding in findings.iter().rev().take(5) {
+        lines.push(verdict(finding));
     }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));

@@ -10,3 +10,4 @@
 mod crowd;
 mod local;
 mod support;
+mod throttle;

@@ -9,7 +9,8 @@ use embedded::Store;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use waitroom::ports::{Board, Plans, PortError, PortResult};
+use waitroom::governor::Finding;
+use waitroom::ports::{Board, Plans, PortError, PortResult, Throttling};
 use waitroom::{LineStatus, Notice, Rate, Room};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +24,7 @@ pub enum Command {
     Off,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reply")]
 pub enum Reply {
     Status(Box<Status>),
@@ -32,7 +33,7 @@ pub enum Reply {
 }
 
 /// How the room stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub room: Room,
     pub line: LineStatus,
@@ -40,6 +41,8 @@ pub struct Status {
     pub released: u64,
     /// The latest windows, newest first.
     pub windows: Vec<Window>,
+    /// What the throttle found, oldest first; empty if it does not run.
+    pub findings: Vec<Finding>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +158,7 @@ pub async fn status(store: &Store) -> PortResult<Status> {
             .iter()
             .map(|record| Window { released: record.released, planned: record.plan.quota })
             .collect(),
+        findings: store.recall().await?.history,
     })
 }
 

@@ -1,14 +1,17 @@
-//! What happens once a minute: the trigger, the consumers that it sends, the sweep.
+//! What happens once a minute: the trigger, the consumers that it sends, the sweep; and, if wanted, the
+//! throttle.
 
 use std::time::Duration;
 
 use clock::SystemClock;
 use consumer::Consumer;
 use embedded::Store;
+use throttle::{Outcome, Purpose, Throttle};
 use tokio::time::{MissedTickBehavior, interval};
 use trigger::Trigger;
 use waitroom::Slice;
-use waitroom::ports::{Claimant, Crew, PortError, PortResult};
+use waitroom::governor::Verdict;
+use waitroom::ports::{Claimant, Crew, PortError, PortResult, Probe};
 
 /// Consumers as tasks of this process.
 #[derive(Clone, Debug)]
@@ -38,6 +41,26 @@ pub async fn run(store: Store, minute: Duration) {
         }
         if let Err(error) = store.sweep().await {
             warn(&error, "old visitors could not be swept; the next minute tries again");
+        }
+    }
+}
+
+/// Measures the shop every `minute` until dropped, and governs the rate.
+pub async fn govern(store: Store, probe: impl Probe, minute: Duration) {
+    let throttle = Throttle::new(store, SystemClock, probe, minute);
+    let mut minutes = interval(minute);
+    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        minutes.tick().await;
+        match throttle.run(Purpose::Judge).await {
+            Ok(Outcome::Found(finding) | Outcome::NoBaseline(finding))
+                if finding.verdict != Verdict::Well =>
+            {
+                let (verdict, rate) = (finding.verdict, finding.rate);
+                tracing::warn!(?verdict, failed = finding.failed, %rate, "the shop suffers; fewer may enter");
+            }
+            Ok(_) => {}
+            Err(error) => warn(&error, "the shop could not be judged; the next minute tries again"),
         }
     }
 }

@@ -1,0 +1,59 @@
+//! `--throttle`: a real shop that falls ill and recovers.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{Local, text};
+
+/// A shop that answers at once, with an error while it is ill. Returns its URL.
+fn shop(ill: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/sale", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for visitor in listener.incoming() {
+            let mut visitor = visitor.unwrap();
+            let request = BufReader::new(visitor.try_clone().unwrap()).lines();
+            request.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            thread::sleep(Duration::from_millis(20));
+            let status = if ill.load(Ordering::SeqCst) { "503 Service Unavailable" } else { "200 OK" };
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            drop(visitor.write_all(answer.as_bytes()));
+        }
+    });
+    url
+}
+
+fn rate_becomes(room: &Local, is_right: impl Fn(u64) -> bool) {
+    let mut status = serde_json::Value::Null;
+    for _ in 0..300 {
+        status = serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
+        if is_right(status["line"]["rate"].as_u64().unwrap())
+            && !status["findings"].as_array().unwrap().is_empty()
+        {
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{status}");
+}
+
+#[test]
+fn fewer_enter_while_the_shop_is_ill_and_all_again_when_it_is_well() {
+    let ill = Arc::new(AtomicBool::new(false));
+    let shop = shop(ill.clone());
+    let room = Local::start(&["--throttle", "--origin", &shop, "--rate", "8"]);
+    rate_becomes(&room, |rate| rate == 8);
+    ill.store(true, Ordering::SeqCst);
+    rate_becomes(&room, |rate| rate == 1);
+    let status = text(&room.command(&["status", "--local"]).stdout);
+    assert!(
+        status.contains("throttled to   1 a minute") && status.contains("shop's health  failing"),
+        "{status}"
+    );
+    ill.store(false, Ordering::SeqCst);
+    rate_becomes(&room, |rate| rate > 2);
+}
