@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: Local) -> Result<()> {
 }
 
 async fn open(arguments: Local) -> Result<()> {
+    let asked_to_stop = asked_to_stop()?;
     let directory = data::directory(arguments.data.as_ref(), &arguments.name)?;
     let door = listen(arguments.port).await?;
     let url = address(&door)?;
@@ -73,7 +74,7 @@ async fn open(arguments: Local) -> Result<()> {
         background.push(tokio::spawn(schedule::govern(store.clone(), probe, arguments.minute)));
     }
 
-    asked_to_stop().await?;
+    asked_to_stop.await;
     end.send_replace(());
     doors.await?;
     if let Some(shop) = shop {
@@ -173,13 +174,15 @@ async fn keep_up(store: Store) {
     }
 }
 
-async fn asked_to_stop() -> Result<()> {
+/// Listens from now on, so that a Ctrl-C which comes early is not one that kills.
+fn asked_to_stop() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-        _ = terminate.recv() => {}
-    }
-    Ok(())
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

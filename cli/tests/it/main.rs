@@ -9,5 +9,6 @@
 
 mod crowd;
 mod local;
+mod readme;
 mod support;
 mod throttle;

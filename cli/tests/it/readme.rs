@@ -1,0 +1,92 @@
+//! Every command of the README's first five minutes, typed as it stands there.
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use conformance::Client;
+
+use crate::support::{Local, text};
+
+const README: &str = include_str!("../../../README.md");
+const OPERATOR: &str = "target/release/beekeeper ";
+
+/// The commands of the README's consoles, each with what it is said to print.
+fn commands() -> Vec<(String, String)> {
+    let consoles = README.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut commands = Vec::<(String, String)>::new();
+    for line in consoles.flat_map(str::lines) {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command.to_owned(), String::new())),
+            (None, Some((_, output))) => output.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    commands
+}
+
+/// Words as a shell would take them: our README quotes with double quotes only.
+fn words(command: &str) -> Vec<String> {
+    let quoted = command.split('"').enumerate();
+    let words = quoted.flat_map(|(n, part)| match n % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
+    words.collect()
+}
+
+/// What differs from run to run: numbers, epochs, and the spaces that line them up.
+fn masked(output: &str) -> String {
+    let mut masked: String = output.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    while masked.contains("00") {
+        masked = masked.replace("00", "0");
+    }
+    match masked.split_once("\"epoch\":\"") {
+        Some((before, after)) => format!("{before}\"epoch\":\"{}", after.get(4..).unwrap_or_default()),
+        None => masked,
+    }
+}
+
+#[test]
+fn the_first_five_minutes_happen_as_told() {
+    let commands = commands();
+    assert!(commands[0].0.starts_with("cargo run --release -p beekeeper -- local"), "{}", commands[0].0);
+    // The same room, at a port of its own and in a directory of its own.
+    let room = Local::start(&["--minute", "60s"]);
+    let client = Client::new(&room.url, "demo");
+    let place = client.cookie(&client.get("/beekeeper"));
+    for _ in 0..900 {
+        if client.get_with("/polling", &place).json()["allow"] == true {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    // The slice tells how far it has come every two seconds.
+    thread::sleep(Duration::from_secs(3));
+
+    let mut executed = 0;
+    for (command, expected) in &commands[1..] {
+        let said = if let Some(arguments) = command.strip_prefix(OPERATOR) {
+            let words = words(arguments);
+            let words: Vec<_> = words.iter().map(String::as_str).collect();
+            if words[0] == "local" {
+                let own = Local::start(&words[1..]);
+                assert!(own.interrupt().1.contains("stopped. 0 waiting"));
+                executed += 1;
+                continue;
+            }
+            text(&room.command(&words).stdout)
+        } else if let Some(rest) = command.strip_prefix("curl -s http://localhost:8080") {
+            // The operator's word takes up to two seconds.
+            thread::sleep(Duration::from_secs(2));
+            let output = Command::new("curl").args(["-s", &format!("{}{rest}", room.url)]).output();
+            text(&output.expect("curl is needed; on Debian: apt-get install curl").stdout) + "\n"
+        } else {
+            assert_eq!(command, "cargo xtask test", "a command that nobody tries");
+            continue;
+        };
+        assert_eq!(masked(&said), masked(expected), "{command}");
+        executed += 1;
+    }
+    assert_eq!(executed, 8);
+}
