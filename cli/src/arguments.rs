@@ -36,6 +36,9 @@ pub(crate) enum Command {
     /// Let everybody go straight on to the shop
     #[command(after_help = "Example:\n  beekeeper off --local")]
     Off(Room),
+    /// Empty the line and begin anew: everybody who waits loses their place
+    #[command(after_help = "Example:\n  beekeeper reset --local --yes")]
+    Reset(Reset),
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +121,15 @@ pub(crate) struct Message {
     text: Notice,
     #[command(flatten)]
     pub(crate) room: Room,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reset {
+    #[command(flatten)]
+    pub(crate) room: Room,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 impl SetRate {

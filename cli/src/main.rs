@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Message(message) => commands::change::run(&message.room, &message.command()),
         Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
         Command::On(room) => commands::change::run(&room, &server::control::Command::On),
+        Command::Reset(reset) => commands::reset::run(&reset),
         Command::Off(room) => commands::change::run(&room, &server::control::Command::Off),
     };
     match ran {

@@ -1,5 +1,6 @@
 pub(crate) mod change;
 pub(crate) mod local;
+pub(crate) mod reset;
 pub(crate) mod status;
 
 use std::io;

@@ -69,6 +69,9 @@ fn mistakes_are_explained() {
     );
     assert_eq!(complaint(operate(nowhere.path(), &["status", "--local"])), expected);
 
+    let unasked = complaint(operate(nowhere.path(), &["reset", "--local"]));
+    assert_eq!(unasked, "error: reset takes everybody's place away; say --yes if that is meant");
+
     let room = Local::start(&[]);
     let port = room.url.rsplit(':').next().unwrap();
     let second = operate(nowhere.path(), &["local", "--port", port]);

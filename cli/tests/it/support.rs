@@ -90,6 +90,7 @@ impl Room for Local {
             Order::On => vec!["on", "--local"],
             Order::Off => vec!["off", "--local"],
             Order::Pause => vec!["pause", "--local"],
+            Order::Reset => vec!["reset", "--local", "--yes"],
             Order::SetRate(per_minute) => {
                 rate = per_minute.to_string();
                 vec!["set-rate", "--local", &rate]

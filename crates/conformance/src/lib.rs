@@ -45,6 +45,8 @@ pub enum Order {
     Pause,
     SetRate(u32),
     Message(String),
+    /// A new epoch, with an empty line.
+    Reset,
 }
 
 /// Checks everything, one thing after the other: the room is shared, and some checks turn it off.

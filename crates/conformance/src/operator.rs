@@ -7,6 +7,25 @@ pub(crate) fn check(room: &impl Room, client: &Client) {
     rates_arrive(room, client);
     paused_keeps_places(room, client);
     off_lets_everybody_through(room, client);
+    a_new_epoch_makes_everybody_a_newcomer(room, client);
+}
+
+fn a_new_epoch_makes_everybody_a_newcomer(room: &impl Room, client: &Client) {
+    room.order(Order::Pause);
+    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    let place = client.cookie(&client.get("/beekeeper"));
+    let before = client.get_with("/polling", &place).json()["epoch"].clone();
+    room.order(Order::Reset);
+    let poll = eventually("the new epoch", || {
+        let poll = client.get_with("/polling", &place).json();
+        (poll["epoch"] != before).then_some(poll)
+    });
+    assert_eq!((&poll["join"], &poll["waiting"]), (&true.into(), &0.into()), "last year's cookie is none");
+    let anew = client.cookie(&client.get_with("/beekeeper", &place));
+    assert_ne!(anew, place);
+    assert!(anew.ends_with("-1"), "numbers begin again: {anew}");
+    room.order(Order::On);
+    eventually("on", || (client.get("/polling").json()["paused"] == false).then_some(()));
 }
 
 fn messages_arrive_as_they_were_written(room: &impl Room, client: &Client) {

@@ -232,7 +232,8 @@ impl<S: Store, C: Clock> Consumer<S, C> {
     async fn admit(&self, visitor: &Cookie, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
         let by = AdmittedBy::Slice(slice.id);
         let mut unsure = false;
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let at = self.clock.now();
             let expires = at + room.settings.lifetimes.claim;
             let admission = Admission { ticket: visitor.ticket, by, at, expires };
@@ -241,7 +242,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 Ok(Admitted::Before(admission)) => return Ok(admission.by),
                 Err(mut error) => {
                     unsure |= error.fault == Fault::Unsure;
-                    if attempt >= Self::ATTEMPTS || error.fault == Fault::Broken {
+                    if attempt == Self::ATTEMPTS || error.fault == Fault::Broken {
                         if unsure {
                             error.fault = Fault::Unsure;
                         }
@@ -250,8 +251,8 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 }
             }
             self.clock.sleep_until(at + Duration::from_millis(50) * attempt).await;
+            attempt += 1;
         }
-        unreachable!("the last attempt returns")
     }
 
     /// Records and publishes how far the slice has come, every two seconds and at the end.

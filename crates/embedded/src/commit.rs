@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use redb::WriteTransaction;
+use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use tokio::sync::oneshot;
 use waitroom::ports::{Fault, PortError, PortResult};
 use waitroom::{Progress, Room};
@@ -68,6 +68,7 @@ pub(crate) struct Draft<'tx> {
     /// The key of the next to join.
     pub(crate) next_in_line: u64,
     next_ticket: Option<u64>,
+    begins_epoch: bool,
     room: Option<Arc<Room>>,
     progress: Option<Progress>,
 }
@@ -76,6 +77,7 @@ pub(crate) struct Draft<'tx> {
 pub(crate) struct Committed {
     pub(crate) waiting: u64,
     pub(crate) next_in_line: u64,
+    pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
     pub(crate) progress: Option<Progress>,
 }
@@ -83,7 +85,7 @@ pub(crate) struct Committed {
 impl<'tx> Draft<'tx> {
     fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, TableError> {
         let tables = Tables::open(transaction)?;
-        Ok(Self { tables, next_in_line, next_ticket: None, room: None, progress: None })
+        Ok(Self { tables, next_in_line, next_ticket: None, begins_epoch: false, room: None, progress: None })
     }
 
     /// A number at least this high will be leased next, even after a crash.
@@ -108,9 +110,22 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Committed, TableError> {
-        use redb::ReadableTableMetadata;
+    /// Empties the line under a room with a new epoch. Says how many were in it.
+    pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
+        let waiting = self.tables.line.len()?;
+        self.tables.line.retain(|_, _| false)?;
+        // Slices that are under way still record, and must not count for the new epoch.
+        let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
+        self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
+        self.tables.write(single::NEXT_TICKET, &1)?;
+        self.next_ticket = None;
+        self.begins_epoch = true;
+        self.set_progress(Progress::default())?;
+        self.set_room(room)?;
+        Ok(waiting)
+    }
 
+    fn finish(mut self) -> Result<Committed, TableError> {
         if let Some(next) = self.next_ticket
             && self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next)
         {
@@ -119,6 +134,7 @@ impl<'tx> Draft<'tx> {
         Ok(Committed {
             waiting: self.tables.line.len()?,
             next_in_line: self.next_in_line,
+            begins_epoch: self.begins_epoch,
             room: self.room,
             progress: self.progress,
         })

@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 use waitroom::ports::PortResult;
-use waitroom::{LineStatus, Room, Timestamp};
+use waitroom::{Epoch, LineStatus, Room, Timestamp};
 
 pub use commit::Committer;
 use commit::{Draft, Queue};
@@ -132,6 +132,19 @@ impl Store {
             room.version += 1;
         };
         self.alter_room(attempt, counted).await
+    }
+
+    /// Empties the line and begins a new epoch: whoever waited is a newcomer now, and numbers begin at 1.
+    /// Returns how many lost their places.
+    pub async fn reset(&self, epoch: Epoch) -> PortResult<u64> {
+        let shared = self.shared.clone();
+        self.change("begin a new epoch", move |draft| {
+            let mut room = Room::clone(&draft.room().unwrap_or_else(|| shared.room()));
+            room.epoch = epoch;
+            room.version += 1;
+            draft.begin_epoch(&Arc::new(room))
+        })
+        .await
     }
 
     async fn alter_room(

@@ -201,10 +201,13 @@ impl Slices for Store {
             let key = slice_key(slice);
             let (by, before) = draft.tables.slice.get(key)?.map_or((0, 0), |record| record.value());
             let mut progress: Progress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
-            progress.released += u64::from(released.saturating_sub(before));
-            progress.served = progress.served.max(served);
             draft.tables.slice.insert(key, (by, released.max(before)))?;
-            draft.set_progress(progress)?;
+            let of_an_epoch_before = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
+            if of_an_epoch_before.is_none_or(|last: u64| last < slice.plan) {
+                progress.released += u64::from(released.saturating_sub(before));
+                progress.served = progress.served.max(served);
+                draft.set_progress(progress)?;
+            }
             Ok(progress)
         })
         .await

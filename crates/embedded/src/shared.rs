@@ -125,6 +125,10 @@ impl Shared {
     }
 
     pub(crate) fn apply(&self, committed: Committed) {
+        if committed.begins_epoch {
+            // Before the epoch can be seen: no number of the old one may be handed out in the new.
+            self.next_ticket.store(1, Ordering::Relaxed);
+        }
         if let Some(room) = committed.room {
             *self.room.write() = room;
         }

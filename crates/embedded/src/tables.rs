@@ -70,6 +70,7 @@ pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("si
 pub(crate) mod single {
     pub(crate) const FORMAT: &str = "format";
     pub(crate) const KEYS: &str = "keys";
+    pub(crate) const LAST_PLAN_BEFORE_EPOCH: &str = "last-plan-before-epoch";
     pub(crate) const NEXT_TICKET: &str = "next-ticket";
     pub(crate) const PROGRESS: &str = "progress";
     pub(crate) const ROOM: &str = "room";

@@ -16,7 +16,7 @@ use waitroom::ports::{
     Admissions, Admitted, Board, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomBook,
     TicketCounter, TokenSource,
 };
-use waitroom::{Admission, AdmittedBy, Cookie, Leases, Room, Scheme, Ticket, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, Cookie, Epoch, Leases, Room, Scheme, Ticket, Timestamp, Token};
 
 pub use answer::Answer;
 pub use request::{Method, Request};
@@ -43,7 +43,8 @@ pub struct Producer<S, C, T> {
     clock: C,
     tokens: T,
     scheme: Scheme,
-    leases: Mutex<Leases>,
+    /// Numbers of one epoch: another one counts from the beginning again.
+    leases: Mutex<(Option<Epoch>, Leases)>,
     signing: Signing,
 }
 
@@ -87,7 +88,7 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Puts the token in line and, once the line has it, hands the place to the browser.
     async fn join(&self, room: &Room, token: Token) -> Result<Answer, Trouble> {
-        let place = Cookie { epoch: room.epoch, token, ticket: self.ticket().await? };
+        let place = Cookie { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
         Ok(Answer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
     }
@@ -144,9 +145,13 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     /// The next number in line. One lease at a time, so that numbers are handed out in order.
-    async fn ticket(&self) -> PortResult<Ticket> {
+    async fn ticket(&self, epoch: Epoch) -> PortResult<Ticket> {
         let until = self.clock.now() + Self::PATIENCE;
         let mut leases = self.leases.lock().await;
+        if leases.0 != Some(epoch) {
+            *leases = (Some(epoch), Leases::new());
+        }
+        let leases = &mut leases.1;
         if let Some(ticket) = leases.take(self.clock.now()) {
             return Ok(ticket);
         }

@@ -10,24 +10,33 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use waitroom::governor::Finding;
-use waitroom::ports::{Board, Plans, PortError, PortResult, Throttling};
-use waitroom::{LineStatus, Notice, Rate, Room};
+use waitroom::ports::{Board, Plans, PortError, PortResult, RoomBook, Throttling};
+use waitroom::{Epoch, LineStatus, Notice, Rate, Room};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command")]
 pub enum Command {
     Status,
-    SetRate { rate: Rate },
-    Message { text: Notice },
+    SetRate {
+        rate: Rate,
+    },
+    Message {
+        text: Notice,
+    },
     Pause,
     On,
     Off,
+    /// Empty the line and begin this epoch.
+    Reset {
+        epoch: Epoch,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reply")]
 pub enum Reply {
     Status(Box<Status>),
+    Reset { lost_places: u64, before: Epoch, after: Epoch },
     Changed { before: Box<Room>, after: Box<Room> },
     Failed { error: String },
 }
@@ -131,6 +140,11 @@ fn told(error: &PortError) -> String {
 async fn obey(store: &Store, command: Command) -> PortResult<Reply> {
     let (before, after) = match command {
         Command::Status => return status(store).await.map(Box::new).map(Reply::Status),
+        Command::Reset { epoch } => {
+            let before = store.room().await?.epoch;
+            let lost_places = store.reset(epoch).await?;
+            return Ok(Reply::Reset { lost_places, before, after: epoch });
+        }
         Command::SetRate { rate } => {
             store.change_room("set the rate", move |room| room.settings.rate = rate).await?
         }
@@ -147,8 +161,6 @@ async fn obey(store: &Store, command: Command) -> PortResult<Reply> {
 }
 
 pub async fn status(store: &Store) -> PortResult<Status> {
-    use waitroom::ports::RoomBook;
-
     let windows = store.recent().await?;
     Ok(Status {
         room: Room::clone(&*store.room().await?),

@@ -238,6 +238,13 @@ impl World {
         });
     }
 
+    /// Empties the line and begins a new epoch, as the operator would, now.
+    pub fn reset(&mut self, epoch: &str) {
+        let store = self.process().store.inner().clone();
+        let epoch = epoch.parse().expect("four characters");
+        self.spawn(async move { drop(store.reset(epoch).await) });
+    }
+
     pub fn set_rate(&mut self, per_minute: u32) {
         let rate = Rate::new(per_minute).expect("within bounds");
         self.change_room(move |room| room.settings.rate = rate);

@@ -1,9 +1,14 @@
 //! Opening and closing, and who may.
 
+use std::time::Duration;
+
 use embedded::{OpenError, Store};
 use futures_executor::block_on;
-use waitroom::Rate;
-use waitroom::ports::{Admissions, Admitted, Fault, LineBack, LineFront, RoomBook, TicketCounter};
+use waitroom::ports::{
+    Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomBook, Slices,
+    TicketCounter,
+};
+use waitroom::{Demand, Plan, Progress, Rate, SliceId};
 
 use crate::support::{TestStore, room};
 
@@ -80,6 +85,32 @@ fn ticket_numbers_go_on_after_a_restart() {
 }
 
 #[test]
+fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
+    let test = TestStore::new();
+    let join = |n| block_on(test.store.join(contract::visitor::visitor(n))).unwrap();
+    assert_eq!(block_on(test.store.lease(8)).unwrap(), 1);
+    (1..=3).for_each(join);
+    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    assert!(block_on(test.store.write(plan)).unwrap());
+    let slice = SliceId { plan: 1, index: 0 };
+    assert!(block_on(test.store.claim(slice, Claimant(1))).unwrap());
+    block_on(test.store.record(slice, 3, 3)).unwrap();
+
+    let epoch = "next".parse().unwrap();
+    assert_eq!(block_on(test.store.reset(epoch)).unwrap(), 3);
+    assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
+    assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
+    assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
+    // A slice of before the reset is still at work.
+    assert_eq!(block_on(test.store.record(slice, 5, 5)).unwrap(), Progress::default());
+    join(2);
+    let test = test.restarted();
+    assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
+    assert_eq!(block_on(test.store.waiting()).unwrap(), 1);
+    assert_eq!(block_on(test.store.lease(1)).unwrap(), 3);
+}
+
+#[test]
 fn a_closed_store_says_so() {
     let test = TestStore::new();
     test.store.close();
@@ -110,7 +141,7 @@ fn a_change_that_panics_harms_nobody_after_it() {
         if block_on(test.store.join(contract::visitor::visitor(1))).is_ok() {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     panic!("nobody could join after ten seconds");
 }
@@ -139,9 +170,8 @@ fn receivers_on_several_threads_get_different_people() {
     block_on(futures_util::future::try_join_all(people)).unwrap();
     let received: Vec<_> = std::thread::scope(|scope| {
         let receiver = || {
-            let batches = std::iter::repeat_with(|| {
-                block_on(test.store.receive(10, std::time::Duration::ZERO)).unwrap()
-            });
+            let batches =
+                std::iter::repeat_with(|| block_on(test.store.receive(10, Duration::ZERO)).unwrap());
             batches
                 .take_while(|batch| !batch.is_empty())
                 .flatten()

@@ -274,7 +274,7 @@ fn a_reset_does_not_lose_who_comes_right_after_it() {
         });
         world.run(Duration::from_millis(delay));
         let before = world.book.lock().redirected.len();
-        world.change_room(|room| room.epoch = "next".parse().unwrap());
+        world.reset("next");
         world.run(Duration::from_millis(20));
         world.join(30);
         world.run(MINUTE);

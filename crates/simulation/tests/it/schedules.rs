@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use simulation::{Audit, Call, Weather, World};
+use simulation::{Audit, Call, Health, Weather, World};
 use waitroom::ports::Fault;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -34,9 +34,12 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut largest_rate = rng.random_range(30..2500);
     let mut world = World::new(seed, largest_rate);
+    if seed.is_multiple_of(2) {
+        world = world.with_throttle();
+    }
     world.set_sky(sky(seed, chance));
     for _ in 0..rng.random_range(20..60) {
-        match rng.random_range(0..12) {
+        match rng.random_range(0..13) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
@@ -60,6 +63,10 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
                 world.kill();
                 world.boot();
             }
+            12 => {
+                let slow = Health::Answers(Duration::from_millis(rng.random_range(50..300)));
+                world.shop.set(if rng.random_bool(0.2) { Health::Down } else { slow });
+            }
             11 if killed => {
                 world.lose_power();
                 world.boot();
@@ -73,7 +80,8 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
     largest_rate = largest_rate.max(rate);
     world.change_room(|room| (room.open, room.paused) = (true, false));
     world.set_rate(rate);
-    world.drain(40);
+    world.shop.set(Health::Answers(Duration::from_millis(50)));
+    world.drain(120);
     (world.audit(), largest_rate)
 }
 
