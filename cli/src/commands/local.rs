@@ -47,14 +47,16 @@ async fn open(arguments: Local) -> Result<()> {
     let control = Control::bind(&directory)
         .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
 
-    greet(&store, &url, &directory).await?;
+    let greeting = greeting(&*store.room().await?, &url, &directory);
+    // Whoever started the room may not listen; it runs all the same.
+    let _ = say(&greeting);
     let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
     let (end, ended) = watch::channel(());
     let until_the_end = || {
         let mut ended = ended.clone();
         async move { drop(ended.changed().await) }
     };
-    let doors = tokio::spawn(serve(door, app, Limits::default(), access_log, until_the_end()));
+    let doors = tokio::spawn(serve(door, app, Limits::of_this_process(), access_log, until_the_end()));
     let shop = shop.map(|shop| {
         let site = Arc::new(DemoShop::new(store.clone()));
         tokio::spawn(serve(shop, site, Limits::default(), AccessLog::Off, until_the_end()))
@@ -88,10 +90,10 @@ async fn open(arguments: Local) -> Result<()> {
     }
     let waiting = store.status().waiting;
     tokio::task::spawn_blocking(move || store.close()).await?;
-    say(&format!(
+    let _ = say(&format!(
         "\nstopped. {waiting} waiting, every place is kept in {}; the same command goes on from here",
         directory.display()
-    ))?;
+    ));
     Ok(())
 }
 
@@ -147,15 +149,15 @@ async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) 
     Ok(())
 }
 
-async fn greet(store: &Store, url: &WebUrl, directory: &Path) -> Result<()> {
-    let (room, url) = (store.room().await?, url.to_string());
-    say(&format!("{} is open\n", room.settings.title))?;
-    say(&format!("  waiting room   {url}beekeeper"))?;
-    say(&format!("  client check   {url}client"))?;
-    say(&format!("  shop           {}", room.settings.shop))?;
-    say(&format!("  kept in        {}\n", directory.display()))?;
-    say(&format!("{} visitors enter a minute. Ctrl-C stops it; every place is kept.", room.settings.rate))?;
-    Ok(())
+fn greeting(room: &Room, url: &WebUrl, directory: &Path) -> String {
+    format!(
+        "{} is open\n\n  waiting room   {url}beekeeper\n  client check   {url}client\n  shop           {}\n  \
+         kept in        {}\n\n{} visitors enter a minute. Ctrl-C stops it; every place is kept.",
+        room.settings.title,
+        room.settings.shop,
+        directory.display(),
+        room.settings.rate
+    )
 }
 
 /// One calm line, once a second.

@@ -11,6 +11,7 @@ use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -27,6 +28,25 @@ pub struct Limits {
     pub head: usize,
     /// How long requests that are under way may take to finish at shutdown.
     pub farewell: Duration,
+}
+
+impl Limits {
+    /// Descriptors that the process needs for itself.
+    const OWN_DESCRIPTORS: u64 = 100;
+
+    /// As many connections as by default, or as many as this process may have open: its own limit is
+    /// raised as far as the system lets it.
+    pub fn of_this_process() -> Self {
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // Refused, the old limit holds, and is read again below.
+        let _ = setrlimit(Resource::Nofile, limit);
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let connections =
+            usize::try_from(descriptors.saturating_sub(Self::OWN_DESCRIPTORS)).unwrap_or(usize::MAX);
+        let usual = Self::default();
+        Self { connections: connections.clamp(1, usual.connections), ..usual }
+    }
 }
 
 impl Default for Limits {

@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -47,7 +47,10 @@ fn http() -> Result<()> {
     }
     fs::create_dir_all(scratch.join("www"))?;
 
-    let (_room, room) = start_room(&scratch.join("room"))?;
+    let (process, room) = start_room(&scratch.join("room"))?;
+    // Paused, so that whoever polls goes on waiting.
+    let mut pause = Command::new(target().join("release/beekeeper"));
+    run(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
     let cookie = first_cookie(&room)?;
     let poll = fetch(&format!("{room}/polling"), &cookie)?;
     fs::write(scratch.join("www/polling"), &poll)?;
@@ -60,7 +63,37 @@ fn http() -> Result<()> {
     compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, Some(&cookie)), peer)?;
     let peer = || load(&format!("{nginx}/polling"), 256, None);
     compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, None), peer)?;
+    crowded(process, &room, &cookie, &scratch.join("room"))
+}
+
+/// Everybody who joined in the rounds before still waits.
+fn crowded(process: Server, room: &str, cookie: &str, directory: &Path) -> Result<()> {
+    let poll = fetch(&format!("{room}/polling"), cookie)?;
+    let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
+    println!("\nwith {waiting} people waiting");
+    println!("{:<32} {}", "resident memory", resident(process.0.id())?);
+    let latency = wrk(&format!("{room}/polling"), 64, Some(cookie))?;
+    let latency = latency
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
+    println!(
+        "{:<32} {} at the median, {} at the 99th percentile",
+        "a poll among 64 connections",
+        latency.clone().next().unwrap_or("?").trim(),
+        latency.clone().nth(1).unwrap_or("?").trim()
+    );
+    drop(process);
+    let begun = Instant::now();
+    let (_process, room) = start_room(directory)?;
+    fetch(&format!("{room}/polling"), cookie)?;
+    println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
     Ok(())
+}
+
+fn resident(pid: u32) -> Result<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    Ok(line.context("no VmRSS in /proc")?.trim().to_owned())
 }
 
 fn start_room(directory: &Path) -> Result<(Server, String)> {
@@ -77,7 +110,6 @@ fn start_room(directory: &Path) -> Result<(Server, String)> {
     for line in output.lines() {
         if let Some(url) = line?.trim().strip_prefix("waiting room") {
             let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
-            sleep(Duration::from_millis(500));
             return Ok((room, url));
         }
     }
@@ -122,8 +154,14 @@ fn curl(arguments: &[&str]) -> Result<String> {
 
 /// Requests a second.
 fn load(url: &str, connections: u32, cookie: Option<&str>) -> Result<f64> {
+    let report = wrk(url, connections, cookie)?;
+    let figure = report.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
+    Ok(figure.with_context(|| format!("wrk said: {report}"))?.trim().parse()?)
+}
+
+fn wrk(url: &str, connections: u32, cookie: Option<&str>) -> Result<String> {
     let mut wrk = Command::new("wrk");
-    wrk.args(["-t", WORKERS, "-d", ROUND, "-c", &connections.to_string()]);
+    wrk.args(["--latency", "-t", WORKERS, "-d", ROUND, "-c", &connections.to_string()]);
     if let Some(cookie) = cookie {
         wrk.args(["-H", &format!("Cookie: {cookie}")]);
     }
@@ -132,8 +170,7 @@ fn load(url: &str, connections: u32, cookie: Option<&str>) -> Result<f64> {
     if report.contains("Non-2xx") {
         bail!("not every request was answered as it should be:\n{report}");
     }
-    let figure = report.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
-    Ok(figure.with_context(|| format!("wrk said: {report}"))?.trim().parse()?)
+    Ok(report)
 }
 
 fn compare(what: &str, ours: impl Fn() -> Result<f64>, theirs: impl Fn() -> Result<f64>) -> Result<()> {
