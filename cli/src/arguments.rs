@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a whole waiting room on this machine
-    Local(Local),
+    Local(Box<Local>),
     /// Show how the room stands
     Status(Status),
     /// Set how many visitors may enter a minute
@@ -46,7 +46,9 @@ pub(crate) enum Command {
   beekeeper local                                          a demonstration, with a shop of its own
   beekeeper local --minute 5s                              the same, in a hurry
   beekeeper local --name spring-sale --title \"Seal Brewing\" \\
-      --origin https://shop.example/sale --rate 300        a room for your shop")]
+      --origin https://shop.example/sale --rate 300        a room for your shop
+  beekeeper local --name spring-sale --url https://wait.example
+                                                           the same room, behind your web server")]
 pub(crate) struct Local {
     /// The room's short name, part of its cookie
     #[arg(long, default_value = "demo")]
@@ -54,9 +56,12 @@ pub(crate) struct Local {
     /// What visitors read as the room's name
     #[arg(long)]
     pub(crate) title: Option<Title>,
-    /// Where the admitted are sent; without it a demonstration shop is started, too
+    /// Where the admitted are sent; a new room without it gets a demonstration shop
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<WebUrl>,
+    /// Where visitors reach the room, if something that serves your domain stands in front of it
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<WebUrl>,
     /// How many may enter a minute, from 1 to 270000 [a new room: 60]
     #[arg(long)]
     pub(crate) rate: Option<Rate>,

@@ -13,7 +13,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ran = match arguments.command {
-        Command::Local(local) => commands::local::run(local),
+        Command::Local(local) => commands::local::run(&local),
         Command::Status(status) => commands::status::run(&status),
         Command::SetRate(set_rate) => commands::change::run(&set_rate.room, &set_rate.command()),
         Command::Message(message) => commands::change::run(&message.room, &message.command()),

@@ -21,28 +21,29 @@ use crate::arguments::Local;
 use crate::data;
 use crate::printer::{AboveLiveLine, LiveLine, say};
 
-pub(crate) fn run(arguments: Local) -> Result<()> {
+/// The path of the demonstration shop.
+const DEMO_SHOP: &str = "/demo-shop";
+
+pub(crate) fn run(arguments: &Local) -> Result<()> {
     let level = if arguments.access_log { LevelFilter::INFO } else { LevelFilter::WARN };
     tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(AboveLiveLine).init();
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments))
 }
 
-async fn open(arguments: Local) -> Result<()> {
+async fn open(arguments: &Local) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let directory = data::directory(arguments.data.as_ref(), &arguments.name)?;
     let door = listen(arguments.port).await?;
-    let url = address(&door)?;
-    let shop = if arguments.origin.is_none() { Some(listen(0).await?) } else { None };
-    let origin = match (&arguments.origin, &shop) {
-        (Some(origin), _) => origin.clone(),
-        (None, Some(shop)) => address(shop)?,
-        (None, None) => bail!("a room needs a shop: give its URL with --origin"),
-    };
+    let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
+    let demonstration = listen(0).await?;
+    let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
-    let first = first_room(&arguments, origin.clone(), url.clone())?;
+    let first = first_room(arguments, demo_shop.clone(), url.clone())?;
     let store = Store::open(&directory, first, || SystemClock.now())?;
-    take_over(&store, &arguments, origin, url.clone()).await?;
-    let app = Arc::new(App::new(store.clone(), Scheme::PlainLocalhost));
+    take_over(&store, arguments, demo_shop.clone(), url.clone()).await?;
+    let demonstration = (store.room().await?.settings.shop == demo_shop).then_some(demonstration);
+    let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
+    let app = Arc::new(App::new(store.clone(), scheme));
     app.warm_up().await.context("could not make the keys that sign passes")?;
     let control = Control::bind(&directory)
         .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
@@ -57,9 +58,9 @@ async fn open(arguments: Local) -> Result<()> {
         async move { drop(ended.changed().await) }
     };
     let doors = tokio::spawn(serve(door, app, Limits::of_this_process(), access_log, until_the_end()));
-    let shop = shop.map(|shop| {
+    let shop = demonstration.map(|listener| {
         let site = Arc::new(DemoShop::new(store.clone()));
-        tokio::spawn(serve(shop, site, Limits::default(), AccessLog::Off, until_the_end()))
+        tokio::spawn(serve(listener, site, Limits::default(), AccessLog::Off, until_the_end()))
     });
     let mut background = vec![
         tokio::spawn(schedule::run(store.clone(), arguments.minute)),
@@ -103,16 +104,22 @@ async fn listen(port: u16) -> Result<TcpListener> {
     })
 }
 
-fn address(listener: &TcpListener) -> Result<WebUrl> {
-    Ok(format!("http://localhost:{}", listener.local_addr()?.port()).parse()?)
+fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {
+    Ok(format!("http://localhost:{}{path}", listener.local_addr()?.port()).parse()?)
 }
 
-fn first_room(arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<Room> {
+/// The demonstration shop has another port at every start; its path tells that it is no shop of the person's.
+fn is_demonstration(shop: &WebUrl) -> bool {
+    let url = shop.as_url();
+    url.host_str() == Some("localhost") && url.path() == DEMO_SHOP
+}
+
+fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room> {
     let usual: Title = "The demonstration room".parse()?;
     let settings = Settings {
         room: arguments.name.clone(),
         title: arguments.title.clone().unwrap_or(usual),
-        shop,
+        shop: arguments.origin.clone().unwrap_or(demo_shop),
         health: arguments.health.clone(),
         rate: arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
         message: Notice::default(),
@@ -123,7 +130,7 @@ fn first_room(arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<Room> {
 }
 
 /// What the command line says counts; what it leaves open stays as the room last had it.
-async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) -> Result<()> {
+async fn take_over(store: &Store, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
         bail!(
@@ -135,7 +142,11 @@ async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) 
         );
     }
     let mut settings = kept.settings.clone();
-    settings.shop = shop;
+    settings.shop = match &arguments.origin {
+        Some(origin) => origin.clone(),
+        None if is_demonstration(&settings.shop) => demo_shop,
+        None => settings.shop,
+    };
     settings.health = arguments.health.clone().or(settings.health);
     settings.title = arguments.title.clone().unwrap_or(settings.title);
     settings.rate = arguments.rate.unwrap_or(settings.rate);
@@ -150,8 +161,10 @@ async fn take_over(store: &Store, arguments: &Local, shop: WebUrl, url: WebUrl) 
 }
 
 fn greeting(room: &Room, url: &WebUrl, directory: &Path) -> String {
+    let url = url.to_string();
+    let url = url.trim_end_matches('/');
     format!(
-        "{} is open\n\n  waiting room   {url}beekeeper\n  client check   {url}client\n  shop           {}\n  \
+        "{} is open\n\n  waiting room   {url}/beekeeper\n  client check   {url}/client\n  shop           {}\n  \
          kept in        {}\n\n{} visitors enter a minute. Ctrl-C stops it; every place is kept.",
         room.settings.title,
         room.settings.shop,

@@ -92,7 +92,9 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     let displaced =
         by_admission.iter().enumerate().map(|(rank, (_, ticket_rank))| rank.abs_diff(*ticket_rank)).max();
     println!("largest displacement between ticket and admission: {displaced:?}");
-    assert!(displaced <= Some(10), "more than a batch: {displaced:?}");
+    // One place on a quiet machine. Six slices leave side by side, a hundredth of a second apart in so short
+    // a minute; on a busy one a batch of each may overtake another.
+    assert!(displaced <= Some(60), "more than a batch of each slice: {displaced:?}");
 }
 
 fn unused_room() -> waitroom::Room {

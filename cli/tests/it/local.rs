@@ -41,6 +41,22 @@ fn goes_on_where_it_was() {
 }
 
 #[test]
+fn a_room_that_has_a_shop_keeps_it_and_behind_https_its_cookies_are_for_https() {
+    let arguments = ["--origin", "https://shop.example/sale", "--rate", "60"];
+    let room = Local::start(&arguments);
+    assert_eq!(room.shop(), "https://shop.example/sale");
+    let plain = Client::new(&room.base(), "demo").get("/beekeeper");
+    assert!(plain.header("set-cookie").unwrap().contains("SameSite=Lax"));
+    let (directory, _) = room.interrupt();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let room = Local::start_in(directory, &["--url", "https://wait.example/q", "--port", &port.to_string()]);
+    assert_eq!(room.shop(), "https://shop.example/sale", "not the demonstration's");
+    assert_eq!(room.base(), "https://wait.example/q");
+    let behind = Client::new(&format!("http://127.0.0.1:{port}"), "demo").get("/beekeeper");
+    assert!(behind.header("set-cookie").unwrap().contains("Secure; SameSite=None"));
+}
+
+#[test]
 fn the_operator_is_told_what_changed() {
     let room = Local::start(&["--rate", "60"]);
     let said = |arguments: &[&str]| text(&room.command(arguments).stdout);

@@ -26,8 +26,9 @@ impl Local {
 
     pub(crate) fn start_in(directory: TempDir, extra: &[&str]) -> Self {
         let mut process = Command::new(BEEKEEPER)
-            .args(["local", "--port", "0", "--data"])
+            .args(["local", "--data"])
             .arg(directory.path())
+            .args(if extra.contains(&"--port") { &[][..] } else { &["--port", "0"] })
             .args(if extra.contains(&"--minute") { &[][..] } else { &["--minute", "2s"] })
             .args(extra)
             .stdout(Stdio::piped())
