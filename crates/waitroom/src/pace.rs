@@ -193,7 +193,16 @@ mod tests {
         valve: impl Fn(u64) -> Valve,
         crowd: impl Fn(u64) -> u32,
     ) -> Vec<(u64, u32)> {
-        let mut pace = Pace::new(slice(per_minute));
+        walk_slice(slice(per_minute), from, valve, crowd)
+    }
+
+    fn walk_slice(
+        slice: Slice,
+        from: u64,
+        valve: impl Fn(u64) -> Valve,
+        crowd: impl Fn(u64) -> u32,
+    ) -> Vec<(u64, u32)> {
+        let mut pace = Pace::new(slice);
         let mut left = Vec::new();
         let mut now = from;
         loop {
@@ -286,6 +295,27 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Two windows, all slices, consumers that start late, and a line that was empty for a while.
+        #[test]
+        fn all_slices_together_stay_within_twice_the_even_share(
+            planned in 1..=8000u32,
+            late in prop::collection::vec(0..30_000u64, 16),
+            crowd_from in 0..60_000u64,
+        ) {
+            let first = Plan::next(None, Timestamp::default(), MINUTE, rate(planned), Demand::Busy);
+            let second = Plan::next(Some(&first), first.window.end, MINUTE, rate(planned), Demand::Busy);
+            let slices = first.slices().chain(second.slices());
+            let mut left: Vec<_> = slices.zip(late.iter().cycle()).flat_map(|(slice, late)| {
+                let from = slice.window.start.as_millis() + late;
+                walk_slice(slice, from, |_| open(planned), |now| if now < crowd_from { 0 } else { 10 })
+            }).collect();
+            left.sort_unstable();
+            prop_assert!(total(&left) <= 2 * planned);
+            // In whole batches, as people leave in batches; one more where two windows meet.
+            let batches = (2 * planned).div_ceil(600);
+            prop_assert!(largest_second(&left) <= 10 * batches + 10, "{} at {planned}", largest_second(&left));
+        }
 
         #[test]
         fn whatever_the_crowd_and_the_operator_do(
