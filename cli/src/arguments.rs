@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use server::control;
-use waitroom::{Notice, Rate, RoomId, Title, WebUrl};
+use waitroom::{Notice, Rate, RoomId, Stretch, Title, WebUrl};
 
 /// A virtual waiting room that you own
 ///
@@ -27,6 +27,8 @@ pub(crate) enum Command {
     SetRate(SetRate),
     /// Tell those who wait something; an empty text takes it back
     Message(Message),
+    /// Let every waiting page ask less often, when polls become too many
+    Stretch(Polls),
     /// Release nobody for now; people still join and keep their places
     #[command(after_help = "Example:\n  beekeeper pause --local")]
     Pause(Room),
@@ -135,6 +137,21 @@ pub(crate) struct Reset {
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  beekeeper stretch --local 3\n  beekeeper stretch --local 1")]
+pub(crate) struct Polls {
+    /// How many times less often than usual, from 1 (as usual) to 12
+    factor: Stretch,
+    #[command(flatten)]
+    pub(crate) room: Room,
+}
+
+impl Polls {
+    pub(crate) fn command(&self) -> control::Command {
+        control::Command::Stretch { factor: self.factor }
+    }
 }
 
 impl SetRate {

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Status(status) => commands::status::run(&status),
         Command::SetRate(set_rate) => commands::change::run(&set_rate.room, &set_rate.command()),
         Command::Message(message) => commands::change::run(&message.room, &message.command()),
+        Command::Stretch(polls) => commands::change::run(&polls.room, &polls.command()),
         Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
         Command::On(room) => commands::change::run(&room, &server::control::Command::On),
         Command::Reset(reset) => commands::reset::run(&reset),

@@ -25,7 +25,8 @@ fn changes(before: &State, after: &State) -> impl Iterator<Item = String> {
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let messages = (quoted(before), quoted(after));
     let states = (state(before).to_owned(), state(after).to_owned());
-    [("rate", rates), ("message", messages), ("room", states)]
+    let stretches = (before.stretch.to_string(), after.stretch.to_string());
+    [("rate", rates), ("message", messages), ("polls stretched by", stretches), ("room", states)]
         .into_iter()
         .filter(|(_, (before, after))| before != after)
         .map(|(what, (before, after))| format!("{what}: {before} -> {after}"))

@@ -62,6 +62,7 @@ fn the_operator_is_told_what_changed() {
     let said = |arguments: &[&str]| text(&room.command(arguments).stdout);
     assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600\n");
     assert_eq!(said(&["set-rate", "--local", "600"]), "nothing to change: it is so already\n");
+    assert_eq!(said(&["stretch", "--local", "3"]), "polls stretched by: 1 -> 3\n");
     assert_eq!(said(&["message", "--local", "Back soon"]), "message: \"\" -> \"Back soon\"\n");
     assert_eq!(said(&["pause", "--local"]), "room: on -> paused\n");
     assert_eq!(said(&["off", "--local"]), "room: paused -> off\n");

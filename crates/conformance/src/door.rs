@@ -103,4 +103,5 @@ fn the_admitted_are_sent_on(room: &impl Room, client: &Client, place: &str) {
     assert!(passes.iter().all(|pass| pass.split('.').count() == 3), "{passes:?}");
     let again = client.get_with("/polling", place).json();
     assert_eq!(again["origin"], room.shop());
+    assert!(again["until"].is_u64(), "until when they may come back");
 }

@@ -60,6 +60,7 @@ fn off_lets_everybody_through(room: &impl Room, client: &Client) {
     room.order(Order::Off);
     eventually("off", || (client.get("/polling").json()["allow"] == true).then_some(()));
     assert_eq!(client.get("/polling").json()["origin"], room.shop());
+    assert!(client.get("/polling").json().get("until").is_none(), "nobody has to hurry");
     assert_eq!(client.get("/client").json()["allow"], true, "true for everybody");
     let stranger = client.get("/beekeeper");
     assert_eq!((stranger.status, stranger.header("set-cookie")), (302, None), "nothing is enqueued");

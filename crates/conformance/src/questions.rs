@@ -23,6 +23,7 @@ fn polls_say_how_the_line_stands(client: &Client) {
         ("open", stranger["open"] == true),
         ("paused", stranger["paused"] == false),
         ("message", stranger["message"].is_string()),
+        ("stretch", stranger["stretch"] == 1),
     ] {
         assert!(is_right, "{field} in {stranger}");
     }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use waitroom::governor::Finding;
 use waitroom::ports::{Board, Plans, PortError, PortResult, RoomBook, Throttling};
-use waitroom::{Epoch, LineStatus, Notice, Rate, Room};
+use waitroom::{Epoch, LineStatus, Notice, Rate, Room, Stretch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command")]
@@ -22,6 +22,9 @@ pub enum Command {
     },
     Message {
         text: Notice,
+    },
+    Stretch {
+        factor: Stretch,
     },
     Pause,
     On,
@@ -150,6 +153,9 @@ async fn obey(store: &Store, command: Command) -> PortResult<Reply> {
         }
         Command::Message { text } => {
             store.change_room("set the message", move |room| room.settings.message = text).await?
+        }
+        Command::Stretch { factor } => {
+            store.change_room("stretch the polls", move |room| room.stretch = factor).await?
         }
         Command::Pause => store.change_room("pause", |room| room.paused = true).await?,
         Command::On => {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use url::Url;
 
-use crate::{Epoch, Rate, Settings, Valve, WebUrl};
+use crate::{Epoch, Rate, Settings, Stretch, Valve, WebUrl};
 
 /// A room as the ledger holds it: what the operator decided, and the state that it is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,13 +17,25 @@ pub struct Room {
     pub paused: bool,
     /// The rate that the throttle allows, while that is less than what the operator wants.
     pub throttled: Option<Rate>,
+    /// How much less often than usual pages are to ask.
+    #[serde(default)]
+    pub stretch: Stretch,
     /// Counts the operator's changes, so that two who change it at once cannot undo each other.
     pub version: u64,
 }
 
 impl Room {
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
-        Self { settings, url, epoch, open: true, paused: false, throttled: None, version: 0 }
+        Self {
+            settings,
+            url,
+            epoch,
+            open: true,
+            paused: false,
+            throttled: None,
+            stretch: Stretch::USUAL,
+            version: 0,
+        }
     }
 
     /// The rate in force: what the operator wants, or less while the throttle holds it down.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Admission, Epoch, LineStatus, Rate, Room, Timestamp};
+use crate::{Admission, Epoch, LineStatus, Rate, Room, Stretch, Timestamp};
 
 /// Where a visitor stands, as their cookie and the ledger tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,10 @@ pub enum Standing {
     /// No cookie of this room and epoch came along, or one whose claim has ended.
     Stranger,
     Waiting,
-    Admitted,
+    /// They may enter, and come back for another pass until then.
+    Admitted {
+        until: Timestamp,
+    },
 }
 
 impl Standing {
@@ -18,7 +21,7 @@ impl Standing {
     pub fn of(admission: Option<&Admission>, now: Timestamp) -> Self {
         match admission {
             None => Self::Waiting,
-            Some(admission) if admission.is_valid(now) => Self::Admitted,
+            Some(admission) if admission.is_valid(now) => Self::Admitted { until: admission.expires },
             Some(_) => Self::Stranger,
         }
     }
@@ -32,6 +35,9 @@ pub enum PollAnswer {
     Enter {
         allow: bool,
         origin: String,
+        /// When the claim ends, for a page that nobody looks at. Nothing while the room is off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     Wait(Wait),
 }
@@ -47,6 +53,7 @@ pub struct Wait {
     open: bool,
     paused: bool,
     message: String,
+    stretch: Stretch,
     /// The page goes to `/beekeeper` once, which gives a place to whoever has none.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     join: bool,
@@ -54,8 +61,12 @@ pub struct Wait {
 
 impl PollAnswer {
     pub fn new(room: &Room, line: &LineStatus, standing: Standing) -> Self {
-        if standing == Standing::Admitted || !room.open {
-            return Self::Enter { allow: true, origin: room.settings.shop.to_string() };
+        let until = match standing {
+            Standing::Admitted { until } if room.open => Some(until),
+            _ => None,
+        };
+        if until.is_some() || !room.open {
+            return Self::Enter { allow: true, origin: room.settings.shop.to_string(), until };
         }
         Self::Wait(Wait {
             allow: false,
@@ -66,6 +77,7 @@ impl PollAnswer {
             open: room.open,
             paused: room.paused,
             message: room.settings.message.to_string(),
+            stretch: room.stretch,
             join: standing == Standing::Stranger,
         })
     }
@@ -83,7 +95,7 @@ pub struct ClientAnswer {
 impl ClientAnswer {
     /// `known` says whether a well-formed cookie came along.
     pub fn new(room: &Room, known: bool, standing: Standing) -> Self {
-        Self { allow: standing == Standing::Admitted || !room.open, known }
+        Self { allow: matches!(standing, Standing::Admitted { .. }) || !room.open, known }
     }
 }
 
@@ -110,11 +122,15 @@ mod tests {
         serde_json::to_value(ClientAnswer::new(room, known, standing)).unwrap()
     }
 
+    fn admitted() -> Standing {
+        Standing::Admitted { until: Timestamp::from_millis(7) }
+    }
+
     #[test]
     fn who_waits_is_told_how_the_line_stands() {
         let mut expected = json!({
             "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
-            "open": true, "paused": false, "message": "It's \"on\"",
+            "open": true, "paused": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), Standing::Waiting), expected);
         expected["join"] = true.into();
@@ -123,17 +139,18 @@ mod tests {
 
     #[test]
     fn the_admitted_may_enter_and_so_may_everybody_while_the_room_is_off() {
-        let enter = json!({ "allow": true, "origin": "https://shop.example/a" });
-        assert_eq!(poll(&room(), Standing::Admitted), enter);
+        let mut enter = json!({ "allow": true, "origin": "https://shop.example/a", "until": 7 });
+        assert_eq!(poll(&room(), admitted()), enter);
+        enter.as_object_mut().unwrap().remove("until");
         let off = Room { open: false, ..room() };
-        for standing in [Standing::Stranger, Standing::Waiting, Standing::Admitted] {
+        for standing in [Standing::Stranger, Standing::Waiting, admitted()] {
             assert_eq!(poll(&off, standing), enter);
         }
     }
 
     #[test]
     fn the_shop_is_told_whether_somebody_waited() {
-        assert_eq!(client(&room(), true, Standing::Admitted), json!({ "allow": true }));
+        assert_eq!(client(&room(), true, admitted()), json!({ "allow": true }));
         assert_eq!(client(&room(), true, Standing::Waiting), json!({ "allow": false }));
         assert_eq!(client(&room(), false, Standing::Stranger), json!({ "allow": false, "known": false }));
         let off = Room { open: false, ..room() };
@@ -146,7 +163,7 @@ mod tests {
         let admission =
             Admission { ticket: Ticket::new(1).unwrap(), by: AdmittedBy::Door, at: at(0), expires: at(100) };
         assert_eq!(Standing::of(None, at(50)), Standing::Waiting);
-        assert_eq!(Standing::of(Some(&admission), at(99)), Standing::Admitted);
+        assert_eq!(Standing::of(Some(&admission), at(99)), Standing::Admitted { until: at(100) });
         assert_eq!(Standing::of(Some(&admission), at(100)), Standing::Stranger);
     }
 }

@@ -1,0 +1,76 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How many times less often than usual every waiting page is to ask: the operator's brake on polls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Stretch(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("pages ask from {} to {} times less often than usual", Stretch::USUAL.get(), Stretch::MAX.get())]
+pub struct StretchError;
+
+impl Stretch {
+    pub const USUAL: Self = Self(1);
+    /// Five minutes become an hour: whoever is told this hears of a change no later than that.
+    pub const MAX: Self = Self(12);
+
+    pub const fn new(factor: u32) -> Result<Self, StretchError> {
+        if factor < Self::USUAL.0 || factor > Self::MAX.0 { Err(StretchError) } else { Ok(Self(factor)) }
+    }
+
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for Stretch {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+impl TryFrom<u32> for Stretch {
+    type Error = StretchError;
+
+    fn try_from(factor: u32) -> Result<Self, StretchError> {
+        Self::new(factor)
+    }
+}
+
+impl From<Stretch> for u32 {
+    fn from(stretch: Stretch) -> Self {
+        stretch.0
+    }
+}
+
+impl FromStr for Stretch {
+    type Err = StretchError;
+
+    fn from_str(text: &str) -> Result<Self, StretchError> {
+        text.parse().map_err(|_| StretchError).and_then(Self::new)
+    }
+}
+
+impl fmt::Display for Stretch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds() {
+        assert_eq!("1".parse(), Ok(Stretch::USUAL));
+        assert_eq!("12".parse(), Ok(Stretch::MAX));
+        for wrong in ["0", "13", "-1", "1.5", "", "x"] {
+            assert_eq!(wrong.parse::<Stretch>(), Err(StretchError), "{wrong}");
+        }
+        assert_eq!(StretchError.to_string(), "pages ask from 1 to 12 times less often than usual");
+    }
+}
