@@ -1,89 +1,216 @@
-// The waiting page: asks how the line stands, as often as the place warrants, and moves on when it is our turn.
+// The waiting page: asks how the line stands, as often as the place warrants, says what the answer means, and
+// moves on when it is our turn. line.js has the arithmetic, words.js the language, view.js the page.
+
+import * as bell from "./bell.js";
+import { MINUTE, covered, forecast, isPassed, mood, narrow, nextPoll, passedMark, place, retryIn } from "./line.js";
+import * as memory from "./memory.js";
+import * as view from "./view.js";
+import { choose, words } from "./words.js";
 
 const DOOR = "../beekeeper";
-const MINUTE = 60_000;
+const POLLING = "../polling";
+/** An answer that takes longer is not worth waiting for. */
+const PATIENCE = 20_000;
+/** Long enough for a screen reader to begin to say that it is our turn. */
+const FAREWELL = 1_500;
+/** Somebody who presses the button again and again does not ask more often than this. */
+const BREATH = 2_000;
 
-const show = (id, text) => { document.getElementById(id).textContent = text; };
+const room = document.title;
+const ours = place(location.hash);
+const journey = ours && memory.journey(ours);
 
-/** Our place, from the fragment that the door sent us here with: `<epoch>-<ticket>`. */
-export function place(fragment) {
-  const found = /^#([a-z0-9]{4})-([1-9][0-9]{0,15})$/.exec(fragment);
-  return found && { epoch: found[1], ticket: Number(found[2]) };
-}
+/** The words of the visitor's language, once they are here. */
+let say;
+let state;
+/** What a screen reader was last told. */
+let spoken = { ahead: Infinity, message: "" };
 
-/** How many are ahead at most, and the milliseconds until our turn, from and to. */
-export function forecast(ticket, line) {
-  const ahead = Math.min(Math.max(0, ticket - line.served - 1), Math.max(0, line.waiting - 1));
-  const takes = (people) => (people * MINUTE) / line.rate;
-  return { ahead, earliest: takes(ahead - Math.floor(ahead / 3)), latest: takes(ahead) + MINUTE };
-}
-
-/** A quarter of the forecast, from 5 s to 5 min, spread by a tenth so that nobody asks in step. */
-export function nextPoll(earliest, random) {
-  const within = (millis) => Math.min(Math.max(millis, 5_000), 5 * MINUTE);
-  return within(within(earliest / 4) * (0.9 + 0.2 * random));
-}
-
-export function when({ earliest, latest }) {
-  const [from, to] = [Math.round(earliest / MINUTE), Math.ceil(latest / MINUTE)];
-  if (from < 1) return "any moment now, within " + to + (to === 1 ? " minute" : " minutes");
-  return "in about " + from + " to " + to + " minutes";
-}
-
+let isAsking = false;
+let isLeaving = false;
 let failures = 0;
+let askedAt = 0;
+let nextAt = 0;
 let timer;
 
 async function poll() {
-  clearTimeout(timer);
-  let wait = Math.min(5_000 * 2 ** failures, MINUTE);
+  if (isAsking || isLeaving) return;
+  const rested = Date.now() - askedAt;
+  if (rested >= 0 && rested < BREATH) return pollIn(BREATH - rested);
+  isAsking = true;
+  askedAt = Date.now();
+  view.enable("check", false);
+  tick();
+  let wait;
   try {
-    const response = await fetch("../polling", { cache: "no-store" });
-    if (!response.ok) throw new Error("status " + response.status);
-    const line = await response.json();
+    wait = heard(await ask());
     failures = 0;
-    wait = heard(line);
   } catch {
     failures += 1;
-    show("state", "The room did not answer just now. Your place is kept; trying again.");
+    wait = retryIn(failures, Math.random());
+    // A single question that got lost is nobody's worry.
+    if (failures > 1) become("unheard");
   }
-  if (wait !== undefined) timer = setTimeout(poll, wait * (0.9 + 0.2 * Math.random()));
+  isAsking = false;
+  setTimeout(() => view.enable("check", true), BREATH);
+  pollIn(wait);
 }
 
-/** Takes in an answer. Returns how long to wait before the next question; nothing when we leave. */
-function heard(line) {
-  const ours = place(location.hash);
-  if (line.allow) {
-    show("state", "It is your turn.");
-    location.replace(DOOR);
-    return undefined;
+function pollIn(wait) {
+  clearTimeout(timer);
+  timer = setTimeout(poll, wait);
+  nextAt = Date.now() + wait;
+  tick();
+}
+
+async function ask() {
+  const limit = new AbortController();
+  const giveUp = setTimeout(() => limit.abort(), PATIENCE);
+  try {
+    const response = await fetch(POLLING, { cache: "no-store", signal: limit.signal });
+    if (!response.ok) throw new Error(`the room answered ${response.status}`);
+    // The visitor's clock may be wrong; claims end by the server's.
+    const serverNow = Date.parse(response.headers.get("date")) || Date.now();
+    return { ...(await response.json()), serverNow };
+  } finally {
+    clearTimeout(giveUp);
   }
-  if (line.join || !ours || ours.epoch !== line.epoch) {
-    // One trip to the door mends a lost or outdated place. If it does not, the browser keeps our cookie back.
-    if (sessionStorage.getItem("mended") === null) {
-      sessionStorage.setItem("mended", "once");
-      location.replace(DOOR);
-      return undefined;
-    }
-    show("state", "This browser does not keep cookies for this page, so it cannot keep a place for you. Allow cookies and reload.");
+}
+
+/** Takes in an answer, and returns how long to wait before the next question. */
+function heard(answer) {
+  view.fill("heard", say.say("heard", { time: say.time(Date.now()) }));
+  if (answer.allow) return ourTurn(answer);
+  if (answer.join || ours?.epoch !== answer.epoch) return mend(answer);
+  stillWaiting(answer);
+  memory.forgetTrips();
+  if (isPassed(ours.ticket, answer) && Date.now() - memory.lastDoubt() > 2 * MINUTE) {
+    memory.keepDoubt(Date.now());
+    leave("passed");
+  }
+  return nextPoll(forecast(ours.ticket, answer).earliest, answer.stretch ?? 1, Math.random());
+}
+
+/** No place, or one that is no longer valid. One trip to the door mends that; if it does not, we say why. */
+function mend(answer) {
+  const isOver = ours && ours.epoch === answer.epoch;
+  if (!memory.keeps || memory.trips().length > 0) {
+    become("blocked");
+  } else if (isOver && document.hidden) {
+    // A claim that nobody used. A new place is for somebody who looks, or a forgotten tab would stand in line
+    // again and again.
+    become("finding");
+  } else {
+    leave(ours ? "anew" : "new");
+  }
+  return MINUTE;
+}
+
+function ourTurn({ until, serverNow }) {
+  const wentInVain = memory.trips().filter((why) => why === "turn").length > 2;
+  if (!document.hidden && !wentInVain) {
+    setTimeout(() => leave("turn"), state === "held" ? 0 : FAREWELL);
+    become("turn");
     return MINUTE;
   }
-  sessionStorage.removeItem("mended");
-  const ahead = forecast(ours.ticket, line);
-  document.getElementById("place").hidden = false;
-  show("ticket", ours.ticket.toLocaleString());
-  show("ahead", ahead.ahead.toLocaleString());
-  show("when", line.paused ? "when the line moves again" : when(ahead));
-  show("state", line.paused
-    ? "The line is paused for a moment. Your place is kept."
-    : "You are in line. This page lets you in when it is your turn.");
-  document.getElementById("message").hidden = !line.message;
-  show("message", line.message);
-  show("heard", "Last heard from the room at " + new Date().toLocaleTimeString() + ".");
-  return nextPoll(ahead.earliest, Math.random());
+  // Nobody looks, or the door keeps sending us back: the way in stays open.
+  const closes = until && Date.now() + (until - serverNow);
+  const hint = closes ? say.say("heldHint", { time: say.time(closes) }) : say.say("heldOpenHint");
+  if (become("held", hint)) bell.ring(`${say.say("held")} ${room}`);
+  return MINUTE;
 }
 
-if (typeof document !== "undefined") {
+function leave(why) {
+  if (isLeaving) return;
+  isLeaving = true;
+  clearTimeout(timer);
+  memory.addTrip(why);
+  location.replace(DOOR);
+}
+
+function stillWaiting(line) {
+  const ahead = forecast(ours.ticket, line);
+  const mode = mood(line, ahead);
+  const range = line.paused ? undefined : narrow(journey.range, ahead, Date.now());
+  const start = journey.start ?? line.served;
+  const share = Math.max(journey.share ?? 0, covered(start, ours.ticket, line.served));
+  Object.assign(journey, { range, start, share });
+  memory.keepJourney(journey);
+
+  const when = range ? say.when(range, Date.now()) : say.say("whenPaused");
+  const number = say.number(ahead.ahead);
+  view.fill("ticket", say.number(ours.ticket));
+  view.fill("ahead", number);
+  view.fill("when", when);
+  view.setBar(share);
+  view.show("place", true);
+  view.fill("message", line.message);
+  view.show("notice", line.message !== "");
+
+  const isLonger = range?.later && mode === "waiting";
+  const hint = memory.trips().includes("anew") ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
+  const facts = `${say.say("ahead")} ${number}. ${say.say("when")}: ${when}.`;
+  const news = line.message === spoken.message ? "" : `${say.say("message")}: ${line.message}`;
+  const isMark = passedMark(spoken.ahead, ahead.ahead);
+  if (!become(mode, say.say(hint), `${facts} ${news}`) && (isMark || news)) {
+    view.announce(`${isMark ? facts : ""} ${news}`);
+  }
+  spoken = { ahead: isMark ? ahead.ahead : spoken.ahead, message: line.message };
+}
+
+/** Puts the page into a state, tells everybody if it is another than before, and returns whether it is. */
+function become(next, hint = say.say(`${next}Hint`), facts = "") {
+  const isAnother = next !== state;
+  const isTurn = next === "turn" || next === "held";
+  state = next;
+  view.setState(state);
+  view.fill("state", say.say(state));
+  view.fill("hint", hint);
+  view.show("enter", isTurn);
+  view.show("polls", !isTurn);
+  view.show("keep", next !== "blocked");
+  if (next === "blocked") view.show("place", false);
+  view.setTab(isTurn || state === "paused" ? `${say.say(state)} – ${room}` : room, isTurn);
+  if (isAnother) view.announce(`${say.say(state)}. ${hint} ${facts}`);
+  return isAnother;
+}
+
+/** The seconds until the next question: seen, and not spoken. */
+function tick() {
+  const text = isAsking ? say.say("checking") : say.say("next", { countdown: say.countdown(nextAt - Date.now()) });
+  view.fill("next", text);
+}
+
+async function begin() {
+  const preferred = navigator.languages?.length ? navigator.languages : [navigator.language];
+  const language = choose(preferred);
+  const { default: texts } = await import(`./text-${language}.js`);
+  say = words(texts, preferred.find((tag) => tag.toLowerCase().startsWith(language)) ?? language);
+  view.speak(language, say);
+  become("finding");
+
+  view.onPress("check", poll);
+  view.onPress("enter", () => leave("turn"));
+  bell.restore();
+  view.show("soundChoice", bell.canSound);
+  view.show("notifyChoice", bell.canNotify);
+  view.onTick("sound", bell.isOn("sound"), bell.setSound);
+  view.onTick("notify", bell.isOn("notify"), async (isWanted) => {
+    const isOn = await bell.setNotify(isWanted);
+    view.fill("notifyRefused", isWanted && !isOn ? say.say("notifyRefused") : "");
+    return isOn;
+  });
+
   addEventListener("online", poll);
+  addEventListener("pageshow", ({ persisted }) => {
+    // Back from the shop: the browser brings the page as it was when it left.
+    if (persisted) [isLeaving, isAsking] = [false, false];
+    poll();
+  });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
+  setInterval(tick, 1_000);
   poll();
 }
+
+// Without its words the page can say nothing: the fallback in the page offers a way, and we try again.
+begin().catch(() => setTimeout(() => location.reload(), retryIn(3, Math.random())));

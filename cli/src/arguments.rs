@@ -50,7 +50,8 @@ pub(crate) enum Command {
   beekeeper local --name spring-sale --title \"Seal Brewing\" \\
       --origin https://shop.example/sale --rate 300        a room for your shop
   beekeeper local --name spring-sale --url https://wait.example
-                                                           the same room, behind your web server")]
+                                                           the same room, behind your web server
+  beekeeper local --page branding                          with your page; every state is at /preview/")]
 pub(crate) struct Local {
     /// The room's short name, part of its cookie
     #[arg(long, default_value = "demo")]
@@ -76,6 +77,9 @@ pub(crate) struct Local {
     /// How long a minute takes: shorter for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
+    /// A folder with your colour and logo, or a whole page of your own; see docs/page.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) page: Option<PathBuf>,
     /// Let fewer enter while the shop is slower than usual or fails
     #[arg(long)]
     pub(crate) throttle: bool,

@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clock::SystemClock;
 use embedded::Store;
+use page::Design;
 use rand::rngs::SysRng;
 use server::connections::{AccessLog, Limits, serve};
 use server::control::{self, Control};
-use server::{App, DemoShop, HttpProbe, schedule};
+use server::{App, DemoShop, HttpProbe, Preview, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &Local) -> Result<()> {
 async fn open(arguments: &Local) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let directory = data::directory(arguments.data.as_ref(), &arguments.name)?;
+    let design = arguments.page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
     let door = listen(arguments.port).await?;
     let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
     let demonstration = listen(0).await?;
@@ -43,12 +45,19 @@ async fn open(arguments: &Local) -> Result<()> {
     take_over(&store, arguments, demo_shop.clone(), url.clone()).await?;
     let demonstration = (store.room().await?.settings.shop == demo_shop).then_some(demonstration);
     let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
-    let app = Arc::new(App::new(store.clone(), scheme));
+    let page = design.page(&store.room().await?.settings.title);
+    let mut app = App::new(store.clone(), scheme, &page);
+    // Behind a public URL there are visitors, who must not take a preview for the room.
+    let shows_preview = arguments.url.is_none();
+    if shows_preview {
+        app = app.with_preview(Preview(arguments.page.clone()));
+    }
+    let app = Arc::new(app);
     app.warm_up().await.context("could not make the keys that sign passes")?;
     let control = Control::bind(&directory)
         .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
 
-    let greeting = greeting(&*store.room().await?, &url, &directory);
+    let greeting = greeting(&*store.room().await?, &url, &directory, shows_preview);
     // Whoever started the room may not listen; it runs all the same.
     let _ = say(&greeting);
     let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
@@ -160,11 +169,12 @@ async fn take_over(store: &Store, arguments: &Local, demo_shop: WebUrl, url: Web
     Ok(())
 }
 
-fn greeting(room: &Room, url: &WebUrl, directory: &Path) -> String {
+fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) -> String {
     let url = url.to_string();
     let url = url.trim_end_matches('/');
+    let preview = if shows_preview { format!("  the page       {url}/preview/\n") } else { String::new() };
     format!(
-        "{} is open\n\n  waiting room   {url}/beekeeper\n  client check   {url}/client\n  shop           {}\n  \
+        "{} is open\n\n  waiting room   {url}/beekeeper\n{preview}  client check   {url}/client\n  shop           {}\n  \
          kept in        {}\n\n{} visitors enter a minute. Ctrl-C stops it; every place is kept.",
         room.settings.title,
         room.settings.shop,

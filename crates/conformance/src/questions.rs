@@ -22,6 +22,7 @@ fn polls_say_how_the_line_stands(client: &Client) {
         ("waiting", stranger["waiting"].is_u64()),
         ("open", stranger["open"] == true),
         ("paused", stranger["paused"] == false),
+        ("slow", stranger["slow"] == false),
         ("message", stranger["message"].is_string()),
         ("stretch", stranger["stretch"] == 1),
     ] {

@@ -267,7 +267,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             let progress = self.store.record(tally.slice, tally.report.released, tally.served).await?;
             if tally.slice.index == 0 {
                 let waiting = self.store.waiting().await?;
-                let status = LineStatus { served: progress.served, waiting, rate: room.rate() };
+                let status = LineStatus::of(room, progress.served, waiting);
                 self.store.publish(status).await?;
             }
             PortResult::Ok(())

@@ -114,11 +114,7 @@ impl Store {
 
     /// What everybody who waits is told about the line.
     pub fn status(&self) -> LineStatus {
-        LineStatus {
-            served: self.shared.progress().served,
-            waiting: self.shared.waiting(),
-            rate: self.shared.room().rate(),
-        }
+        LineStatus::of(&self.shared.room(), self.shared.progress().served, self.shared.waiting())
     }
 
     /// Changes the room on the operator's behalf, and returns it as it was and as it is.

@@ -15,7 +15,11 @@ use serde::Serialize;
 use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomBook};
 use waitroom::{ClientAnswer, Cookie, PollAnswer, Room, Scheme, Standing};
 
-use crate::{Answer, Site, page};
+use page::Page;
+
+use crate::files::Files;
+use crate::preview::Preview;
+use crate::{Answer, Site};
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
@@ -24,12 +28,20 @@ const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 pub struct App {
     store: Store,
     producer: Producer<Store, SystemClock, SystemTokens>,
+    page: Files,
+    preview: Option<Preview>,
 }
 
 impl App {
-    pub fn new(store: Store, scheme: Scheme) -> Self {
+    pub fn new(store: Store, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
-        Self { store, producer }
+        Self { store, producer, page: Files::new(page), preview: None }
+    }
+
+    /// Shows every state of the page as well: for whoever designs it, not for visitors.
+    #[must_use]
+    pub fn with_preview(self, preview: Preview) -> Self {
+        Self { preview: Some(preview), ..self }
     }
 
     /// Makes the signing keys, if there are none, before the first visitor needs them.
@@ -95,9 +107,14 @@ impl App {
         Ok(json(response, &keys))
     }
 
-    async fn page(&self, name: &str) -> PortResult<Answer> {
+    fn page(&self, name: &str, request: &Request<Incoming>) -> Answer {
+        self.page.answer(name, request, "public, max-age=60").unwrap_or_else(not_found)
+    }
+
+    async fn preview(&self, path: &str, request: &Request<Incoming>) -> PortResult<Answer> {
+        let Some(preview) = &self.preview else { return Ok(not_found()) };
         let room = self.store.room().await?;
-        Ok(page::file(name, &room).unwrap_or_else(not_found))
+        Ok(preview.answer(path, &room, SystemClock.now(), request).await.unwrap_or_else(not_found))
     }
 }
 
@@ -114,9 +131,10 @@ impl Site for App {
             "/polling" => self.polling(request).await.map_err(Trouble::from),
             "/client" => self.client(request).await.map_err(Trouble::from),
             "/.well-known/jwks.json" => self.jwks().await,
-            _ => match path.strip_prefix("/wait/") {
-                Some(name) => self.page(name).await.map_err(Trouble::from),
-                None => return not_found(),
+            _ => match (path.strip_prefix("/wait/"), path.strip_prefix("/preview/")) {
+                (Some(name), _) => return self.page(name, request),
+                (_, Some(path)) if is_read => self.preview(path, request).await.map_err(Trouble::from),
+                _ => return not_found(),
             },
         };
         match answer {

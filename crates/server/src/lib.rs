@@ -7,12 +7,14 @@
 mod app;
 pub mod connections;
 pub mod control;
-mod page;
+mod files;
+mod preview;
 mod probe;
 pub mod schedule;
 mod shop;
 
 pub use app::App;
+pub use preview::Preview;
 pub use probe::HttpProbe;
 pub use shop::DemoShop;
 

@@ -103,7 +103,7 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
 
     async fn publish(&self, room: &Room, waiting: u64) -> PortResult<()> {
         let served = self.store.progress().await?.served;
-        self.store.publish(LineStatus { served, waiting, rate: room.rate() }).await
+        self.store.publish(LineStatus::of(room, served, waiting)).await
     }
 }
 

@@ -52,7 +52,7 @@ mod tests {
     use crate::Rate;
 
     fn line(served: u64, waiting: u64, rate: u32) -> LineStatus {
-        LineStatus { served, waiting, rate: Rate::new(rate).unwrap() }
+        LineStatus { served, waiting, rate: Rate::new(rate).unwrap(), slow: false }
     }
 
     fn forecast(ticket: u64, line: LineStatus) -> Forecast {
@@ -68,6 +68,33 @@ mod tests {
         assert_eq!((next.ahead, next.earliest), (0, Duration::ZERO));
         assert_eq!(forecast(4000, line(4100, 9120, 300)).ahead, 0, "already passed");
         assert_eq!(forecast(9000, line(4100, 100, 300)).ahead, 99, "never more than wait");
+    }
+
+    /// The page computes the same in JavaScript, and is held to the same vectors.
+    #[test]
+    fn the_page_forecasts_the_same() {
+        let vectors: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../../site/test/forecasts.json")).unwrap();
+        for vector in vectors {
+            let number = |value: &serde_json::Value| value.as_u64().unwrap();
+            let given = &vector["line"];
+            let rate = u32::try_from(number(&given["rate"])).unwrap();
+            let found = forecast(
+                number(&vector["ticket"]),
+                line(number(&given["served"]), number(&given["waiting"]), rate),
+            );
+            let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap();
+            assert_eq!(
+                (found.ahead, millis(found.earliest), millis(found.latest), millis(found.next_poll(0.5))),
+                (
+                    number(&vector["ahead"]),
+                    number(&vector["earliest"]),
+                    number(&vector["latest"]),
+                    number(&vector["nextPollMiddle"])
+                ),
+                "{vector}"
+            );
+        }
     }
 
     #[test]

@@ -37,9 +37,15 @@ impl Default for Lifetimes {
     }
 }
 
-/// Everything that is wrong with a settings file, not only the first thing.
+/// Everything that is wrong with what the operator wrote, not only the first thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistakes(Vec<String>);
+
+impl From<Vec<String>> for Mistakes {
+    fn from(mistakes: Vec<String>) -> Self {
+        Self(mistakes)
+    }
+}
 
 impl Mistakes {
     pub fn iter(&self) -> impl Iterator<Item = &str> {

@@ -52,6 +52,8 @@ pub struct Wait {
     waiting: u64,
     open: bool,
     paused: bool,
+    /// The throttle holds the line back for a moment.
+    slow: bool,
     message: String,
     stretch: Stretch,
     /// The page goes to `/beekeeper` once, which gives a place to whoever has none.
@@ -76,6 +78,7 @@ impl PollAnswer {
             waiting: line.waiting,
             open: room.open,
             paused: room.paused,
+            slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
             join: standing == Standing::Stranger,
@@ -114,7 +117,7 @@ mod tests {
     }
 
     fn poll(room: &Room, standing: Standing) -> serde_json::Value {
-        let line = LineStatus { served: 4100, waiting: 9120, rate: room.rate() };
+        let line = LineStatus::of(room, 4100, 9120);
         serde_json::to_value(PollAnswer::new(room, &line, standing)).unwrap()
     }
 
@@ -130,7 +133,7 @@ mod tests {
     fn who_waits_is_told_how_the_line_stands() {
         let mut expected = json!({
             "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
-            "open": true, "paused": false, "message": "It's \"on\"", "stretch": 1,
+            "open": true, "paused": false, "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), Standing::Waiting), expected);
         expected["join"] = true.into();

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Rate;
+use crate::{Rate, Room};
 
 /// How far the line has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,5 +17,15 @@ pub struct Progress {
 pub struct LineStatus {
     pub served: u64,
     pub waiting: u64,
+    /// The rate in force.
     pub rate: Rate,
+    /// Whether the throttle holds it down: for a moment, the line moves slower than the operator wants.
+    pub slow: bool,
+}
+
+impl LineStatus {
+    pub fn of(room: &Room, served: u64, waiting: u64) -> Self {
+        let rate = room.rate();
+        Self { served, waiting, rate, slow: rate < room.settings.rate }
+    }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &[]),
     ("clock", &["waitroom"]),
+    ("page", &["waitroom"]),
     ("producer", &["waitroom"]),
     ("trigger", &["waitroom"]),
     ("consumer", &["waitroom"]),
@@ -19,8 +20,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("contract", &["waitroom"]),
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("server", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("beekeeper", &["waitroom", "clock", "embedded", "server"]),
+    ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    ("beekeeper", &["waitroom", "clock", "page", "embedded", "server"]),
     ("xtask", &[]),
 ];
 

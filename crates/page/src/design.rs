@@ -1,0 +1,379 @@
+//! What the operator decides about the page, in a folder:
+//!
+//! - `page.toml`: `accent`, a colour, and `logo`, the name of a file beside it;
+//! - `index.html`: a whole page instead of ours;
+//! - whatever these two refer to: style sheets, images, fonts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use waitroom::{Mistakes, Title};
+
+use crate::colour::Colour;
+use crate::policy::policy;
+use crate::{CSS, File, HTML, JAVASCRIPT, OWN, Page, WAIT_CSS, content_type, css, document};
+
+/// What our page, or the operator's own, is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Design {
+    accent: Option<Colour>,
+    logo: Option<String>,
+    /// A document of the operator's own.
+    document: Option<String>,
+    /// The operator's files, beside the document.
+    assets: BTreeMap<String, Vec<u8>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DesignError {
+    #[error("could not read {}", .0.display())]
+    Unreadable(PathBuf, #[source] io::Error),
+    #[error("the page in {} cannot be shown:\n{_1}", .0.display())]
+    Mistaken(PathBuf, Mistakes),
+}
+
+const SETTINGS: &str = "page.toml";
+/// Old phones and bad networks wait for every byte of it.
+const LARGEST_FILE: u64 = 1 << 20;
+const LARGEST_DOCUMENT: usize = 100 << 10;
+
+impl Design {
+    /// Reads a folder and checks everything in it.
+    pub fn read(folder: &Path) -> Result<Self, DesignError> {
+        let mut mistakes = Vec::new();
+        let mut assets = read_files(folder, &mut mistakes)?;
+        let mut design = Self::default();
+        if let Some(settings) = assets.remove(SETTINGS) {
+            design.take_settings(&String::from_utf8_lossy(&settings), &mut mistakes);
+        }
+        if let Some(own) = assets.remove(Page::DOCUMENT) {
+            match String::from_utf8(own) {
+                Ok(own) => design.document = Some(own),
+                Err(_) => mistakes.push(format!("{}: is not UTF-8 text", Page::DOCUMENT)),
+            }
+        }
+        design.assets = assets;
+        design.check(&mut mistakes);
+        if mistakes.is_empty() {
+            Ok(design)
+        } else {
+            Err(DesignError::Mistaken(folder.into(), mistakes.into()))
+        }
+    }
+
+    fn take_settings(&mut self, text: &str, mistakes: &mut Vec<String>) {
+        let mut table = match text.parse::<toml::Table>() {
+            Ok(table) => table,
+            Err(error) => return mistakes.push(format!("{SETTINGS}: {}", error.to_string().trim_end())),
+        };
+        let mut text = |key: &str| {
+            let value = table.remove(key)?;
+            let text = value.as_str().map(str::to_owned);
+            if text.is_none() {
+                mistakes.push(format!("{SETTINGS}: {key}: is a text, in quotation marks"));
+            }
+            text
+        };
+        let (accent, logo) = (text("accent"), text("logo"));
+        match accent.map(|accent| accent.parse()).transpose() {
+            Ok(accent) => self.accent = accent,
+            Err(mistake) => mistakes.push(format!("{SETTINGS}: accent: {mistake}")),
+        }
+        self.logo = logo;
+        mistakes.extend(table.keys().map(|key| format!("{SETTINGS}: {key}: is neither accent nor logo")));
+    }
+
+    fn check(&self, mistakes: &mut Vec<String>) {
+        if let Some(logo) = &self.logo {
+            let is_image = content_type(logo).is_some_and(|kind| kind.starts_with("image/"));
+            if !self.assets.contains_key(logo) {
+                mistakes.push(format!("{SETTINGS}: logo: there is no {logo} beside it"));
+            } else if !is_image {
+                mistakes.push(format!(
+                    "{SETTINGS}: logo: {logo} is not an image (svg, png, jpg, webp, avif, gif)"
+                ));
+            }
+        }
+        if let Some(own) = &self.document {
+            self.check_document(own, mistakes);
+        }
+        for (name, bytes) in self.assets.iter().filter(|(name, _)| content_type(name) == Some(CSS)) {
+            for address in css::addresses(&String::from_utf8_lossy(bytes)) {
+                match document::local(&address) {
+                    Ok(Some(file)) => self.check_is_there(name, &file, mistakes),
+                    Ok(None) => {}
+                    Err(mistake) => mistakes.push(format!("{name}: loads {address:?}: {mistake}")),
+                }
+            }
+        }
+    }
+
+    fn check_document(&self, own: &str, mistakes: &mut Vec<String>) {
+        let name = Page::DOCUMENT;
+        let (found, files) = document::check(own);
+        mistakes.extend(found.into_iter().map(|mistake| format!("{name}: {mistake}")));
+        for file in files {
+            self.check_is_there(name, &file, mistakes);
+        }
+        if own.len() > LARGEST_DOCUMENT {
+            mistakes.push(format!(
+                "{name}: has {} kB; {} are enough",
+                own.len().div_ceil(1024),
+                LARGEST_DOCUMENT >> 10
+            ));
+        }
+        if self.accent.is_some() {
+            mistakes
+                .push(format!("{SETTINGS}: accent: colours Beekeeper's page, and {name} is there instead"));
+        }
+        if self.logo.is_some() && !own.contains("{{logo}}") {
+            mistakes.push(format!("{SETTINGS}: logo: {name} has no {{{{logo}}}} to put it in"));
+        }
+    }
+
+    fn check_is_there(&self, by: &str, file: &str, mistakes: &mut Vec<String>) {
+        if !self.assets.contains_key(file) && !OWN.iter().any(|(own, _)| *own == file) {
+            mistakes.push(format!("{by}: refers to {file}, which is not beside it"));
+        }
+    }
+
+    /// The page of a room with this title, filled in.
+    pub fn page(&self, title: &Title) -> Page {
+        let own = OWN.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
+        let assets = self.assets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone()));
+        let mut files: BTreeMap<_, _> = own
+            .chain(assets)
+            .filter_map(|(name, body)| {
+                let file = File { content_type: content_type(name)?, policy: policy(None), body };
+                Some((name.to_owned(), file))
+            })
+            .collect();
+        files.insert(Page::DOCUMENT.into(), self.filled(title));
+        Page(files)
+    }
+
+    fn filled(&self, title: &Title) -> File {
+        let (document, style) = match &self.document {
+            Some(own) => (own.as_str(), None),
+            None => (include_str!("../../../site/index.html"), Some(self.style())),
+        };
+        let inline = style.as_ref().map_or_else(String::new, |style| format!("<style>{style}</style>\n"));
+        let head = format!("{}{inline}</head>", include_str!("../../../site/head.html"));
+        let body = format!("{}</body>", include_str!("../../../site/fallback.html"));
+        let logo = match &self.logo {
+            Some(file) => format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(file)),
+            None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
+        };
+        // The title comes last: whatever is in it, nothing fills it.
+        let html = document
+            .replacen("</head>", &head, 1)
+            .replacen("</body>", &body, 1)
+            .replace("{{logo}}", &logo)
+            .replace("{{title}}", &escape(title.as_str()));
+        File { content_type: HTML, policy: policy(style.as_deref()), body: html.into_bytes() }
+    }
+
+    fn style(&self) -> String {
+        let Some(accent) = self.accent else { return WAIT_CSS.to_owned() };
+        format!(
+            "{WAIT_CSS}:root {{ --accent: {}; }}\n@media (prefers-color-scheme: dark) {{ :root {{ --accent: {}; }} }}\n",
+            accent.on_light(),
+            accent.on_dark()
+        )
+    }
+}
+
+fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<String, Vec<u8>>, DesignError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        |error| DesignError::Unreadable(path, error)
+    };
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+        let path = entry.map_err(unreadable(folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue; // An editor's or the system's, not the page's.
+        }
+        let metadata = fs::metadata(&path).map_err(unreadable(&path))?;
+        let is_known = name == SETTINGS
+            || name == Page::DOCUMENT
+            || content_type(&name).is_some_and(|kind| kind != HTML);
+        if metadata.is_dir() {
+            mistakes.push(format!("{name}: is a folder; all files lie side by side"));
+        } else if OWN.iter().any(|(own, _)| *own == name) {
+            mistakes.push(format!("{name}: is the name of one of Beekeeper's files; choose another"));
+        } else if content_type(&name) == Some(JAVASCRIPT) {
+            mistakes.push(format!("{name}: the page may run no program but Beekeeper's"));
+        } else if !is_known {
+            mistakes.push(format!(
+                "{name}: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)"
+            ));
+        } else if metadata.len() > LARGEST_FILE {
+            mistakes.push(format!(
+                "{name}: has {} kB; a file has at most {}",
+                metadata.len().div_ceil(1024),
+                LARGEST_FILE >> 10
+            ));
+        } else {
+            files.insert(name, fs::read(&path).map_err(unreadable(&path))?);
+        }
+    }
+    Ok(files)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn title(text: &str) -> Title {
+        text.parse().unwrap()
+    }
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn mistakes(files: &[(&str, &str)]) -> Vec<String> {
+        match Design::read(folder(files).path()) {
+            Err(DesignError::Mistaken(_, mistakes)) => mistakes.iter().map(str::to_owned).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn document(page: &Page) -> String {
+        String::from_utf8(page.file(Page::DOCUMENT).unwrap().body.clone()).unwrap()
+    }
+
+    const OWN_PAGE: &str = "<html><head><title>{{title}}</title><link rel=stylesheet href=own.css></head><body>{{logo}}\
+        <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p></body></html>";
+
+    #[test]
+    fn a_title_is_text_whatever_is_in_it() {
+        let page = Design::default().page(&title("<b>\"R&D's\"</b> {{logo}}"));
+        let html = document(&page);
+        assert!(html.contains("<h1>&lt;b&gt;&quot;R&amp;D&#39;s&quot;&lt;/b&gt; {{logo}}</h1>"), "{html}");
+    }
+
+    #[test]
+    fn the_inline_style_is_the_one_that_the_policy_allows() {
+        let page = Design::default().page(&title("Sale"));
+        let html = document(&page);
+        let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        assert_eq!(page.file(Page::DOCUMENT).unwrap().policy, policy(Some(style)));
+        assert!(
+            html.find("<style>") > html.find("wait.js"),
+            "scripts are asked for before the style is read"
+        );
+    }
+
+    #[test]
+    fn the_first_view_is_light() {
+        let page = Design::default().page(&title("Spring sale of the Seal Brewing Company"));
+        let zipped = |name: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(&page.file(name).unwrap().body).unwrap();
+            encoder.finish().unwrap().len()
+        };
+        let scripts = ["wait.js", "line.js", "words.js", "view.js", "memory.js", "bell.js"];
+        let languages = page.files().map(|(name, _)| name).filter(|name| name.starts_with("text-"));
+        let largest = languages.map(zipped).max().unwrap();
+        let first_view = zipped("index.html") + scripts.into_iter().map(zipped).sum::<usize>() + largest;
+        assert!(first_view <= 20_000, "{first_view} bytes");
+    }
+
+    #[test]
+    fn a_folder_may_bring_a_colour_and_a_logo() {
+        let folder = folder(&[
+            ("page.toml", "accent = \"#ffff00\"\nlogo = \"bee.svg\""),
+            ("bee.svg", "<svg/>"),
+            (".DS_Store", "x"),
+        ]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        let html = document(&page);
+        assert!(html.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"));
+        assert!(html.contains(":root { --accent: #ffff00; } }"), "yellow is legible in the dark");
+        assert!(!html.contains(":root { --accent: #ffff00; }\n"), "and not on white");
+        assert_eq!(page.file("bee.svg").unwrap().content_type, "image/svg+xml");
+    }
+
+    #[test]
+    fn a_folder_may_bring_a_whole_page() {
+        let folder =
+            folder(&[("index.html", OWN_PAGE), ("own.css", "b { background: url(x.png) }"), ("x.png", "")]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        let html = document(&page);
+        assert!(
+            html.contains("<title>Sale</title>") && html.contains("<script type=\"module\" src=\"wait.js\">")
+        );
+        assert!(html.contains("data-bk=\"fallback\"") && html.contains("http-equiv=\"refresh\""));
+        assert!(!page.file(Page::DOCUMENT).unwrap().policy.contains("sha256"), "it has no inline style");
+        assert!(page.file("wait.js").is_some());
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once() {
+        assert_eq!(
+            mistakes(&[
+                ("page.toml", "accent = \"red\"\nlogo = 7\ncolour = \"#fff\""),
+                ("app.js", ""),
+                ("wait.css", ""),
+                ("notes.txt", ""),
+                ("other.html", ""),
+                ("own.css", "@import 'https://fonts.example/x.css'; b { background: url(gone.png) }"),
+            ])
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>(),
+            [
+                "app.js: the page may run no program but Beekeeper's",
+                "notes.txt: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",
+                "other.html: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",
+                "own.css: loads \"https://fonts.example/x.css\": it lies on another server; put the file beside the page, nothing is loaded from elsewhere",
+                "own.css: refers to gone.png, which is not beside it",
+                "page.toml: accent: is a colour written like #b26a00",
+                "page.toml: colour: is neither accent nor logo",
+                "page.toml: logo: is a text, in quotation marks",
+                "wait.css: is the name of one of Beekeeper's files; choose another",
+            ]
+        );
+        let own = OWN_PAGE.replace("{{logo}}", "");
+        assert_eq!(
+            mistakes(&[
+                ("index.html", &own),
+                ("page.toml", "accent = \"#112233\"\nlogo = \"own.css\""),
+                ("own.css", "")
+            ]),
+            [
+                "page.toml: logo: own.css is not an image (svg, png, jpg, webp, avif, gif)",
+                "page.toml: accent: colours Beekeeper's page, and index.html is there instead",
+                "page.toml: logo: index.html has no {{logo}} to put it in",
+            ]
+        );
+        let large = "x".repeat((1 << 20) + 1);
+        assert_eq!(mistakes(&[("bee.png", &large)]), ["bee.png: has 1025 kB; a file has at most 1024"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let error = Design::read(Path::new("/nowhere/at/all")).unwrap_err();
+        assert_eq!(error.to_string(), "could not read /nowhere/at/all");
+    }
+}

@@ -1,0 +1,81 @@
+//! The page that people wait on: ours, in the operator's colours, or the operator's own.
+//!
+//! [`Design`] is what can be decided about it, read from a [folder](Design::read) and checked; [`Design::page`]
+//! fills it in and yields the files as they are served, on one machine and from a bucket alike.
+
+mod colour;
+mod css;
+mod design;
+mod document;
+mod policy;
+
+use std::collections::BTreeMap;
+
+pub use design::{Design, DesignError};
+
+/// The files below `/wait/`, by name. There are no folders among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page(BTreeMap<String, File>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    pub content_type: &'static str,
+    /// The Content-Security-Policy to serve it with.
+    pub policy: String,
+    pub body: Vec<u8>,
+}
+
+impl Page {
+    pub const DOCUMENT: &str = "index.html";
+
+    pub fn file(&self, name: &str) -> Option<&File> {
+        self.0.get(name)
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
+        self.0.iter().map(|(name, file)| (name.as_str(), file))
+    }
+}
+
+const CSS: &str = "text/css; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// What a file of this name is, if the room serves such files at all.
+fn content_type(name: &str) -> Option<&'static str> {
+    let (_, extension) = name.rsplit_once('.')?;
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "avif" => "image/avif",
+        "css" => CSS,
+        "gif" => "image/gif",
+        "html" => HTML,
+        "ico" => "image/x-icon",
+        "jpeg" | "jpg" => "image/jpeg",
+        "js" => JAVASCRIPT,
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "webp" => "image/webp",
+        "woff2" => "font/woff2",
+        _ => return None,
+    })
+}
+
+/// Our own files, beside the document.
+const OWN: &[(&str, &str)] = &[
+    ("bell.js", include_str!("../../../site/bell.js")),
+    ("line.js", include_str!("../../../site/line.js")),
+    ("memory.js", include_str!("../../../site/memory.js")),
+    ("text-ar.js", include_str!("../../../site/text-ar.js")),
+    ("text-de.js", include_str!("../../../site/text-de.js")),
+    ("text-en.js", include_str!("../../../site/text-en.js")),
+    ("text-es.js", include_str!("../../../site/text-es.js")),
+    ("text-fr.js", include_str!("../../../site/text-fr.js")),
+    ("text-ja.js", include_str!("../../../site/text-ja.js")),
+    ("text-pt.js", include_str!("../../../site/text-pt.js")),
+    ("view.js", include_str!("../../../site/view.js")),
+    ("wait.css", WAIT_CSS),
+    ("wait.js", include_str!("../../../site/wait.js")),
+    ("words.js", include_str!("../../../site/words.js")),
+];
+
+const WAIT_CSS: &str = include_str!("../../../site/wait.css");

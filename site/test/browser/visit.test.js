@@ -1,0 +1,217 @@
+// Visits to a real room: from the link to the shop, and all that may happen in between.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+
+import { CHROMIUM, FLAGS, Room, browser, chromium, scratch, settled } from "./room.js";
+
+let chrome;
+before(async () => { chrome = await browser(); });
+after(() => chrome?.close());
+
+/** A room, and a browser of its own, for one test. */
+function visit(name, options, act) {
+  test(name, { timeout: 180_000 }, async () => {
+    const room = await Room.open(...options);
+    const context = await chrome.newContext();
+    try {
+      await act(room, await context.newPage(), context);
+    } finally {
+      await context.close();
+      await room.close();
+    }
+  });
+}
+
+const ticket = (page) => page.locator("[data-bk=ticket]").textContent();
+const check = (page) => page.locator("button[data-bk=check]:enabled").click();
+const inShop = (page) => page.waitForURL(/\/demo-shop\?bk_pass=/, { timeout: 60_000 });
+
+/** Presses the button until what we wait for has come about. */
+async function checkUntil(page, reached) {
+  let isOver = false;
+  reached.finally(() => { isOver = true; }).catch(() => {});
+  // The button goes away when the page moves on.
+  while (!isOver) await Promise.race([reached, check(page).catch(() => {})]);
+  await reached;
+}
+
+visit("a visitor waits, sees the place fall, and reaches the shop with a pass", ["--rate", "10"], async (room, page) => {
+  await room.crowd(60);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  assert.match(await ticket(page), /^\d+$/);
+  const ahead = async () => Number(await page.locator("[data-bk=ahead]").textContent());
+  const first = await ahead();
+  assert.ok(first > 0, `${first} ahead`);
+  const isLess = (first) => Number(document.querySelector("[data-bk=ahead]")?.textContent) < first;
+  await checkUntil(page, page.waitForFunction(isLess, first, { timeout: 60_000 }));
+  await checkUntil(page, inShop(page));
+  assert.match(await page.textContent("body"), /You waited with number \d+, and your pass is good/);
+});
+
+visit("the place survives reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  const mine = await ticket(page);
+  await page.reload();
+  await settled(page, "waiting");
+  assert.equal(await ticket(page), mine, "after a reload");
+
+  const second = await context.newPage();
+  await second.goto(room.door);
+  await settled(second, "waiting");
+  assert.equal(await ticket(second), mine, "in a second tab");
+  await second.goto(`${room.base}/wait/`);
+  await settled(second, "waiting");
+  assert.equal(await ticket(second), mine, "from an address without a place");
+  await second.close();
+
+  await page.goto("about:blank");
+  await page.goBack();
+  await settled(page, "waiting");
+  assert.equal(await ticket(page), mine, "after back");
+
+  const reopened = await chrome.newContext({ storageState: await context.storageState() });
+  const later = await reopened.newPage();
+  await later.goto(room.door);
+  await settled(later, "waiting");
+  assert.equal(await ticket(later), mine, "in a browser that was closed");
+  await reopened.close();
+});
+
+visit("a network that is gone and comes back is survived with calm words", ["--rate", "1"], async (room, page, context) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  await context.setOffline(true);
+  await checkUntil(page, settled(page, "unheard"));
+  assert.match(await page.locator("[data-bk=hint]").textContent(), /your place is kept/);
+  await context.setOffline(false); // The page hears of it by itself.
+  await settled(page, "waiting");
+});
+
+visit("pause, message, off: the operator is heard", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  await room.operator("pause");
+  await checkUntil(page, settled(page, "paused"));
+  assert.equal(await page.locator("[data-bk=when]").textContent(), "when the line goes on");
+  await room.operator("message", `It's "late" – <b>sorry</b>`);
+  const message = page.locator("[data-bk=message]", { hasText: `It's "late" – <b>sorry</b>` });
+  await checkUntil(page, message.waitFor());
+  await room.operator("off");
+  await checkUntil(page, inShop(page));
+});
+
+visit("a new epoch gives a new place, and says so", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  let trips = 0;
+  page.on("request", (request) => { trips += request.url() === room.door ? 1 : 0; });
+  await room.operator("reset", "--yes");
+  await room.crowd(50);
+  await check(page);
+  await page.locator("[data-bk=hint]", { hasText: "Your old place was no longer valid" }).waitFor();
+  assert.equal(trips, 1);
+});
+
+test("a browser that blocks cookies is told so, and does not loop", { timeout: 120_000 }, async () => {
+  const room = await Room.open("--rate", "1");
+  const profile = scratch();
+  mkdirSync(join(profile, "Default"));
+  const blocked = { profile: { default_content_setting_values: { cookies: 2 } } };
+  writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify(blocked));
+  const context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: FLAGS });
+  const page = await context.newPage();
+  let trips = 0;
+  page.on("request", (request) => { trips += request.url() === room.door ? 1 : 0; });
+  await page.goto(room.door);
+  await settled(page, "blocked");
+  assert.match(await page.locator("[data-bk=hint]").textContent(), /allow cookies/);
+  for (let again = 0; again < 3; again += 1) {
+    const polled = page.waitForResponse("**/polling");
+    await check(page);
+    await polled;
+  }
+  assert.ok(trips <= 2, `${trips} trips to the door`);
+  await context.close();
+  await room.close();
+});
+
+visit("a cookie that gets lost is mended by one trip", ["--rate", "1"], async (room, page, context) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  const mine = await ticket(page);
+  await context.clearCookies();
+  await check(page);
+  await page.locator("[data-bk=hint]", { hasText: "This is your new one" }).waitFor();
+  assert.notEqual(await ticket(page), mine);
+});
+
+test("without JavaScript the page checks by itself, and on request", { timeout: 120_000 }, async () => {
+  const room = await Room.open("--rate", "1");
+  await room.crowd(50);
+  const context = await chrome.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(room.door);
+  assert.ok(await page.getByText("Check now").isVisible());
+  assert.ok(await page.getByText("Jetzt prüfen").isVisible());
+  await page.waitForRequest(room.door, { timeout: 60_000 }); // by itself
+  await room.operator("off");
+  await page.getByText("Check now").click();
+  await inShop(page);
+  await context.close();
+  await room.close();
+});
+
+visit("somebody who does not look is called, and the way in stays open", ["--rate", "1"], async (room, page, context) => {
+  await context.grantPermissions(["notifications"], { origin: room.base });
+  // Headless pages are always visible, and notifications lead nowhere: these two are stood in for.
+  await page.addInitScript(() => {
+    Object.defineProperty(Document.prototype, "hidden", { get: () => globalThis.isAway === true });
+    globalThis.called = [];
+    globalThis.Notification = class {
+      static permission = "granted";
+      static requestPermission = async () => "granted";
+      constructor(text) { globalThis.called.push(text); }
+    };
+  });
+  await room.crowd(50);
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  await page.locator("[data-bk=notify]").check();
+  await page.locator("[data-bk=sound]").check();
+  await page.reload();
+  await settled(page, "waiting");
+  assert.ok(await page.locator("[data-bk=notify]").isChecked(), "remembered");
+  await page.evaluate(() => { globalThis.isAway = true; });
+  await room.operator("set-rate", "6000");
+  await checkUntil(page, settled(page, "held"));
+  assert.match(await page.locator("[data-bk=hint]").textContent(), /^Your way in stays open until \d/);
+  assert.match(await page.title(), /^It’s your turn! – /);
+  assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /1a7f37/);
+  assert.deepEqual(await page.evaluate(() => globalThis.called), ["It’s your turn! The demonstration room"]);
+  await page.evaluate(() => { globalThis.isAway = false; document.dispatchEvent(new Event("visibilitychange")); });
+  await inShop(page);
+});
+
+visit("a wrong clock changes no wait", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  await page.clock.install({ time: new Date("2031-01-01T00:00:00Z") });
+  await page.goto(room.door);
+  await settled(page, "waiting");
+  assert.match(await page.locator("[data-bk=when]").textContent(), /^in \d+ (minutes )?to .*, around /);
+  await page.clock.runFor(2_000);
+  await room.operator("off");
+  await page.clock.runFor(1_000);
+  await check(page).catch(() => {});
+  await page.clock.runFor(5_000);
+  await inShop(page);
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import test from "node:test";
+
+import { MINUTE } from "../line.js";
+import { LANGUAGES, choose, words } from "../words.js";
+
+const texts = Object.fromEntries(
+  await Promise.all(LANGUAGES.map(async (name) => [name, (await import(`../text-${name}.js`)).default])),
+);
+const values = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+
+test("every text file is a language, and every language has one", () => {
+  const files = readdirSync(new URL("..", import.meta.url)).filter((name) => name.startsWith("text-"));
+  assert.deepEqual(files.sort(), LANGUAGES.map((name) => `text-${name}.js`).sort());
+});
+
+for (const language of LANGUAGES) {
+  test(`${language} says all that English says, with the same values`, () => {
+    assert.deepEqual(Object.keys(texts[language]).sort(), Object.keys(texts.en).sort());
+    for (const [key, text] of Object.entries(texts[language])) {
+      assert.ok(text.trim(), key);
+      assert.ok(values(text).every((name) => values(texts.en[key]).includes(name)), `${key}: ${text}`);
+      if (key !== "within") assert.deepEqual(values(text), values(texts.en[key]), key);
+    }
+  });
+}
+
+test("the visitor's first language that we speak is chosen", () => {
+  assert.equal(choose(["de-AT", "en"]), "de");
+  assert.equal(choose(["nl", "pt-BR", "en"]), "pt");
+  assert.equal(choose(["AR"]), "ar");
+  assert.equal(choose(["tlh"]), "en");
+  assert.equal(choose([]), "en");
+});
+
+test("when it is our turn", () => {
+  const now = Date.parse("2026-11-21T14:20:00");
+  const when = (from, to, language = "en", locale = "en-GB") =>
+    words(texts[language], locale).when({ from: now + from * MINUTE, to: now + to * MINUTE }, now);
+  assert.equal(when(11.2, 12), "in about 12 minutes, around 14:31");
+  assert.equal(when(7, 11), "in 7 to 11 minutes, around 14:29");
+  assert.equal(when(0.2, 1), "within 1 minute");
+  assert.equal(when(-3, 1.4), "within 2 minutes");
+  assert.equal(when(50, 63), "in 50 minutes to 1 hour 5 minutes, around 15:16");
+  assert.equal(when(118, 122), "in about 2 hours, around 16:20");
+  assert.equal(when(7, 11, "de", "de-DE"), "in 7 bis 11 Minuten, gegen 14:29");
+  assert.equal(when(7, 11, "ja", "ja-JP"), "7～11 分後（14:29 頃）");
+  assert.match(when(7, 11, "ar", "ar"), /^خلال 7 إلى 11 دقيقة، حوالي/);
+});
+
+test("the countdown counts minutes and seconds", () => {
+  const { countdown } = words(texts.en, "en");
+  assert.deepEqual([0, 900, 5_000, 65_000, 300_000, -1].map(countdown), ["0:00", "0:01", "0:05", "1:05", "5:00", "0:00"]);
+});

@@ -1,0 +1,87 @@
+// Fills the places of the page. A place is an element with data-bk; a page of the operator's own may leave out
+// those that it does not want, and may have several of one kind.
+
+const all = (name) => document.querySelectorAll(`[data-bk="${name}"]`);
+
+export function fill(name, text) {
+  for (const element of all(name)) if (element.textContent !== text) element.textContent = text;
+}
+
+export function show(name, isVisible) {
+  for (const element of all(name)) element.hidden = !isVisible;
+}
+
+export function enable(name, isEnabled) {
+  for (const element of all(name)) element.disabled = !isEnabled;
+}
+
+export function onPress(name, act) {
+  for (const element of all(name)) element.addEventListener("click", act);
+}
+
+/** A check box, ticked as `isOn` says. `act` is told what the visitor chose and may return what it became. */
+export function onTick(name, isOn, act) {
+  for (const box of all(name)) {
+    box.checked = isOn;
+    box.addEventListener("change", async () => { box.checked = await act(box.checked); });
+  }
+}
+
+/** Puts the page into the visitor's language: every element with data-bk-text names what it says. */
+export function speak(language, { say }) {
+  document.documentElement.lang = language;
+  document.documentElement.dir = say("dir");
+  for (const element of document.querySelectorAll("[data-bk-text]")) {
+    element.textContent = say(element.dataset.bkText);
+  }
+  for (const element of document.querySelectorAll("[data-bk-label]")) {
+    element.setAttribute("aria-label", say(element.dataset.bkLabel));
+  }
+  show("fallback", false);
+}
+
+/** Style sheets may look at this: html[data-state="paused"]. */
+export function setState(state) {
+  document.documentElement.dataset.state = state;
+}
+
+/** `share` is from 0 to 1. */
+export function setBar(share) {
+  const percent = Math.floor(share * 100);
+  for (const bar of all("bar")) {
+    bar.setAttribute("aria-valuenow", percent);
+    bar.style.setProperty("--way", `${percent}%`);
+  }
+}
+
+let region;
+
+/** Has a screen reader say something when it comes to it. What is on the page changes silently. */
+export function announce(text) {
+  if (!region) {
+    region = document.createElement("p");
+    region.setAttribute("role", "status");
+    region.className = "spoken";
+    document.body.append(region);
+  }
+  region.textContent = text;
+}
+
+const icon = (colour, sign) =>
+  `data:image/svg+xml,${encodeURIComponent(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="${colour}" d="M16 1 29 8.5v15L16 31 3 23.5v-15z"/>` +
+      `<path fill="none" stroke="#fff" stroke-width="3" d="${sign}"/></svg>`,
+  )}`;
+const ICONS = { wait: icon("#b26a00", "M16 9v7l5 4"), turn: icon("#1a7f37", "m9 16 5 5 9-10") };
+
+/** What somebody in another tab sees. */
+export function setTab(title, isTurn) {
+  document.title = title;
+  let link = document.querySelector("link[rel=icon]");
+  if (!link) {
+    link = document.createElement("link");
+    link.rel = "icon";
+    document.head.append(link);
+  }
+  link.href = isTurn ? ICONS.turn : ICONS.wait;
+}
