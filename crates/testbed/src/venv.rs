@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::install;
+use crate::{install, workspace};
 
 /// LocalEmu starts on older ones and then fails at its first call to S3.
 const OLDEST: (u32, u32) = (3, 12);
@@ -24,21 +24,10 @@ impl Venv {
     /// The environment of this name, with these requirements in pip's notation (`cfn-lint==1.58.0`). Made on demand,
     /// and made anew when the requirements have changed.
     pub fn with(name: &str, requirements: &[&str]) -> Result<Self> {
-        let wanted = requirements.join("\n");
-        let folder = install::once(
-            name,
-            &wanted,
-            |folder| python_in(folder).exists(),
-            |folder| {
-                let python = find_python().context(GET_PYTHON)?;
-                install::run(Command::new(python).args(["-m", "venv"]).arg(folder), GET_PYTHON)?;
-                let list = folder.join("requirements.txt");
-                fs::write(&list, &wanted)?;
-                let mut pip = Command::new(python_in(folder));
-                pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]).arg(list);
-                install::run(&mut pip, GET_PYTHON)
-            },
-        )?;
+        let requirements = requirements.join("\n");
+        let folder = workspace::tools().join(name);
+        let intact = |folder: &Path| python_in(folder).exists();
+        install::once(&folder, &requirements, intact, |folder| make(folder, &requirements))?;
         Ok(Self(folder))
     }
 
@@ -55,6 +44,16 @@ impl Venv {
     pub fn command(&self, program: &str) -> Command {
         Command::new(self.bin().join(program))
     }
+}
+
+fn make(folder: &Path, requirements: &str) -> Result<()> {
+    let python = find_python().context(GET_PYTHON)?;
+    install::run(Command::new(python).args(["-m", "venv"]).arg(folder), GET_PYTHON)?;
+    let list = folder.join("requirements.txt");
+    fs::write(&list, requirements)?;
+    let mut pip = Command::new(python_in(folder));
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]).arg(list);
+    install::run(&mut pip, GET_PYTHON)
 }
 
 fn python_in(folder: &Path) -> PathBuf {
