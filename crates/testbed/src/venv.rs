@@ -62,12 +62,10 @@ fn python_in(folder: &Path) -> PathBuf {
 
 /// The first that runs and is new enough: a name on the PATH may be a shim with nothing behind it.
 fn find_python() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("TESTBED_PYTHON") {
-        return Some(named.into());
-    }
-    let mut candidates: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
-    candidates.extend(pyenv_versions());
-    candidates.extend(uv_python());
+    let candidates = match env::var_os("TESTBED_PYTHON") {
+        Some(named) => vec![named.into()],
+        None => NAMES.iter().map(PathBuf::from).chain(pyenv_versions()).chain(uv_python()).collect(),
+    };
     candidates.into_iter().find(|python| version(python).is_some_and(|version| version >= OLDEST))
 }
 

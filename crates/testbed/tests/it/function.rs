@@ -12,7 +12,11 @@ pub(crate) struct Function {
 
 impl Function {
     pub(crate) fn new(name: &'static str) -> Self {
-        let mut aws = Boto::new(LocalEmu::shared().unwrap().environment());
+        Self::of(LocalEmu::shared().unwrap(), name)
+    }
+
+    pub(crate) fn of(aws: &LocalEmu, name: &'static str) -> Self {
+        let mut aws = Boto::new(aws.environment());
         let trust = json!({ "Version": "2012-10-17", "Statement": [{
             "Effect": "Allow", "Action": "sts:AssumeRole", "Principal": { "Service": "lambda.amazonaws.com" },
         }] });
@@ -37,7 +41,11 @@ impl Function {
         let policy = json!({ "Version": "2012-10-17", "Statement": [{
             "Effect": "Allow", "Action": action, "Resource": resource,
         }] });
-        let policy = json!({ "RoleName": self.name, "PolicyName": action.replace(':', "-"), "PolicyDocument": policy.to_string() });
+        let policy = json!({
+            "RoleName": self.name,
+            "PolicyName": action.replace([':', '*'], "-"),
+            "PolicyDocument": policy.to_string(),
+        });
         self.aws.call("iam", "put_role_policy", policy).unwrap();
     }
 

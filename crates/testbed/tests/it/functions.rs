@@ -63,12 +63,14 @@ fn a_changed_environment_reaches_it() {
 #[test]
 fn it_may_do_what_its_role_may() {
     let mut function = Function::new("may");
-    let create = json!({ "do": "call", "service": "sqs", "operation": "create_queue", "parameters": { "QueueName": "line" } });
-    assert_eq!(function.invoke(&create), Err("AccessDenied".to_owned()));
+    let create = |queue: &str| {
+        let queue = json!({ "QueueName": queue });
+        json!({ "do": "call", "service": "sqs", "operation": "create_queue", "parameters": queue })
+    };
+    assert_eq!(function.invoke(&create("line")), Err("AccessDenied".to_owned()));
     function.allow("sqs:CreateQueue", "arn:aws:sqs:us-east-1:000000000000:line");
-    assert!(function.invoke(&create).is_ok());
-    let other = json!({ "do": "call", "service": "sqs", "operation": "create_queue", "parameters": { "QueueName": "other" } });
-    assert_eq!(function.invoke(&other), Err("AccessDenied".to_owned()));
+    assert!(function.invoke(&create("line")).is_ok());
+    assert_eq!(function.invoke(&create("other")), Err("AccessDenied".to_owned()));
 }
 
 #[test]
