@@ -28,7 +28,7 @@ impl Function {
             "Handler": "bootstrap",
             "Code": { "ZipFile": { "bootstrap": include_str!("bootstrap.py") } },
             "Role": role["Role"]["Arn"],
-            "Timeout": 2,
+            "Timeout": 10,
             "MemorySize": 128,
             "Environment": { "Variables": { "GREETING": "hello" } },
         });
@@ -58,6 +58,13 @@ impl Function {
             Value::Null => Ok(payload),
             _ => Err(payload["errorType"].as_str().unwrap().to_owned()),
         }
+    }
+
+    /// Invokes it and does not wait.
+    pub(crate) fn send(&mut self, event: &Value) {
+        let event = event.to_string();
+        let invoke = json!({ "FunctionName": self.name, "InvocationType": "Event", "Payload": event });
+        assert_eq!(self.aws.call("lambda", "invoke", invoke).unwrap()["StatusCode"], 202);
     }
 
     /// What it has written.
