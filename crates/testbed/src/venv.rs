@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 
 use crate::{install, workspace};
 
-/// LocalEmu starts on older ones and then fails at its first call to S3.
-const OLDEST: (u32, u32) = (3, 12);
+/// LocalEmu starts on 3.12 too, and then fails at its first call to Lambda.
+const OLDEST: (u32, u32) = (3, 13);
 
-const NAMES: [&str; 4] = ["python3.13", "python3.12", "python3", "python"];
+const NAMES: [&str; 3] = ["python3.13", "python3", "python"];
 
-const GET_PYTHON: &str = "Python 3.12 or newer is needed, with its venv module (on Debian: apt-get install \
-     python3-venv). Looked for $TESTBED_PYTHON, python3.13, python3.12, python3 and python on the PATH, pyenv's \
-     versions and uv's. Install one, or name it: TESTBED_PYTHON=/path/to/python3.13";
+const GET_PYTHON: &str = "Python 3.13 or newer is needed, with its venv module. Looked for $TESTBED_PYTHON or \
+    else python3.13, python3 and python on the PATH, pyenv's versions and uv's. Install one (`uv python install \
+    3.13` is a way), or name it: TESTBED_PYTHON=/path/to/python3.13";
 
 /// A Python environment of its own under the build directory, for tools that come from PyPI.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ fn pyenv_versions() -> Vec<PathBuf> {
 }
 
 fn uv_python() -> Option<PathBuf> {
-    output(Command::new("uv").args(["python", "find", ">=3.12"])).map(PathBuf::from)
+    output(Command::new("uv").args(["python", "find", ">=3.13"])).map(PathBuf::from)
 }
 
 /// What a command prints, if it can be run and succeeds.

@@ -52,7 +52,8 @@ fn nothing_outlives_a_test_process_that_is_killed() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let address = lines.find_map(|line| Some(line.strip_prefix("started ")?.to_owned())).unwrap();
+    let address = lines.find_map(|line| Some(line.strip_prefix("started ")?.to_owned()));
+    let address = address.expect("it started DynamoDB Local");
     assert!(listens(&address));
     victim.kill().unwrap();
     victim.wait().unwrap();
