@@ -15,8 +15,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use testbed::workspace::target;
 
-use crate::{cargo, run, target};
+use crate::{cargo, run};
 
 const ROUNDS: usize = 5;
 const ROUND: &str = "3s";

@@ -1,8 +1,9 @@
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use testbed::workspace::{root, tools};
 
-use crate::{cargo, root, run, tools};
+use crate::{cargo, run};
 
 const VERSION: &str = "0.20.2";
 

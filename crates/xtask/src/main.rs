@@ -5,11 +5,11 @@ mod deny;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use testbed::workspace::root;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
@@ -52,21 +52,6 @@ fn perform(task: Task) -> Result<()> {
         Task::Bench => bench::run_all(),
         Task::Deny => deny::check(),
     }
-}
-
-fn root() -> &'static Path {
-    // crates/xtask lies two folders below it.
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.ancestors().nth(2).unwrap_or(own)
-}
-
-/// Where tools are installed: never outside the build directory.
-fn tools() -> PathBuf {
-    target().join("tools")
-}
-
-fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn cargo() -> Command {

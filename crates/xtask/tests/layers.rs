@@ -22,7 +22,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("beekeeper", &["waitroom", "clock", "page", "embedded", "server"]),
-    ("xtask", &[]),
+    ("testbed", &[]),
+    ("xtask", &["testbed"]),
 ];
 
 /// What the domain is made of besides: no runtime, no network, no store, no SDK.

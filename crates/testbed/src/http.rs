@@ -1,0 +1,14 @@
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
+
+/// The status with which a server on this machine answers `GET path`, if it answers at all.
+pub(crate) fn get(port: u16, path: &str) -> Option<u16> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").ok()?;
+    // "HTTP/1.1 200"
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).ok()?;
+    std::str::from_utf8(&start[9..]).ok()?.parse().ok()
+}

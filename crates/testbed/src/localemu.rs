@@ -1,0 +1,131 @@
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::server::{self, Server};
+use crate::{Venv, client, http, port};
+
+/// Starting takes seconds; on a machine that compiles at the same time it has taken much longer.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// The release, and everything that it needs, each at one version.
+const REQUIREMENTS: &str = include_str!("../python/localemu.txt");
+
+/// The plugin that runs functions, and the metadata by which LocalEmu finds it.
+const EXECUTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+
+/// How a [`LocalEmu`] behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether roles may do only what their policies allow. The access key `test` may do everything either way.
+    pub enforce_iam: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { enforce_iam: true }
+    }
+}
+
+/// A whole AWS of one region on this machine.
+#[derive(Debug)]
+pub struct LocalEmu {
+    port: u16,
+    server: Server,
+}
+
+impl LocalEmu {
+    /// One for all tests of this process, with IAM enforced: they give their resources names of their own.
+    pub fn shared() -> Result<&'static Self> {
+        static SHARED: OnceLock<Result<LocalEmu, String>> = OnceLock::new();
+        let start = || Self::start(Options::default()).map_err(|error| format!("{error:#}"));
+        SHARED.get_or_init(start).as_ref().map_err(|error| anyhow!("{error}"))
+    }
+
+    /// An empty one.
+    pub fn start(options: Options) -> Result<Self> {
+        let venv = installed()?;
+        let folder = server::folder("localemu")?;
+        let path = folder.path();
+        fs::create_dir(functions_in(path))?;
+        let port = port::free()?;
+        // A function that is a Python script finds this Python, which has boto3.
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let programs = env::join_paths([venv.bin()].into_iter().chain(env::split_paths(&inherited)))?;
+        let settings: [(&str, OsString); 16] = [
+            ("PATH", programs),
+            ("PYTHONPATH", EXECUTOR.into()),
+            ("PYTHONDONTWRITEBYTECODE", "1".into()),
+            ("HOME", path.into()),
+            ("TMPDIR", path.into()),
+            ("FILESYSTEM_ROOT", path.join("fs").into()),
+            ("LOCALEMU_VOLUME_DIR", path.join("volume").into()),
+            // The default server ignores the address and listens everywhere.
+            ("GATEWAY_SERVER", "hypercorn".into()),
+            ("GATEWAY_LISTEN", format!("127.0.0.1:{port}").into()),
+            ("DNS_ADDRESS", "0".into()),
+            ("SKIP_SSL_CERT_DOWNLOAD", "1".into()),
+            ("DISABLE_EVENTS", "1".into()),
+            ("IAM_ENFORCEMENT", if options.enforce_iam { "1" } else { "0" }.into()),
+            ("ROOT_ACCESS_KEYS", client::ACCESS_KEY.into()),
+            ("LAMBDA_RUNTIME_EXECUTOR", "host".into()),
+            ("TESTBED_FUNCTIONS", functions_in(path).into()),
+        ];
+        let mut python = server::watched(venv.python());
+        // A developer's own AWS settings and proxies stay outside.
+        python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().envs(settings);
+        let is_ready = || http::get(port, "/_localemu/health") == Some(200);
+        let server =
+            Server::start(&mut python, folder, PATIENCE, is_ready).context("could not start LocalEmu")?;
+        Ok(Self { port, server })
+    }
+
+    /// An address, not a name, so that the SDKs put the name of a bucket into the path.
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What makes an AWS SDK, the AWS CLI or the SAM CLI turn to this one, as somebody who may do everything.
+    pub fn environment(&self) -> [(&'static str, String); 4] {
+        client::environment(self.endpoint())
+    }
+
+    /// Where a stage of a REST API is reached, without a slash at the end.
+    pub fn stage(&self, api: &str, stage: &str) -> String {
+        format!("{}/_aws/execute-api/{api}/{stage}", self.endpoint())
+    }
+
+    /// Its own log.
+    pub fn log(&self) -> PathBuf {
+        self.server.log()
+    }
+
+    /// What the function of this name has written to its standard output and error, environment after environment.
+    pub fn function_log(&self, function: &str) -> Result<String> {
+        let folder = functions_in(self.server.folder()).join(function);
+        let Ok(logs) = fs::read_dir(&folder) else { return Ok(String::new()) };
+        let mut logs = logs.map(|log| Ok(log?.path())).collect::<Result<Vec<_>>>()?;
+        logs.sort_by_key(|log| log.metadata().and_then(|metadata| metadata.created()).ok());
+        logs.iter().map(|log| Ok(fs::read_to_string(log)?)).collect()
+    }
+}
+
+/// The environment of Python in which it runs.
+pub(crate) fn installed() -> Result<Venv> {
+    let requirements: Vec<&str> = REQUIREMENTS.lines().filter(|line| !line.starts_with('#')).collect();
+    Venv::with("localemu", &requirements)
+}
+
+/// One folder a function in there, one log an environment of the function.
+fn functions_in(folder: &Path) -> PathBuf {
+    folder.join("functions")
+}

@@ -1,0 +1,16 @@
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::{Context, Result};
+
+/// Below the ranges from which Linux and macOS take the ports of outgoing connections: a server needs seconds until it
+/// listens, and until then no client of any test may happen upon its port.
+const FIRST: u64 = 20_000;
+const COUNT: u64 = 12_000;
+
+/// A port on which nobody listens, drawn at random so that test processes do not meet.
+pub(crate) fn free() -> Result<u16> {
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let drawn = || u16::try_from(FIRST + RandomState::new().build_hasher().finish() % COUNT).ok();
+    (0..100).filter_map(|_| drawn()).find(is_free).context("a hundred ports were all taken")
+}
