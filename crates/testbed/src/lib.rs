@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`LocalEmu`] | most of AWS in one Python process | CloudFormation, REST APIs, functions, schedules, queues, IAM |
 //! | [`DynamoDbLocal`] | Amazon's own DynamoDB for one machine | whether a call to DynamoDB would be taken |
+//! | [`browser`] | Chromium, and packages from npm | the tests of the page |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -49,6 +50,7 @@
 //!   `#foreach` is lost after it. What a template does on AWS, Velocity decides.
 //! - It answers a template's malformed JSON with 500, and 40 to 170 requests a second.
 
+pub mod browser;
 mod client;
 mod dynamodb_local;
 mod http;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod site;
 
 use std::env;
 use std::ffi::OsString;
@@ -21,13 +22,17 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Run all tests
-    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation")]
+    #[command(
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site"
+    )]
     Test {
-        /// Run only the tests of this crate
+        /// Run only the tests of this crate, or those of the page in `site`
         package: Option<String>,
     },
     /// Measure the store beside the disk's own latency, and the room beside nginx (needs nginx, wrk, curl)
     Bench,
+    /// Take a picture of the page in every state, into target/screenshots
+    Screenshots,
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -44,11 +49,15 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Test { package } => {
-            let packages =
-                package.map_or(vec!["--workspace".into()], |package| vec!["--package".into(), package]);
-            run(cargo().args(["test", "--locked"]).args(packages))
+        Task::Test { package: None } => {
+            run(cargo().args(["test", "--locked", "--workspace"]))?;
+            site::test()
         }
+        Task::Test { package: Some(package) } if package == "site" => site::test(),
+        Task::Test { package: Some(package) } => {
+            run(cargo().args(["test", "--locked", "--package", &package]))
+        }
+        Task::Screenshots => site::screenshots(),
         Task::Bench => bench::run_all(),
         Task::Deny => deny::check(),
     }
