@@ -169,7 +169,8 @@ function become(next, hint = say.say(`${next}Hint`), facts = "") {
   view.show("enter", isTurn);
   view.show("polls", !isTurn);
   view.show("keep", next !== "blocked");
-  if (next === "blocked") view.show("place", false);
+  view.show("choices", !isTurn && next !== "blocked");
+  if (isTurn || next === "blocked") view.show("place", false);
   view.setTab(isTurn || state === "paused" ? `${say.say(state)} – ${room}` : room, isTurn);
   if (isAnother) view.announce(`${say.say(state)}. ${hint} ${facts}`);
   return isAnother;

@@ -9,6 +9,7 @@
 
 mod crowd;
 mod local;
+mod page;
 mod readme;
 mod support;
 mod throttle;

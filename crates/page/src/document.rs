@@ -12,6 +12,7 @@ const PLACES: &[&str] = &[
     "ahead",
     "bar",
     "check",
+    "choices",
     "enter",
     "fallback",
     "heard",
@@ -160,6 +161,19 @@ mod tests {
     fn our_own_page_is_a_good_one() {
         let (mistakes, _) = check(include_str!("../../../site/index.html"));
         assert_eq!(mistakes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_place_is_documented() {
+        let documented = include_str!("../../../docs/page.md");
+        let rows = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" | "));
+        let named = rows.flat_map(|(names, _)| names.split([',', '`', ' ']).filter(|name| !name.is_empty()));
+        let named: BTreeSet<_> = named.filter(|name| !name.starts_with("{{") && *name != "data-bk").collect();
+        let missing: Vec<_> =
+            PLACES.iter().filter(|place| **place != "fallback" && !named.contains(**place)).collect();
+        assert_eq!(missing, Vec::<&&str>::new());
+        let unknown: Vec<_> = named.iter().filter(|name| !PLACES.contains(*name)).collect();
+        assert_eq!(unknown, Vec::<&&str>::new());
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! A page of the operator's own.
+
+use std::fs;
+
+use conformance::Client;
+
+use crate::support::{Local, operate, text};
+
+#[test]
+fn a_folder_with_a_colour_and_a_logo_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("page.toml"), "accent = \"#b3261e\"\nlogo = \"bee.svg\"").unwrap();
+    fs::write(folder.path().join("bee.svg"), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+    let room = Local::start(&["--page", folder.path().to_str().unwrap()]);
+    let client = Client::new(&room.base(), "demo");
+    for path in ["/wait/index.html", "/preview/paused/wait/index.html"] {
+        let page = client.get(path);
+        assert!(page.body.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"), "{path}");
+        assert!(page.body.contains("--accent: #b3261e;"), "{path}");
+    }
+    assert_eq!(client.get("/wait/bee.svg").header("content-type"), Some("image/svg+xml"));
+
+    fs::write(folder.path().join("page.toml"), "accent = \"reddish\"").unwrap();
+    let preview = client.get("/preview/paused/wait/index.html");
+    assert!(preview.body.contains("page.toml: accent: is a colour written like #b26a00"), "{}", preview.body);
+    assert_eq!(client.get("/wait/index.html").status, 200, "the room keeps the page it was started with");
+}
+
+#[test]
+fn a_page_that_cannot_be_shown_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = "<head></head><body><p data-bk=state><script src=//cdn.example/x.js></script></body>";
+    fs::write(folder.path().join("index.html"), page).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let output = operate(data.path(), &["local", "--port", "0", "--page", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    for complaint in ["index.html: has <script>", "index.html: has no place for \"when\""] {
+        assert!(said.contains(complaint), "{said}");
+    }
+}
+
+#[test]
+fn there_is_no_preview_where_visitors_come() {
+    let room = Local::start(&[]);
+    assert_eq!(Client::new(&room.base(), "demo").get("/preview/").status, 200);
+    let (directory, _) = room.interrupt();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let room = Local::start_in(directory, &["--url", "https://wait.example", "--port", &port.to_string()]);
+    let behind = Client::new(&format!("http://127.0.0.1:{port}"), "demo");
+    assert_eq!(behind.get("/preview/").status, 404);
+    drop(room);
+}
