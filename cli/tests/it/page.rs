@@ -12,7 +12,7 @@ fn a_folder_with_a_colour_and_a_logo_is_shown() {
     fs::write(folder.path().join("page.toml"), "accent = \"#b3261e\"\nlogo = \"bee.svg\"").unwrap();
     fs::write(folder.path().join("bee.svg"), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
     let room = Local::start(&["--page", folder.path().to_str().unwrap()]);
-    let client = Client::new(&room.base(), "demo");
+    let client = Client::new(&room.url, "demo");
     for path in ["/wait/index.html", "/preview/paused/wait/index.html"] {
         let page = client.get(path);
         assert!(page.body.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"), "{path}");
@@ -43,7 +43,7 @@ fn a_page_that_cannot_be_shown_is_refused_at_the_start() {
 #[test]
 fn there_is_no_preview_where_visitors_come() {
     let room = Local::start(&[]);
-    assert_eq!(Client::new(&room.base(), "demo").get("/preview/").status, 200);
+    assert_eq!(Client::new(&room.url, "demo").get("/preview/").status, 200);
     let (directory, _) = room.interrupt();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let room = Local::start_in(directory, &["--url", "https://wait.example", "--port", &port.to_string()]);
