@@ -52,7 +52,7 @@ impl<E: Error + ProvideErrorMetadata + 'static> Trouble<E> {
 /// Makes a call until it succeeds, three times at most.
 ///
 /// Everything that is called this way may be done twice. What one attempt may have done stays unsure, whatever
-/// the attempts after it are told.
+/// the attempts after it are told. Calls are boxed because the SDK's futures are so large.
 pub(crate) async fn persistently<T, E, F>(call: impl Fn() -> F) -> Result<T, Trouble<E>>
 where
     E: Error + ProvideErrorMetadata + 'static,
@@ -73,7 +73,7 @@ where
     let mut unsure = false;
     let mut attempt = 1;
     loop {
-        let mut trouble = match call().await {
+        let mut trouble = match Box::pin(call()).await {
             Ok(done) => return Ok(done),
             Err(error) => Trouble { fault: judge(&error), error },
         };
@@ -141,7 +141,9 @@ fn told<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpRespo
     let (code, message) = (answer.err().code().unwrap_or("an error"), answer.err().message().unwrap_or(""));
     let code = code.rsplit('#').next().unwrap_or(code);
     let advice = match code {
-        "AccessDenied" | "AccessDeniedException" => "; deploy the stack again, its roles are not as they should be",
+        "AccessDenied" | "AccessDeniedException" => {
+            "; deploy the stack again, its roles are not as they should be"
+        }
         "ResourceNotFoundException" | "QueueDoesNotExist" => "; is the stack deployed, in this region?",
         _ => "",
     };

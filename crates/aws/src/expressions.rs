@@ -76,7 +76,7 @@ pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
     Statement::new(
         &format!("SET #claim_{index} = :by"),
         &format!("attribute_exists(#id) AND (attribute_not_exists(#claim_{index}) OR #claim_{index} = :by)"),
-        [(":by", text(format_args!("{:032x}", by.0)))],
+        [(":by", text(&format_args!("{:032x}", by.0)))],
     )
 }
 
@@ -228,8 +228,7 @@ mod tests {
 
     #[test]
     fn no_attribute_is_named_bare_where_it_could_be_a_reserved_word() {
-        let language =
-            ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists"];
+        let language = ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists"];
         for statement in all() {
             let names = statement.names().unwrap_or_default();
             for word in words(&statement).iter().filter(|word| !word.starts_with(':')) {

@@ -36,7 +36,7 @@ pub(crate) fn missing(attempt: &'static str, key: Key) -> PortError {
     PortError::new(attempt, Fault::Broken, Missing(key))
 }
 
-pub(crate) fn text(text: impl ToString) -> AttributeValue {
+pub(crate) fn text(text: &(impl ToString + ?Sized)) -> AttributeValue {
     AttributeValue::S(text.to_string())
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn flag(flag: bool) -> AttributeValue {
 
 /// An item with its key and these attributes.
 pub(crate) fn item<const N: usize>(key: Key, attributes: [(&str, AttributeValue); N]) -> Item {
-    let id = std::iter::once(("id".to_owned(), text(key.id())));
+    let id = std::iter::once(("id".to_owned(), text(&key.id())));
     id.chain(attributes.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
         ],
     );
     if let AdmittedBy::Slice(slice) = admission.by {
-        visitor.insert("slice".into(), text(slice));
+        visitor.insert("slice".into(), text(&slice));
     }
     visitor
 }
@@ -251,7 +251,7 @@ impl Ledgered {
 
 pub(crate) fn encode_memory(memory: &ThrottleMemory) -> serde_json::Result<Item> {
     let json = serde_json::to_string(memory);
-    json.map(|json| item(Key::Throttle, [("memory", text(json)), ("version", number(memory.version))]))
+    json.map(|json| item(Key::Throttle, [("memory", text(&json)), ("version", number(memory.version))]))
 }
 
 #[cfg(test)]

@@ -17,8 +17,10 @@ pub(crate) enum Key {
     /// What sixteen of its slices have claimed and recorded.
     Page(u64, u16),
     Throttle,
-    PrivateKey,
-    PublicKey,
+    /// What signs passes.
+    Private,
+    /// What verifies them.
+    Public,
 }
 
 impl Key {
@@ -43,8 +45,8 @@ impl Key {
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
             Self::Throttle => "throttle".into(),
-            Self::PrivateKey => "key/private".into(),
-            Self::PublicKey => "key/public".into(),
+            Self::Private => "key/private".into(),
+            Self::Public => "key/public".into(),
         }
     }
 }
@@ -73,7 +75,7 @@ mod tests {
             (Key::Minute(28), "minute/28"),
             (Key::page(SliceId { plan: 28, index: 15 }), "minute/28/0"),
             (Key::page(SliceId { plan: 28, index: 269 }), "minute/28/16"),
-            (Key::PublicKey, "key/public"),
+            (Key::Public, "key/public"),
         ];
         for (key, id) in ids {
             assert_eq!(key.id(), id);

@@ -72,8 +72,8 @@ impl Admissions for Store {
 impl Keys for Store {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
         let attempt = "read the signing keys";
-        let item = self.table.get(attempt, Key::PrivateKey).await?;
-        let ring = item.map(|item| Reader::new(Key::PrivateKey, &item).json("ring")).transpose();
+        let item = self.table.get(attempt, Key::Private).await?;
+        let ring = item.map(|item| Reader::new(Key::Private, &item).json("ring")).transpose();
         ring.map_err(unreadable(attempt))
     }
 
@@ -82,16 +82,16 @@ impl Keys for Store {
         let attempt = "store the first signing keys";
         let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
         let jwks = first.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-        let ring = text(serde_json::to_string(&first).map_err(broken)?);
-        let jwks = text(serde_json::to_string(&jwks).map_err(broken)?);
+        let ring = text(&serde_json::to_string(&first).map_err(broken)?);
+        let jwks = text(&serde_json::to_string(&jwks).map_err(broken)?);
         let both = vec![
-            Write::Put(item(Key::PrivateKey, [("ring", ring)]), expressions::absent()),
-            Write::Put(item(Key::PublicKey, [("jwks", jwks)]), expressions::any()),
+            Write::Put(item(Key::Private, [("ring", ring)]), expressions::absent()),
+            Write::Put(item(Key::Public, [("jwks", jwks)]), expressions::any()),
         ];
         if self.table.write_together(attempt, both).await? {
             return Ok(first);
         }
-        self.keys().await?.ok_or_else(|| missing(attempt, Key::PrivateKey))
+        self.keys().await?.ok_or_else(|| missing(attempt, Key::Private))
     }
 }
 

@@ -7,9 +7,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, QueueAttributeName};
 use futures_util::future;
-use waitroom::ports::{
-    Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt,
-};
+use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
 use waitroom::{BATCH, Cookie};
 
 use crate::Store;
@@ -42,8 +40,7 @@ impl Line {
         });
         let entries: Result<Vec<_>, _> = entries.collect();
         let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-        let request =
-            self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
+        let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
         let answer = persistently(|| request.clone().send()).await;
         let answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
         // Whoever is gone already is no failure.
@@ -86,7 +83,7 @@ impl LineFront for Store {
             .customize()
             .config_override(Builder::new().timeout_config(answering_within(patience + LINE_ANSWERS)));
         let failed = |error| Trouble::new(error).while_trying_to("receive visitors from the line");
-        let answer = request.send().await.map_err(failed)?;
+        let answer = Box::pin(request.send()).await.map_err(failed)?;
         Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())
     }
 
@@ -119,7 +116,8 @@ impl LineLength for Store {
         let attributes = answer.attributes.unwrap_or_default();
         counts.iter().try_fold(0u64, |sum, count| {
             let number = attributes.get(count).and_then(|number| number.parse::<u64>().ok());
-            let missing = || PortError::new(attempt, Fault::Broken, format!("the queue did not tell {count}"));
+            let missing =
+                || PortError::new(attempt, Fault::Broken, format!("the queue did not tell {count}"));
             number.map(|number| sum.saturating_add(number)).ok_or_else(missing)
         })
     }

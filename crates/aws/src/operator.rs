@@ -22,7 +22,7 @@ use crate::table::Write;
 const ROUNDS: u32 = 8;
 
 /// SQS may take along whoever joins within a minute after a purge was asked for.
-const PURGE_TAKES: Duration = Duration::from_secs(60);
+const PURGE_TAKES: Duration = Duration::from_mins(1);
 
 impl Store {
     /// Puts everything into the ledger that a room needs and that is not there, and returns the room that

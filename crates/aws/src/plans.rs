@@ -11,9 +11,7 @@ use waitroom::{LineStatus, Plan, Progress, SliceId};
 
 use crate::Store;
 use crate::expressions;
-use crate::items::{
-    Ledgered, decode_page, decode_plan, encode_plan, forget, item, missing, unreadable,
-};
+use crate::items::{Ledgered, decode_page, decode_plan, encode_plan, forget, item, missing, unreadable};
 use crate::keys::Key;
 use crate::table::{Write, Written};
 
@@ -54,7 +52,8 @@ impl Store {
         numbers: impl Iterator<Item = u64> + Clone + Send,
     ) -> PortResult<Vec<Minute>> {
         let pages = |number| PAGES.map(move |page| Key::Page(number, page));
-        let keys = numbers.clone().flat_map(|number| std::iter::once(Key::Minute(number)).chain(pages(number)));
+        let keys =
+            numbers.clone().flat_map(|number| std::iter::once(Key::Minute(number)).chain(pages(number)));
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut minute = |number| {
             let plan = found.remove(&Key::Minute(number).id());
@@ -91,9 +90,9 @@ impl Store {
             }
             let Some(closed) = minute.plan else { continue };
             let items = minute.pages.into_iter().chain([Key::Minute(number)]);
-            writes.extend(items.map(|key| {
-                Write::Update(key, expressions::change(&forget(key, &closed), &[], None))
-            }));
+            writes.extend(
+                items.map(|key| Write::Update(key, expressions::change(&forget(key, &closed), &[], None))),
+            );
         }
         let follow = expressions::follow(plan.number, before, recorded);
         writes.push(Write::Update(Key::Progress, follow));

@@ -17,10 +17,7 @@ impl RoomCache {
 
     /// The room as it was read within the last second, or as `read` finds it. While one caller reads, the
     /// others wait for what it finds.
-    pub(crate) async fn get(
-        &self,
-        read: impl Future<Output = PortResult<Room>>,
-    ) -> PortResult<Arc<Room>> {
+    pub(crate) async fn get(&self, read: impl Future<Output = PortResult<Room>>) -> PortResult<Arc<Room>> {
         self.get_at(&SystemClock, read).await
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn encode_room(room: &Room) -> Item {
             ("message", text(&settings.message)),
             ("claim", number(settings.lifetimes.claim.as_secs())),
             ("pass", number(settings.lifetimes.pass.as_secs())),
-            ("epoch", text(room.epoch)),
+            ("epoch", text(&room.epoch)),
             ("open", flag(room.open)),
             ("paused", flag(room.paused)),
             ("stretch", number(room.stretch.get())),
@@ -53,7 +53,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
         epoch: room.parsed("epoch")?,
         open: room.flag("open")?,
         paused: room.flag("paused")?,
-        throttled: room.optional("throttled", |room, name| room.counted::<_, u32>(name))?,
+        throttled: room.optional("throttled", Reader::counted::<_, u32>)?,
         stretch: room.counted::<_, u32>("stretch")?,
         version: room.number("version")?,
     })
@@ -68,13 +68,13 @@ pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
     item(
         Key::Status(digit),
         [
-            ("epoch", text(room.epoch)),
+            ("epoch", text(&room.epoch)),
             ("open", flag(room.open)),
             ("paused", flag(room.paused)),
             ("stretch", number(room.stretch.get())),
-            ("message", text(escaped(room.settings.message.as_str()))),
-            ("origin", text(escaped(&shop.to_string()))),
-            ("cors", text(shop.as_url().origin().ascii_serialization())),
+            ("message", text(&escaped(room.settings.message.as_str()))),
+            ("origin", text(&escaped(&shop.to_string()))),
+            ("cors", text(&shop.as_url().origin().ascii_serialization())),
             ("rate", number(room.rate().get())),
         ],
     )
@@ -147,7 +147,9 @@ mod tests {
             item.insert(name.into(), value);
             let error = decode_room(&item).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
-            assert!(error.ends_with("mend the item room of the ledger, or delete it and deploy the stack again"));
+            assert!(
+                error.ends_with("mend the item room of the ledger, or delete it and deploy the stack again")
+            );
         }
     }
 }

@@ -139,11 +139,7 @@ impl Table {
     }
 
     /// Does all of the writes, or none of them if a condition does not hold; says which.
-    pub(crate) async fn write_together(
-        &self,
-        attempt: &'static str,
-        writes: Vec<Write>,
-    ) -> PortResult<bool> {
+    pub(crate) async fn write_together(&self, attempt: &'static str, writes: Vec<Write>) -> PortResult<bool> {
         let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
         let writes = writes.map_err(|error| malformed(attempt, error))?;
         // One token for all attempts: a second one that finds the first done is told so, not refused.
@@ -184,7 +180,7 @@ impl Table {
 }
 
 fn primary(key: Key) -> HashMap<String, AttributeValue> {
-    HashMap::from([("id".to_owned(), text(key.id()))])
+    HashMap::from([("id".to_owned(), text(&key.id()))])
 }
 
 fn malformed(attempt: &'static str, error: BuildError) -> PortError {

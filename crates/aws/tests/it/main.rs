@@ -11,5 +11,6 @@ mod contracts;
 mod emulators;
 mod failures;
 mod ledger;
+mod line;
 mod operator;
 mod room;
