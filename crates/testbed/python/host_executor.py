@@ -1,9 +1,10 @@
 """Runs Lambda functions as processes of this machine, where LocalEmu by itself wants Docker.
 
-LocalEmu decides when an execution environment begins and ends and never gives it two invocations at once. Here such an
-environment is one `bootstrap` process with a Lambda Runtime API of its own. As on AWS, a process that ends, or is killed
-because its time is up, makes that invocation fail, and the next one finds a new process. Whatever a function writes goes
-to `$TESTBED_FUNCTIONS/<function>/<environment>.log`, and to CloudWatch Logs.
+LocalEmu decides when an execution environment begins and ends, and never gives it two invocations at once. Here
+such an environment is one `bootstrap` process with a Lambda Runtime API of its own. As on AWS, a process that
+ends, or is killed because its time is up, makes that invocation fail, and the next one finds a new process.
+Whatever a function writes goes to `$TESTBED_FUNCTIONS/<function>/<environment>.log`, and to CloudWatch Logs if
+its role may write there.
 
 Functions stay in LocalEmu's process group, so that nothing is left when the group is killed.
 """
@@ -23,6 +24,8 @@ from localemu.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localemu.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
 LOOPBACK = "127.0.0.1"
+RUNTIME = "/2018-06-01/runtime"
+# As long as it may take until a process asks for its first invocation. LocalEmu itself gives up after 20.
 INIT_SECONDS = 15
 
 
@@ -115,7 +118,7 @@ class HostExecutor(RuntimeExecutor):
 
 
 class Process:
-    """One process of a function, and what it says: "next", "response", "error", "init" (failed), "exit", "timeout"."""
+    """One process of a function, and what it says: next, response, error, init (failed), exit; or timeout."""
 
     def __init__(self, code, environment, log):
         self.invocations = queue.Queue()
@@ -155,7 +158,7 @@ class Process:
         return kind, body
 
     def comes_back(self, seconds):
-        return self.is_waiting or self.listen(seconds)[0] == "next"
+        return (self.is_waiting or self.listen(seconds)[0] == "next") and self.child.poll() is None
 
     def invoke(self, payload, seconds):
         self.answering = payload["invoke-id"]
@@ -182,6 +185,8 @@ class RuntimeApi(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        if self.path != f"{RUNTIME}/invocation/next":
+            return self.answer(404)
         process = self.server.process
         process.said.put(("next", None))
         invocation = process.invocations.get()
@@ -193,8 +198,8 @@ class RuntimeApi(BaseHTTPRequestHandler):
     def do_POST(self):
         process = self.server.process
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        match self.path.removeprefix("/2018-06-01/runtime/").split("/"):
-            case ["invocation", request_id, ("response" | "error") as kind] if request_id == process.answering:
+        match self.path.removeprefix(f"{RUNTIME}/").split("/"):
+            case ["invocation", id, ("response" | "error") as kind] if id == process.answering:
                 process.answering = None
                 process.said.put((kind, body))
                 self.answer(202)

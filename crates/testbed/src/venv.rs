@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 
 use crate::{install, workspace};
 
-/// LocalEmu starts on older ones and then fails at its first call to S3.
-const OLDEST: (u32, u32) = (3, 12);
+/// LocalEmu starts on 3.12 too, and then fails at its first call to Lambda.
+const OLDEST: (u32, u32) = (3, 13);
 
-const NAMES: [&str; 4] = ["python3.13", "python3.12", "python3", "python"];
+const NAMES: [&str; 3] = ["python3.13", "python3", "python"];
 
-const GET_PYTHON: &str = "Python 3.12 or newer is needed, with its venv module (on Debian: apt-get install \
-     python3-venv). Looked for $TESTBED_PYTHON, python3.13, python3.12, python3 and python on the PATH, pyenv's \
-     versions and uv's. Install one, or name it: TESTBED_PYTHON=/path/to/python3.13";
+const GET_PYTHON: &str = "Python 3.13 or newer is needed, with its venv module. Looked for $TESTBED_PYTHON or \
+    else python3.13, python3 and python on the PATH, pyenv's versions and uv's. Install one (`uv python install \
+    3.13` is a way), or name it: TESTBED_PYTHON=/path/to/python3.13";
 
 /// A Python environment of its own under the build directory, for tools that come from PyPI.
 #[derive(Clone, Debug)]
@@ -62,12 +62,10 @@ fn python_in(folder: &Path) -> PathBuf {
 
 /// The first that runs and is new enough: a name on the PATH may be a shim with nothing behind it.
 fn find_python() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("TESTBED_PYTHON") {
-        return Some(named.into());
-    }
-    let mut candidates: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
-    candidates.extend(pyenv_versions());
-    candidates.extend(uv_python());
+    let candidates = match env::var_os("TESTBED_PYTHON") {
+        Some(named) => vec![named.into()],
+        None => NAMES.iter().map(PathBuf::from).chain(pyenv_versions()).chain(uv_python()).collect(),
+    };
     candidates.into_iter().find(|python| version(python).is_some_and(|version| version >= OLDEST))
 }
 
@@ -88,7 +86,7 @@ fn pyenv_versions() -> Vec<PathBuf> {
 }
 
 fn uv_python() -> Option<PathBuf> {
-    output(Command::new("uv").args(["python", "find", ">=3.12"])).map(PathBuf::from)
+    output(Command::new("uv").args(["python", "find", ">=3.13"])).map(PathBuf::from)
 }
 
 /// What a command prints, if it can be run and succeeds.

@@ -12,7 +12,11 @@ pub(crate) struct Function {
 
 impl Function {
     pub(crate) fn new(name: &'static str) -> Self {
-        let mut aws = Boto::new(LocalEmu::shared().unwrap().environment());
+        Self::of(LocalEmu::shared().unwrap(), name)
+    }
+
+    pub(crate) fn of(aws: &LocalEmu, name: &'static str) -> Self {
+        let mut aws = Boto::new(aws.environment());
         let trust = json!({ "Version": "2012-10-17", "Statement": [{
             "Effect": "Allow", "Action": "sts:AssumeRole", "Principal": { "Service": "lambda.amazonaws.com" },
         }] });
@@ -24,7 +28,7 @@ impl Function {
             "Handler": "bootstrap",
             "Code": { "ZipFile": { "bootstrap": include_str!("bootstrap.py") } },
             "Role": role["Role"]["Arn"],
-            "Timeout": 2,
+            "Timeout": 10,
             "MemorySize": 128,
             "Environment": { "Variables": { "GREETING": "hello" } },
         });
@@ -37,7 +41,11 @@ impl Function {
         let policy = json!({ "Version": "2012-10-17", "Statement": [{
             "Effect": "Allow", "Action": action, "Resource": resource,
         }] });
-        let policy = json!({ "RoleName": self.name, "PolicyName": action.replace(':', "-"), "PolicyDocument": policy.to_string() });
+        let policy = json!({
+            "RoleName": self.name,
+            "PolicyName": action.replace([':', '*'], "-"),
+            "PolicyDocument": policy.to_string(),
+        });
         self.aws.call("iam", "put_role_policy", policy).unwrap();
     }
 
@@ -50,6 +58,13 @@ impl Function {
             Value::Null => Ok(payload),
             _ => Err(payload["errorType"].as_str().unwrap().to_owned()),
         }
+    }
+
+    /// Invokes it and does not wait.
+    pub(crate) fn send(&mut self, event: &Value) {
+        let event = event.to_string();
+        let invoke = json!({ "FunctionName": self.name, "InvocationType": "Event", "Payload": event });
+        assert_eq!(self.aws.call("lambda", "invoke", invoke).unwrap()["StatusCode"], 202);
     }
 
     /// What it has written.
