@@ -264,10 +264,11 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         // Told or not, the next time is in two seconds: people are waiting to be released.
         tally.told(now);
         let told = async {
-            let progress = self.store.record(tally.slice, tally.report.released, tally.served).await?;
+            self.store.record(tally.slice, tally.report.released, tally.served).await?;
             if tally.slice.index == 0 {
+                let served = self.store.served().await?;
                 let waiting = self.store.waiting().await?;
-                let status = LineStatus::of(room, progress.served, waiting);
+                let status = LineStatus::of(room, served, waiting);
                 self.store.publish(status).await?;
             }
             PortResult::Ok(())

@@ -98,6 +98,8 @@ macro_rules! port_contracts {
             slices::of_many_claimants_one_gets_the_slice,
             slices::what_is_recorded_twice_counts_once,
             slices::progress_never_goes_back,
+            slices::a_slice_that_nobody_claimed_counts_nobody,
+            slices::totals_go_on_over_many_plans,
             room::a_change_is_seen_within_two_seconds,
             room::the_throttle_holds_the_rate_and_lets_go,
             room::of_two_throttles_one_is_remembered,

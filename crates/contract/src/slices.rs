@@ -87,8 +87,38 @@ pub async fn progress_never_goes_back<F: Fixture>() {
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
         assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
-        let progress = store.record(slice(1, index), 10, served).await.expect("record");
-        assert_eq!(progress.served, expected);
+        store.record(slice(1, index), 10, served).await.expect("record");
+        assert_eq!(store.served().await.expect("served"), expected);
     }
-    assert_eq!(store.progress().await.expect("progress").served, 60);
+    let expected = waitroom::Progress { served: 60, released: 30 };
+    assert_eq!(store.progress().await.expect("progress"), expected);
+}
+
+pub async fn a_slice_that_nobody_claimed_counts_nobody<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let plan = plan_after(None, 3300);
+    assert!(store.write(plan).await.expect("write"));
+    store.record(slice(1, 0), 10, 0).await.expect("record");
+    store.record(slice(2, 0), 10, 0).await.expect("record for a plan that is not there");
+    assert_eq!(store.progress().await.expect("progress").released, 0);
+    assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
+    assert!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), "it can still be claimed");
+}
+
+pub async fn totals_go_on_over_many_plans<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let mut last = None;
+    for number in 1..=6 {
+        let plan = plan_after(last.as_ref(), 18_000);
+        assert!(store.write(plan).await.expect("write"));
+        for index in [0, 17] {
+            assert!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"));
+            store.record(slice(number, index), 100, number).await.expect("record");
+        }
+        let expected = waitroom::Progress { served: number, released: 200 * number };
+        assert_eq!(store.progress().await.expect("progress"), expected);
+        last = Some(plan);
+    }
 }

@@ -196,10 +196,12 @@ impl Slices for Store {
         .await
     }
 
-    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<Progress> {
+    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
         self.change("record how far a slice has come", move |draft| {
             let key = slice_key(slice);
-            let (by, before) = draft.tables.slice.get(key)?.map_or((0, 0), |record| record.value());
+            let Some((by, before)) = draft.tables.slice.get(key)?.map(|record| record.value()) else {
+                return Ok(());
+            };
             let mut progress: Progress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
             draft.tables.slice.insert(key, (by, released.max(before)))?;
             let of_an_epoch_before = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
@@ -208,13 +210,17 @@ impl Slices for Store {
                 progress.served = progress.served.max(served);
                 draft.set_progress(progress)?;
             }
-            Ok(progress)
+            Ok(())
         })
         .await
     }
 }
 
 impl Board for Store {
+    async fn served(&self) -> PortResult<u64> {
+        Ok(self.shared.progress().served)
+    }
+
     async fn progress(&self) -> PortResult<Progress> {
         Ok(self.shared.progress())
     }

@@ -96,7 +96,7 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Whether the line is past this ticket by more than two minutes' worth.
     async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
         let two_minutes = 2 * u64::from(room.settings.rate.get());
-        Ok(self.store.progress().await?.served > ticket.get().saturating_add(two_minutes))
+        Ok(self.store.served().await? > ticket.get().saturating_add(two_minutes))
     }
 
     async fn waiting(&self, room: &Room, place: Cookie, request: &Request<'_>) -> Result<Answer, Trouble> {

@@ -200,12 +200,16 @@ impl<S: Slices> Slices for Weathered<S> {
         self.call(Call::Claim, self.inner.claim(slice, claimant)).await
     }
 
-    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<Progress> {
+    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
         self.call(Call::Record, self.inner.record(slice, released, served)).await
     }
 }
 
 impl<S: Board> Board for Weathered<S> {
+    async fn served(&self) -> PortResult<u64> {
+        self.call(Call::Progress, self.inner.served()).await
+    }
+
     async fn progress(&self) -> PortResult<Progress> {
         self.call(Call::Progress, self.inner.progress()).await
     }

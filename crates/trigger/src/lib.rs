@@ -102,7 +102,7 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
     }
 
     async fn publish(&self, room: &Room, waiting: u64) -> PortResult<()> {
-        let served = self.store.progress().await?.served;
+        let served = self.store.served().await?;
         self.store.publish(LineStatus::of(room, served, waiting)).await
     }
 }

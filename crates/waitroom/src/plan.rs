@@ -126,7 +126,8 @@ impl Plan {
 }
 
 /// One slice of one plan: whoever is admitted carries it, and so proves who counted them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SliceId {
     pub plan: u64,
     pub index: u16,
@@ -154,8 +155,24 @@ impl FromStr for SliceId {
     }
 }
 
+impl TryFrom<String> for SliceId {
+    type Error = SliceIdError;
+
+    fn try_from(text: String) -> Result<Self, SliceIdError> {
+        text.parse()
+    }
+}
+
+impl From<SliceId> for String {
+    fn from(id: SliceId) -> Self {
+        id.to_string()
+    }
+}
+
 /// One consumer's share of a plan: at most a hundred batches of at most ten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// As JSON it is what a consumer far away is sent, so what is added here needs a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub id: SliceId,
     pub window: Window,
@@ -181,7 +198,9 @@ impl Slice {
         let steps = 2 * u64::from(self.of);
         let step = steps * u64::from(n) + 2 * u64::from(self.id.index) + 1;
         let whole = u128::from(millis(self.window.length()));
-        let into_window = whole * u128::from(step) / u128::from(steps * u64::from(self.batches()));
+        // A slice that came from far away may say that there are none of it.
+        let all = (steps * u64::from(self.batches())).max(1);
+        let into_window = whole * u128::from(step) / u128::from(all);
         // Never more than the window's own length, which came from a `u64`.
         self.window.start + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
     }
@@ -222,6 +241,19 @@ mod tests {
         let batches: Vec<_> = plan(3300).slices().map(|slice| slice.batches()).collect();
         assert_eq!(batches, [100, 100, 100, 30]);
         assert!(plan(3300).slices().flat_map(|slice| sizes(&slice)).all(|size| size == 10));
+    }
+
+    #[test]
+    fn a_slice_survives_the_way_to_its_consumer() {
+        for slice in plan(3300).slices() {
+            let sent = serde_json::to_value(slice).unwrap();
+            assert_eq!(sent["id"], slice.id.to_string());
+            assert_eq!(serde_json::from_value::<Slice>(sent).unwrap(), slice);
+        }
+        let nothing =
+            r#"{"id":"1.0","window":{"start":5,"end":5},"rate":1,"quota":0,"of":0,"batches_a_second":0}"#;
+        let nothing: Slice = serde_json::from_str(nothing).unwrap();
+        assert_eq!(nothing.leaves_at(0), nothing.window.start, "and an odd one harms nobody");
     }
 
     #[test]

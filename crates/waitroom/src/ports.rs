@@ -154,13 +154,13 @@ pub trait Slices: Send + Sync {
     fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Records how many the slice has released in all and how far it came. Said twice, counted once; never
-    /// goes back. Returns the whole line's progress.
+    /// goes back. For a slice that nobody has claimed nothing is counted.
     fn record(
         &self,
         slice: SliceId,
         released: u32,
         served: u64,
-    ) -> impl Future<Output = PortResult<Progress>> + Send;
+    ) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// One run of a consumer.
@@ -169,6 +169,9 @@ pub struct Claimant(pub u128);
 
 /// How far the line has come, and what visitors are told of it.
 pub trait Board: Send + Sync {
+    /// The ticket that the line has reached: all of the progress that the room itself goes by.
+    fn served(&self) -> impl Future<Output = PortResult<u64>> + Send;
+
     fn progress(&self) -> impl Future<Output = PortResult<Progress>> + Send;
 
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;

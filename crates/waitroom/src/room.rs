@@ -43,6 +43,11 @@ impl Room {
         self.throttled.map_or(self.settings.rate, |throttled| throttled.min(self.settings.rate))
     }
 
+    /// Whether the throttle holds the rate down.
+    pub fn is_slowed(&self) -> bool {
+        self.rate() < self.settings.rate
+    }
+
     pub fn valve(&self) -> Valve {
         match (self.open, self.paused) {
             (false, _) => Valve::Off,

@@ -25,7 +25,6 @@ pub struct LineStatus {
 
 impl LineStatus {
     pub fn of(room: &Room, served: u64, waiting: u64) -> Self {
-        let rate = room.rate();
-        Self { served, waiting, rate, slow: rate < room.settings.rate }
+        Self { served, waiting, rate: room.rate(), slow: room.is_slowed() }
     }
 }

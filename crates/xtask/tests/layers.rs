@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("consumer", &["waitroom"]),
     ("throttle", &["waitroom"]),
     ("embedded", &["waitroom"]),
+    ("aws", &["waitroom", "clock"]),
     ("contract", &["waitroom"]),
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),

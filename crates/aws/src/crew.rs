@@ -1,0 +1,40 @@
+//! The consumers: one Lambda function, invoked for each slice.
+
+use aws_config::SdkConfig;
+use aws_sdk_lambda::Client;
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
+use waitroom::Slice;
+use waitroom::ports::{Crew, Fault, PortError, PortResult};
+
+use crate::call::persistently;
+
+/// Consumers as invocations of a Lambda function, which gets its slice as JSON.
+#[derive(Clone, Debug)]
+pub struct Functions {
+    client: Client,
+    consumer: String,
+}
+
+impl Functions {
+    /// `consumer` is the function's name.
+    pub fn new(config: &SdkConfig, consumer: String) -> Self {
+        Self { client: Client::new(config), consumer }
+    }
+}
+
+impl Crew for Functions {
+    async fn send(&self, slice: Slice) -> PortResult<()> {
+        let attempt = "start a consumer";
+        let payload =
+            serde_json::to_vec(&slice).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let request = self
+            .client
+            .invoke()
+            .function_name(&self.consumer)
+            .invocation_type(InvocationType::Event)
+            .payload(Blob::new(payload));
+        let started = persistently(|| request.clone().send()).await;
+        started.map(drop).map_err(|trouble| trouble.while_trying_to(attempt))
+    }
+}

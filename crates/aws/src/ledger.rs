@@ -1,0 +1,123 @@
+//! The ledger's ports but for the plans: the room, the counter, admissions, keys, the throttle's memory.
+
+use std::sync::Arc;
+
+use waitroom::pass::KeyRing;
+use waitroom::ports::{
+    Admissions, Admitted, Fault, Keys, PortError, PortResult, RoomBook, ThrottleMemory, Throttling,
+    TicketCounter,
+};
+use waitroom::{Admission, Rate, Room, Token};
+
+use crate::Store;
+use crate::expressions;
+use crate::items::{
+    Item, Reader, decode_admission, encode_admission, encode_memory, item, missing, text, unreadable,
+};
+use crate::keys::Key;
+use crate::room_item::decode_room;
+use crate::table::{Write, Written};
+
+impl Store {
+    /// The room as it is now.
+    pub(crate) async fn read_room(&self, attempt: &'static str) -> PortResult<Room> {
+        let item = self.table.get(attempt, Key::Room).await?;
+        let item = item.ok_or_else(|| missing(attempt, Key::Room))?;
+        decode_room(&item).map_err(unreadable(attempt))
+    }
+}
+
+impl RoomBook for Store {
+    async fn room(&self) -> PortResult<Arc<Room>> {
+        self.room.get(self.read_room("read the room")).await
+    }
+}
+
+impl TicketCounter for Store {
+    async fn lease(&self, count: u32) -> PortResult<u64> {
+        let attempt = "number a visitor";
+        match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
+            Written::Done(counter) => {
+                let last = Reader::new(Key::Tickets, &counter).number("next").map_err(unreadable(attempt))?;
+                Ok(last.saturating_sub(count.into()) + 1)
+            }
+            Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
+        }
+    }
+}
+
+impl Admissions for Store {
+    async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
+        let attempt = "look a visitor up";
+        let item = self.table.get(attempt, Key::Visitor(token)).await?;
+        item.map(|item| decode_admission(token, &item)).transpose().map_err(unreadable(attempt))
+    }
+
+    async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
+        let attempt = "write a visitor as admitted";
+        let item = encode_admission(token, &admission);
+        let before = match self.table.put(attempt, item, expressions::absent()).await? {
+            Written::Done(_) => return Ok(Admitted::Now),
+            Written::Refused(Some(before)) => before,
+            // Not every ledger says what stood in the way.
+            Written::Refused(None) => {
+                let gone = || PortError::new(attempt, Fault::Busy, "the visitor was there, and then was not");
+                self.table.get(attempt, Key::Visitor(token)).await?.ok_or_else(gone)?
+            }
+        };
+        decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))
+    }
+}
+
+impl Keys for Store {
+    async fn keys(&self) -> PortResult<Option<KeyRing>> {
+        let attempt = "read the signing keys";
+        let item = self.table.get(attempt, Key::Private).await?;
+        let ring = item.map(|item| Reader::new(Key::Private, &item).json("ring")).transpose();
+        ring.map_err(unreadable(attempt))
+    }
+
+    /// Both keys are written together, so the shop can verify whatever was signed.
+    async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
+        let attempt = "store the first signing keys";
+        let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
+        let jwks = first.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let ring = text(&serde_json::to_string(&first).map_err(broken)?);
+        let jwks = text(&serde_json::to_string(&jwks).map_err(broken)?);
+        let both = vec![
+            Write::Put(item(Key::Private, [("ring", ring)]), expressions::absent()),
+            Write::Put(item(Key::Public, [("jwks", jwks)]), expressions::any()),
+        ];
+        if self.table.write_together(attempt, both).await? {
+            return Ok(first);
+        }
+        self.keys().await?.ok_or_else(|| missing(attempt, Key::Private))
+    }
+}
+
+impl Throttling for Store {
+    async fn recall(&self) -> PortResult<ThrottleMemory> {
+        let attempt = "recall what the throttle found";
+        let item = self.table.get(attempt, Key::Throttle).await?;
+        let memory = item.map(|item| Reader::new(Key::Throttle, &item).json("memory")).transpose();
+        memory.map(Option::unwrap_or_default).map_err(unreadable(attempt))
+    }
+
+    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
+        let attempt = "remember what the throttle found";
+        let item: Item =
+            encode_memory(&memory).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let when = expressions::follows_version(memory.version);
+        let written = self.table.put(attempt, item, when).await?;
+        Ok(matches!(written, Written::Done(_)))
+    }
+
+    /// Not a change of the operator's, so the version stays: the two cannot undo each other.
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        let attempt = "hold the rate";
+        match self.table.update(attempt, Key::Room, expressions::hold(rate)).await? {
+            Written::Done(_) => Ok(()),
+            Written::Refused(_) => Err(missing(attempt, Key::Room)),
+        }
+    }
+}

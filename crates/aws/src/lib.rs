@@ -1,0 +1,84 @@
+//! The ports over DynamoDB and SQS, and the consumers as Lambda functions.
+//!
+//! The ledger is one table with the key `id`. [`keys`] says which items there are, [`items`] what is in them,
+//! and [`expressions`] holds every condition that they are written on. [`call`] decides what a failure means.
+//!
+//! | a port | where |
+//! | --- | --- |
+//! | `RoomBook`, `TicketCounter`, `Admissions`, `Keys`, `Throttling` | `ledger` |
+//! | `Plans`, `Slices`, `Board` | `plans` |
+//! | `LineBack`, `LineFront`, `LineLength` | `line` |
+//! | `Crew` | `crew` |
+//! | none: what the operator does | `operator` |
+
+mod call;
+mod config;
+mod crew;
+mod expressions;
+mod items;
+mod keys;
+mod ledger;
+mod line;
+mod operator;
+mod plans;
+mod room_cache;
+mod room_item;
+mod table;
+
+use std::sync::{Arc, Mutex};
+
+use aws_config::SdkConfig;
+use futures_util::future;
+use waitroom::ports::{LineLength, PortResult, RoomBook};
+
+pub use config::{ConfigError, functions_config, tuned};
+pub use crew::Functions;
+use line::Line;
+use plans::Said;
+use room_cache::RoomCache;
+use table::Table;
+
+/// Where a room's line and ledger are.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub ledger_table: String,
+    pub line_url: String,
+    pub dead_letters_url: String,
+}
+
+/// A handle to the room's line and ledger. Clones share it, and its connections.
+#[derive(Clone, Debug)]
+pub struct Store {
+    table: Table,
+    line: Line,
+    room: Arc<RoomCache>,
+    /// What this handle last recorded, so that saying it again costs nothing.
+    said: Arc<Mutex<Option<Said>>>,
+}
+
+impl Store {
+    pub fn new(config: &SdkConfig, places: Places) -> Self {
+        Self::apart(config, config, places)
+    }
+
+    /// A store whose ledger and line are reached differently, as where two emulators stand in for AWS.
+    pub fn apart(ledger: &SdkConfig, line: &SdkConfig, places: Places) -> Self {
+        Self {
+            table: Table::new(aws_sdk_dynamodb::Client::new(ledger), places.ledger_table),
+            line: Line::new(line, places.line_url, places.dead_letters_url),
+            room: Arc::default(),
+            said: Arc::default(),
+        }
+    }
+
+    /// Opens a connection to the ledger, and reads the room.
+    pub async fn warm_up(&self) -> PortResult<()> {
+        self.room().await.map(drop)
+    }
+
+    /// Opens connections to both the ledger and the line, so that the first visitor does not wait for them.
+    pub async fn warm_up_with_line(&self) -> PortResult<()> {
+        let (ledger, line) = future::join(self.warm_up(), self.waiting()).await;
+        ledger.and(line.map(drop))
+    }
+}

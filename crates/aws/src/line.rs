@@ -1,0 +1,124 @@
+//! The line: an SQS queue, and another for the dead letters.
+
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::Builder;
+use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, QueueAttributeName};
+use futures_util::future;
+use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
+use waitroom::{BATCH, Cookie};
+
+use crate::Store;
+use crate::call::{Trouble, persistently};
+use crate::config::{LINE_ANSWERS, answering_within};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) client: Client,
+    pub(crate) url: String,
+    dead_letters: String,
+}
+
+impl Line {
+    pub(crate) fn new(config: &SdkConfig, url: String, dead_letters: String) -> Self {
+        let config = Builder::from(config).timeout_config(answering_within(LINE_ANSWERS));
+        Self { client: Client::from_conf(config.build()), url, dead_letters }
+    }
+
+    async fn send(&self, attempt: &'static str, to: &str, body: &str) -> PortResult<()> {
+        let request = self.client.send_message().queue_url(to).message_body(body);
+        let sent = persistently(|| request.clone().send()).await;
+        sent.map(drop).map_err(|trouble| trouble.while_trying_to(attempt))
+    }
+
+    /// Ten receipts at most.
+    async fn delete(&self, attempt: &'static str, receipts: &[Receipt]) -> PortResult<()> {
+        let entries = receipts.iter().enumerate().map(|(n, receipt)| {
+            DeleteMessageBatchRequestEntry::builder().id(n.to_string()).receipt_handle(&receipt.0).build()
+        });
+        let entries: Result<Vec<_>, _> = entries.collect();
+        let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
+        let answer = persistently(|| request.clone().send()).await;
+        let answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
+        // Whoever is gone already is no failure.
+        match answer.failed.iter().find(|failed| failed.code != "ReceiptHandleIsInvalid") {
+            None => Ok(()),
+            Some(failed) => {
+                let fault = if failed.sender_fault { Fault::Broken } else { Fault::Unsure };
+                let message = failed.message.as_deref().unwrap_or_default();
+                Err(PortError::new(attempt, fault, format!("{}: {message}", failed.code)))
+            }
+        }
+    }
+}
+
+fn delivery(message: Message) -> Option<Delivery> {
+    let receipt = Receipt(message.receipt_handle?);
+    let body = message.body.unwrap_or_default();
+    Some(Delivery { receipt, visitor: body.parse().map_err(|_| body) })
+}
+
+impl LineBack for Store {
+    async fn join(&self, visitor: Cookie) -> PortResult<()> {
+        self.line.send("put a visitor in line", &self.line.url, &visitor.to_string()).await
+    }
+}
+
+impl LineFront for Store {
+    /// Asked once: a consumer that hears nothing asks again by itself, and knows what time it is then.
+    async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
+        // Both are small: ten at most, and twenty seconds is the longest that a queue waits.
+        let most = i32::try_from(most.min(BATCH)).unwrap_or(1);
+        let wait = i32::try_from(patience.as_secs().min(20)).unwrap_or(0);
+        let request = self
+            .line
+            .client
+            .receive_message()
+            .queue_url(&self.line.url)
+            .max_number_of_messages(most)
+            .wait_time_seconds(wait)
+            .customize()
+            .config_override(Builder::new().timeout_config(answering_within(patience + LINE_ANSWERS)));
+        let failed = |error| Trouble::new(error).while_trying_to("receive visitors from the line");
+        let answer = Box::pin(request.send()).await.map_err(failed)?;
+        Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())
+    }
+
+    async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let batches = receipts.chunks(BATCH as usize);
+        let deleted = batches.map(|batch| self.line.delete("take visitors out of the line", batch));
+        future::join_all(deleted).await.into_iter().collect()
+    }
+
+    async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
+        let attempt = "move a dead letter out of the line";
+        self.line.send(attempt, &self.line.dead_letters, &body).await?;
+        self.line.delete(attempt, &[receipt]).await
+    }
+}
+
+impl LineLength for Store {
+    /// Whoever was received and not removed yet still waits.
+    async fn waiting(&self) -> PortResult<u64> {
+        let counts = [
+            QueueAttributeName::ApproximateNumberOfMessages,
+            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
+            QueueAttributeName::ApproximateNumberOfMessagesDelayed,
+        ];
+        let request = self.line.client.get_queue_attributes().queue_url(&self.line.url);
+        let request = request.set_attribute_names(Some(counts.to_vec()));
+        let attempt = "count who waits";
+        let answer = persistently(|| request.clone().send()).await;
+        let answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
+        let attributes = answer.attributes.unwrap_or_default();
+        counts.iter().try_fold(0u64, |sum, count| {
+            let number = attributes.get(count).and_then(|number| number.parse::<u64>().ok());
+            let missing =
+                || PortError::new(attempt, Fault::Broken, format!("the queue did not tell {count}"));
+            number.map(|number| sum.saturating_add(number)).ok_or_else(missing)
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! The room, read at most once a second.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock::SystemClock;
+use tokio::sync::Mutex;
+use waitroom::ports::{Clock, PortResult};
+use waitroom::{Room, Timestamp};
+
+/// By the wall clock, since it goes on while Lambda has the function frozen.
+#[derive(Debug, Default)]
+pub(crate) struct RoomCache(Mutex<Option<(Timestamp, Arc<Room>)>>);
+
+impl RoomCache {
+    const FRESH: Duration = Duration::from_secs(1);
+
+    /// The room as it was read within the last second, or as `read` finds it. While one caller reads, the
+    /// others wait for what it finds.
+    pub(crate) async fn get(&self, read: impl Future<Output = PortResult<Room>>) -> PortResult<Arc<Room>> {
+        self.get_at(&SystemClock, read).await
+    }
+
+    async fn get_at(
+        &self,
+        clock: &impl Clock,
+        read: impl Future<Output = PortResult<Room>>,
+    ) -> PortResult<Arc<Room>> {
+        let mut cached = self.0.lock().await;
+        let now = clock.now();
+        if let Some((at, room)) = &*cached
+            && (*at..*at + Self::FRESH).contains(&now)
+        {
+            return Ok(room.clone());
+        }
+        let room = Arc::new(read.await?);
+        *cached = Some((now, room.clone()));
+        Ok(room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures_util::{FutureExt, future};
+    use waitroom::Settings;
+    use waitroom::ports::{Fault, PortError};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct TestClock(AtomicU64);
+
+    impl TestClock {
+        fn set(&self, millis: u64) {
+            self.0.store(millis, Ordering::Relaxed);
+        }
+    }
+
+    impl Clock for TestClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+
+        async fn sleep_until(&self, _: Timestamp) {}
+    }
+
+    fn room(version: u64) -> Room {
+        let settings = "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300";
+        let settings = Settings::from_toml(settings).unwrap();
+        let url = "https://room.example".parse().unwrap();
+        Room { version, ..Room::new(settings, url, "ab12".parse().unwrap()) }
+    }
+
+    /// The version of the room that the cache gives at this time, when the ledger has another.
+    fn version_at(cache: &RoomCache, clock: &TestClock, millis: u64, ledger: u64) -> u64 {
+        clock.set(millis);
+        let read = async { Ok(room(ledger)) };
+        cache.get_at(clock, read).now_or_never().unwrap().unwrap().version
+    }
+
+    #[test]
+    fn a_room_is_good_for_a_second_and_not_if_the_clock_was_set() {
+        let (cache, clock) = (RoomCache::default(), TestClock::default());
+        assert_eq!(version_at(&cache, &clock, 5000, 1), 1);
+        assert_eq!(version_at(&cache, &clock, 5999, 2), 1);
+        assert_eq!(version_at(&cache, &clock, 6000, 3), 3);
+        assert_eq!(version_at(&cache, &clock, 4000, 4), 4);
+    }
+
+    #[test]
+    fn a_read_that_fails_is_told_and_tried_again_by_the_next() {
+        let (cache, clock) = (RoomCache::default(), TestClock::default());
+        assert_eq!(version_at(&cache, &clock, 5000, 1), 1);
+        clock.set(7000);
+        let fails = async { Err(PortError::new("read the room", Fault::Busy, "throttled")) };
+        assert!(cache.get_at(&clock, fails).now_or_never().unwrap().is_err());
+        assert_eq!(version_at(&cache, &clock, 7001, 2), 2);
+    }
+
+    #[test]
+    fn those_who_ask_at_once_cause_one_read() {
+        let (cache, clock, reads) = (RoomCache::default(), TestClock::default(), AtomicU64::new(0));
+        let ask = || {
+            cache.get_at(&clock, async {
+                reads.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                Ok(room(1))
+            })
+        };
+        let all = future::join_all((0..8).map(|_| ask()));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert!(runtime.block_on(all).into_iter().all(|room| room.is_ok()));
+        assert_eq!(reads.into_inner(), 1);
+    }
+}

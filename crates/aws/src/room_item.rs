@@ -1,0 +1,156 @@
+//! The room in the ledger, and the sixteen copies of what polls show of it.
+
+use std::time::Duration;
+
+use waitroom::{Lifetimes, Room, Settings};
+
+use crate::items::{Damaged, Item, Reader, flag, item, number, text};
+use crate::keys::Key;
+
+pub(crate) fn encode_room(room: &Room) -> Item {
+    let settings = &room.settings;
+    let mut encoded = item(
+        Key::Room,
+        [
+            ("room", text(&settings.room)),
+            ("title", text(&settings.title)),
+            ("shop", text(&settings.shop)),
+            ("url", text(&room.url)),
+            ("rate", number(settings.rate.get())),
+            ("message", text(&settings.message)),
+            ("claim", number(settings.lifetimes.claim.as_secs())),
+            ("pass", number(settings.lifetimes.pass.as_secs())),
+            ("epoch", text(&room.epoch)),
+            ("open", flag(room.open)),
+            ("paused", flag(room.paused)),
+            ("stretch", number(room.stretch.get())),
+            ("version", number(room.version)),
+        ],
+    );
+    if let Some(health) = &settings.health {
+        encoded.insert("health".into(), text(health));
+    }
+    if let Some(throttled) = room.throttled {
+        encoded.insert("throttled".into(), number(throttled.get()));
+    }
+    encoded
+}
+
+pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
+    let room = Reader::new(Key::Room, item);
+    let seconds = |name| room.number(name).map(Duration::from_secs);
+    Ok(Room {
+        settings: Settings {
+            room: room.parsed("room")?,
+            title: room.parsed("title")?,
+            shop: room.parsed("shop")?,
+            health: room.optional("health", Reader::parsed)?,
+            rate: room.counted::<_, u32>("rate")?,
+            message: room.parsed("message")?,
+            lifetimes: Lifetimes { claim: seconds("claim")?, pass: seconds("pass")? },
+        },
+        url: room.parsed("url")?,
+        epoch: room.parsed("epoch")?,
+        open: room.flag("open")?,
+        paused: room.flag("paused")?,
+        throttled: room.optional("throttled", Reader::counted::<_, u32>)?,
+        stretch: room.counted::<_, u32>("stretch")?,
+        version: room.number("version")?,
+    })
+}
+
+/// The settings that polls show, and the rate that is in force by them.
+///
+/// Mapping templates put the texts into JSON as they are, so they are stored as JSON writes them, without
+/// its quotation marks.
+pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
+    let shop = &room.settings.shop;
+    item(
+        Key::Status(digit),
+        [
+            ("epoch", text(&room.epoch)),
+            ("open", flag(room.open)),
+            ("paused", flag(room.paused)),
+            ("stretch", number(room.stretch.get())),
+            ("message", text(&escaped(room.settings.message.as_str()))),
+            ("origin", text(&escaped(&shop.to_string()))),
+            ("cors", text(&shop.as_url().origin().ascii_serialization())),
+            ("rate", number(room.rate().get())),
+            ("slow", flag(room.is_slowed())),
+        ],
+    )
+}
+
+/// The status of a line in which nobody ever waited.
+pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
+    let mut status = encode_status(digit, room);
+    status.extend(["served", "waiting"].map(|name| (name.to_owned(), number(0u64))));
+    status
+}
+
+fn escaped(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    // Two quotation marks, one at each end.
+    json.get(1..json.len() - 1).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{Rate, Stretch};
+
+    use super::*;
+
+    fn room() -> Room {
+        let settings = Settings::from_toml(
+            "room = \"sale\"\ntitle = \"Seal's Brewing\"\nshop = \"https://shop.example:8443/sale?a=1\"
+             health = \"https://shop.example/health\"\nrate = 3300\nmessage = \"It's \\\"on\\\" 🦭\\nzwei\"
+             claim_minutes = 90\npass_minutes = 30",
+        );
+        let url = "https://room.example/prod".parse().unwrap();
+        let room = Room::new(settings.unwrap(), url, "ab12".parse().unwrap());
+        Room { throttled: Some(Rate::MIN), stretch: Stretch::MAX, paused: true, version: 7, ..room }
+    }
+
+    #[test]
+    fn a_room_is_kept_as_it_was() {
+        assert_eq!(decode_room(&encode_room(&room())), Ok(room()));
+        let mut plain = room();
+        plain.settings.health = None;
+        plain.throttled = None;
+        let item = encode_room(&plain);
+        assert!(!item.contains_key("health") && !item.contains_key("throttled"));
+        assert_eq!(decode_room(&item), Ok(plain));
+    }
+
+    #[test]
+    fn polls_get_texts_that_are_json_already() {
+        let status = encode_status(10, &room());
+        assert_eq!(status["id"], text("status/a"));
+        assert_eq!(status["message"], text(r#"It's \"on\" 🦭\nzwei"#));
+        assert_eq!(status["origin"], text("https://shop.example:8443/sale?a=1"));
+        assert_eq!(status["cors"], text("https://shop.example:8443"));
+        assert_eq!(status["rate"], number(1u64), "the one in force");
+        let first = encode_first_status(0, &room());
+        assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
+    }
+
+    #[test]
+    fn a_room_that_somebody_edited_is_refused() {
+        crate::items::tests::is_distrusted(&encode_room(&room()), &["health", "throttled"], decode_room);
+        let rows = [
+            ("rate", number(0u64), "rate cannot be read (a rate is a whole number of visitors a minute"),
+            ("rate", number(u64::MAX), "rate is too large"),
+            ("epoch", text("last year"), "epoch cannot be read (an epoch is four characters"),
+            ("shop", text("shop.example"), "shop cannot be read (not a URL"),
+        ];
+        for (name, value, expected) in rows {
+            let mut item = encode_room(&room());
+            item.insert(name.into(), value);
+            let error = decode_room(&item).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+            assert!(
+                error.ends_with("mend the item room of the ledger, or delete it and deploy the stack again")
+            );
+        }
+    }
+}

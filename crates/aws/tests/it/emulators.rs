@@ -1,0 +1,30 @@
+//! Where DynamoDB and SQS are in these tests, started once for all of them.
+
+use std::sync::OnceLock;
+
+use testbed::{DynamoDbLocal, LocalEmu};
+
+pub(crate) struct Emulators {
+    dynamodb: DynamoDbLocal,
+    sqs: &'static LocalEmu,
+}
+
+impl Emulators {
+    /// The same ones for all tests, so everything made there needs a name of its own.
+    pub(crate) fn shared() -> &'static Self {
+        static SHARED: OnceLock<Emulators> = OnceLock::new();
+        SHARED.get_or_init(|| Self {
+            dynamodb: DynamoDbLocal::start().unwrap(),
+            sqs: LocalEmu::shared().unwrap(),
+        })
+    }
+
+    /// Amazon's own, which is strict.
+    pub(crate) fn dynamodb(&self) -> String {
+        self.dynamodb.endpoint()
+    }
+
+    pub(crate) fn sqs(&self) -> String {
+        self.sqs.endpoint()
+    }
+}

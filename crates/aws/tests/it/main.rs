@@ -1,0 +1,16 @@
+//! The ports over DynamoDB and SQS, held to their contracts over the wire.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that finds something else fails"
+)]
+
+mod contracts;
+mod emulators;
+mod failures;
+mod ledger;
+mod line;
+mod operator;
+mod room;

@@ -1,0 +1,155 @@
+//! A room of its own for each test: a table, a line and its dead letters.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use aws::{Places, Store, tuned};
+use aws_config::{Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+};
+use aws_sdk_sqs::types::QueueAttributeName;
+use waitroom::{Room, Settings, Timestamp};
+
+use crate::emulators::Emulators;
+
+pub(crate) type Item = std::collections::HashMap<String, AttributeValue>;
+
+/// Runs a test's future. On a runtime of its own, since it takes its clients along when it ends.
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+}
+
+/// With a message, since DynamoDB Local refuses an empty text.
+pub(crate) fn first_room() -> Room {
+    let settings = Settings::from_toml(
+        "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300\nmessage = \"Welcome\"",
+    );
+    Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+}
+
+pub(crate) struct TestRoom {
+    pub(crate) store: Store,
+    pub(crate) places: Places,
+    ledger: SdkConfig,
+    line: SdkConfig,
+    dynamodb: aws_sdk_dynamodb::Client,
+    sqs: aws_sdk_sqs::Client,
+}
+
+impl TestRoom {
+    /// How long somebody who was received stays out of sight.
+    pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
+
+    /// On DynamoDB Local, which is Amazon's own and strict.
+    ///
+    /// It is of 2020 and knows no more than ten writes in one transaction, no empty text, and does not say which
+    /// item stood in the way of a write. What needs that is tried [on LocalEmu](Self::on_localemu).
+    pub(crate) async fn new() -> Self {
+        Self::unfurnished().await.furnished().await
+    }
+
+    pub(crate) async fn on_localemu() -> Self {
+        Self::unfurnished_on(&Emulators::shared().sqs()).await.furnished().await
+    }
+
+    async fn furnished(self) -> Self {
+        self.store.found(&first_room()).await.unwrap();
+        self
+    }
+
+    /// A table and queues with nothing in them.
+    pub(crate) async fn unfurnished() -> Self {
+        Self::unfurnished_on(&Emulators::shared().dynamodb()).await
+    }
+
+    async fn unfurnished_on(dynamodb: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+        let name = format!("room-{}-{now}-{number}", std::process::id());
+
+        let (ledger, line) = (config(dynamodb), config(&Emulators::shared().sqs()));
+        let dynamodb = aws_sdk_dynamodb::Client::new(&ledger);
+        make_table(&dynamodb, &name).await;
+        let sqs = aws_sdk_sqs::Client::new(&line);
+        let dead_letters_url = make_queue(&sqs, &format!("{name}-dead")).await;
+        let line_url = make_queue(&sqs, &name).await;
+        let places = Places { ledger_table: name, line_url, dead_letters_url };
+        let store = Store::apart(&ledger, &line, places.clone());
+        Self { store, places, ledger, line, dynamodb, sqs }
+    }
+
+    /// Another handle to the same room, with nothing in its memory.
+    pub(crate) fn another_store(&self) -> Store {
+        Store::apart(&self.ledger, &self.line, self.places.clone())
+    }
+
+    pub(crate) async fn item(&self, id: &str) -> Option<Item> {
+        let get = self.dynamodb.get_item().table_name(&self.places.ledger_table);
+        let get = get.key("id", AttributeValue::S(id.into())).consistent_read(true);
+        get.send().await.unwrap().item
+    }
+
+    pub(crate) async fn put(&self, item: Item) {
+        let put = self.dynamodb.put_item().table_name(&self.places.ledger_table);
+        put.set_item(Some(item)).send().await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, id: &str) {
+        let delete = self.dynamodb.delete_item().table_name(&self.places.ledger_table);
+        delete.key("id", AttributeValue::S(id.into())).send().await.unwrap();
+    }
+
+    pub(crate) async fn delete_table(&self) {
+        self.dynamodb.delete_table().table_name(&self.places.ledger_table).send().await.unwrap();
+    }
+
+    pub(crate) async fn delete_line(&self) {
+        self.sqs.delete_queue().queue_url(&self.places.line_url).send().await.unwrap();
+    }
+
+    pub(crate) async fn send_to_line(&self, body: &str) {
+        self.sqs.send_message().queue_url(&self.places.line_url).message_body(body).send().await.unwrap();
+    }
+
+    pub(crate) async fn dead_letters(&self) -> Vec<String> {
+        let receive = self.sqs.receive_message().queue_url(&self.places.dead_letters_url);
+        let messages = receive.max_number_of_messages(10).wait_time_seconds(1).send().await.unwrap().messages;
+        messages.unwrap_or_default().into_iter().filter_map(|message| message.body).collect()
+    }
+}
+
+pub(crate) fn config(endpoint: &str) -> SdkConfig {
+    let credentials = Credentials::new("test", "test", None, None, "tests");
+    let config = SdkConfig::builder()
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .endpoint_url(endpoint);
+    tuned(config.build())
+}
+
+async fn make_table(dynamodb: &aws_sdk_dynamodb::Client, name: &str) {
+    let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
+    let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
+    let create = dynamodb
+        .create_table()
+        .table_name(name)
+        .billing_mode(BillingMode::PayPerRequest)
+        .attribute_definitions(id.build().unwrap())
+        .key_schema(key.build().unwrap());
+    create.send().await.unwrap();
+}
+
+async fn make_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
+    let seconds = TestRoom::OUT_OF_SIGHT.as_secs().to_string();
+    let create = sqs.create_queue().queue_name(name);
+    let create = create.attributes(QueueAttributeName::VisibilityTimeout, seconds);
+    create.send().await.unwrap().queue_url.unwrap()
+}
+
+pub(crate) fn now() -> Timestamp {
+    use waitroom::ports::Clock;
+    clock::SystemClock.now()
+}
