@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("server", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("beekeeper", &["waitroom", "clock", "embedded", "server"]),
     ("testbed", &[]),
+    ("templates", &["testbed"]),
     ("xtask", &["testbed"]),
 ];
 
