@@ -4,11 +4,14 @@ use anyhow::Result;
 
 use crate::localemu;
 
+/// Whoever comes with it may do everything.
+pub(crate) const ACCESS_KEY: &str = "test";
+
 /// What makes an AWS client turn to this endpoint, as somebody who may do everything.
 pub(crate) fn environment(endpoint: String) -> [(&'static str, String); 4] {
     [
         ("AWS_ENDPOINT_URL", endpoint),
-        ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
         ("AWS_DEFAULT_REGION", "us-east-1".to_owned()),
     ]

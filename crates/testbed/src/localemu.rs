@@ -1,4 +1,5 @@
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -53,26 +54,31 @@ impl LocalEmu {
         let path = folder.path();
         fs::create_dir(functions_in(path))?;
         let port = port::free()?;
-        let programs = env::join_paths(
-            [venv.bin()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-        )?;
-
+        // A function that is a Python script finds this Python, which has boto3.
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let programs = env::join_paths([venv.bin()].into_iter().chain(env::split_paths(&inherited)))?;
+        let settings: [(&str, OsString); 16] = [
+            ("PATH", programs),
+            ("PYTHONPATH", EXECUTOR.into()),
+            ("PYTHONDONTWRITEBYTECODE", "1".into()),
+            ("HOME", path.into()),
+            ("TMPDIR", path.into()),
+            ("FILESYSTEM_ROOT", path.join("fs").into()),
+            ("LOCALEMU_VOLUME_DIR", path.join("volume").into()),
+            // The default server ignores the address and listens everywhere.
+            ("GATEWAY_SERVER", "hypercorn".into()),
+            ("GATEWAY_LISTEN", format!("127.0.0.1:{port}").into()),
+            ("DNS_ADDRESS", "0".into()),
+            ("SKIP_SSL_CERT_DOWNLOAD", "1".into()),
+            ("DISABLE_EVENTS", "1".into()),
+            ("IAM_ENFORCEMENT", if options.enforce_iam { "1" } else { "0" }.into()),
+            ("ROOT_ACCESS_KEYS", client::ACCESS_KEY.into()),
+            ("LAMBDA_RUNTIME_EXECUTOR", "host".into()),
+            ("TESTBED_FUNCTIONS", functions_in(path).into()),
+        ];
         let mut python = server::watched(venv.python());
         // A developer's own AWS settings and proxies stay outside.
-        python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().env("PATH", programs);
-        // The default server ignores the address and listens everywhere.
-        python.env("GATEWAY_SERVER", "hypercorn").env("GATEWAY_LISTEN", format!("127.0.0.1:{port}"));
-        for (name, value) in [("DNS_ADDRESS", "0"), ("SKIP_SSL_CERT_DOWNLOAD", "1"), ("DISABLE_EVENTS", "1")]
-        {
-            python.env(name, value);
-        }
-        python
-            .env("IAM_ENFORCEMENT", if options.enforce_iam { "1" } else { "0" })
-            .env("ROOT_ACCESS_KEYS", "test");
-        python.env("LAMBDA_RUNTIME_EXECUTOR", "host").env("TESTBED_FUNCTIONS", functions_in(path));
-        python.env("PYTHONPATH", EXECUTOR).env("PYTHONDONTWRITEBYTECODE", "1");
-        python.env("HOME", path).env("TMPDIR", path);
-        python.env("FILESYSTEM_ROOT", path.join("fs")).env("LOCALEMU_VOLUME_DIR", path.join("volume"));
+        python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().envs(settings);
         let is_ready = || http::get(port, "/_localemu/health") == Some(200);
         let server =
             Server::start(&mut python, folder, PATIENCE, is_ready).context("could not start LocalEmu")?;

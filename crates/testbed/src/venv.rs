@@ -5,16 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::install;
+use crate::{install, workspace};
 
-/// LocalEmu starts on older ones and then fails at its first call to S3.
-const OLDEST: (u32, u32) = (3, 12);
+/// LocalEmu starts on 3.12 too, and then fails at its first call to Lambda.
+const OLDEST: (u32, u32) = (3, 13);
 
-const NAMES: [&str; 4] = ["python3.13", "python3.12", "python3", "python"];
+const NAMES: [&str; 3] = ["python3.13", "python3", "python"];
 
-const GET_PYTHON: &str = "Python 3.12 or newer is needed, with its venv module (on Debian: apt-get install \
-     python3-venv). Looked for $TESTBED_PYTHON, python3.13, python3.12, python3 and python on the PATH, pyenv's \
-     versions and uv's. Install one, or name it: TESTBED_PYTHON=/path/to/python3.13";
+const GET_PYTHON: &str = "Python 3.13 or newer is needed, with its venv module. Looked for $TESTBED_PYTHON or \
+    else python3.13, python3 and python on the PATH, pyenv's versions and uv's. Install one (`uv python install \
+    3.13` is a way), or name it: TESTBED_PYTHON=/path/to/python3.13";
 
 /// A Python environment of its own under the build directory, for tools that come from PyPI.
 #[derive(Clone, Debug)]
@@ -24,21 +24,10 @@ impl Venv {
     /// The environment of this name, with these requirements in pip's notation (`cfn-lint==1.58.0`). Made on demand,
     /// and made anew when the requirements have changed.
     pub fn with(name: &str, requirements: &[&str]) -> Result<Self> {
-        let wanted = requirements.join("\n");
-        let folder = install::once(
-            name,
-            &wanted,
-            |folder| python_in(folder).exists(),
-            |folder| {
-                let python = find_python().context(GET_PYTHON)?;
-                install::run(Command::new(python).args(["-m", "venv"]).arg(folder), GET_PYTHON)?;
-                let list = folder.join("requirements.txt");
-                fs::write(&list, &wanted)?;
-                let mut pip = Command::new(python_in(folder));
-                pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]).arg(list);
-                install::run(&mut pip, GET_PYTHON)
-            },
-        )?;
+        let requirements = requirements.join("\n");
+        let folder = workspace::tools().join(name);
+        let intact = |folder: &Path| python_in(folder).exists();
+        install::once(&folder, &requirements, intact, |folder| make(folder, &requirements))?;
         Ok(Self(folder))
     }
 
@@ -57,18 +46,26 @@ impl Venv {
     }
 }
 
+fn make(folder: &Path, requirements: &str) -> Result<()> {
+    let python = find_python().context(GET_PYTHON)?;
+    install::run(Command::new(python).args(["-m", "venv"]).arg(folder), GET_PYTHON)?;
+    let list = folder.join("requirements.txt");
+    fs::write(&list, requirements)?;
+    let mut pip = Command::new(python_in(folder));
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"]).arg(list);
+    install::run(&mut pip, GET_PYTHON)
+}
+
 fn python_in(folder: &Path) -> PathBuf {
     folder.join("bin/python")
 }
 
 /// The first that runs and is new enough: a name on the PATH may be a shim with nothing behind it.
 fn find_python() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("TESTBED_PYTHON") {
-        return Some(named.into());
-    }
-    let mut candidates: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
-    candidates.extend(pyenv_versions());
-    candidates.extend(uv_python());
+    let candidates = match env::var_os("TESTBED_PYTHON") {
+        Some(named) => vec![named.into()],
+        None => NAMES.iter().map(PathBuf::from).chain(pyenv_versions()).chain(uv_python()).collect(),
+    };
     candidates.into_iter().find(|python| version(python).is_some_and(|version| version >= OLDEST))
 }
 
@@ -89,7 +86,7 @@ fn pyenv_versions() -> Vec<PathBuf> {
 }
 
 fn uv_python() -> Option<PathBuf> {
-    output(Command::new("uv").args(["python", "find", ">=3.12"])).map(PathBuf::from)
+    output(Command::new("uv").args(["python", "find", ">=3.13"])).map(PathBuf::from)
 }
 
 /// What a command prints, if it can be run and succeeds.

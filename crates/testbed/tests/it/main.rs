@@ -4,3 +4,19 @@
 
 mod boto;
 mod dynamodb;
+mod function;
+mod functions;
+mod lifetime;
+mod schedule;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Asks again and again until it is so.
+fn eventually(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}: not within {patience:?}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
