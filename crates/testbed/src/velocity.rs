@@ -1,12 +1,12 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::install;
+use crate::{install, workspace};
 
 /// Debian's packages of the engine and what it needs.
 const PACKAGES: [&str; 3] = ["velocity", "libcommons-lang-java", "libcommons-collections3-java"];
@@ -22,17 +22,12 @@ const GET_JARS: &str = "apt-get and dpkg-deb are needed to fetch Apache Velocity
 
 /// The class path of Apache Velocity 1.7, the engine that API Gateway's mapping templates are written for.
 pub fn velocity() -> Result<OsString> {
-    let folder = match env::var_os("TESTBED_VELOCITY") {
-        Some(named) => PathBuf::from(named),
-        None => install::once(
-            "velocity",
-            &PACKAGES.join("\n"),
-            |folder| class_path(&folder.join(BELOW)).is_ok(),
-            fetch,
-        )?
-        .join(BELOW),
-    };
-    class_path(&folder)
+    if let Some(named) = env::var_os("TESTBED_VELOCITY") {
+        return class_path(Path::new(&named));
+    }
+    let folder = workspace::tools().join("velocity");
+    install::once(&folder, &PACKAGES.join("\n"), |folder| class_path(&folder.join(BELOW)).is_ok(), fetch)?;
+    class_path(&folder.join(BELOW))
 }
 
 fn fetch(folder: &Path) -> Result<()> {

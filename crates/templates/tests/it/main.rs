@@ -4,8 +4,9 @@
 
 mod clean;
 mod environment;
-mod ledger;
+
 mod polls;
+mod roles;
 mod routes;
 mod strangers;
 mod support;
