@@ -1,7 +1,8 @@
 //! What AWS's own tools think of the template, and whether `sam build` builds it.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use testbed::{Venv, workspace};
 
@@ -61,4 +62,42 @@ fn sam_build_takes_the_packages_of_either_architecture() {
             assert_eq!(fs::read_to_string(built).unwrap(), expected);
         }
     }
+}
+
+/// Prints the name of the deployment that SAM makes of the template on its input.
+const DEPLOYMENT: &str = "
+import sys, boto3
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+template = yaml_parse(sys.stdin.read())
+for resource in template['Resources'].values():
+    if resource['Type'] == 'AWS::Serverless::Function':
+        resource['Properties']['CodeUri'] = {'Bucket': 'bucket', 'Key': 'key'}
+translator = Translator({}, Parser(), boto_session=boto3.Session(region_name='eu-central-1'))
+plain = translator.translate(template, {})
+print(*[name for name in plain['Resources'] if name.startswith('ApiDeployment')])
+";
+
+#[test]
+fn a_changed_route_is_another_deployment() {
+    let template = fs::read_to_string(templates::path()).unwrap();
+    let deployment = |template: &str| {
+        let mut python = Command::new(tools().python());
+        python.args(["-c", DEPLOYMENT]).envs([REGION]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut python = python.spawn().unwrap();
+        python.stdin.take().unwrap().write_all(template.as_bytes()).unwrap();
+        let output = python.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let name = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        assert!(name.starts_with("ApiDeployment") && !name.contains(' '), "{name}");
+        name
+    };
+    let before = deployment(&template);
+    assert_eq!(deployment(&template), before);
+    // One word of one mapping template.
+    let changed = template.replace("\"status/$copy\"", "\"state/$copy\"");
+    assert_ne!(changed, template);
+    assert_ne!(deployment(&changed), before);
 }
