@@ -5,6 +5,7 @@
 //! | [`LocalEmu`] | most of AWS in one Python process | CloudFormation, REST APIs, functions, schedules, queues, IAM |
 //! | [`DynamoDbLocal`] | Amazon's own DynamoDB for one machine | whether a call to DynamoDB would be taken |
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
+//! | [`velocity()`] | the engine of API Gateway's mapping templates | what a mapping template makes of a request |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -58,10 +59,12 @@ mod install;
 mod localemu;
 mod port;
 mod server;
+mod velocity;
 mod venv;
 pub mod workspace;
 
 pub use client::boto3;
 pub use dynamodb_local::DynamoDbLocal;
 pub use localemu::{LocalEmu, Options};
+pub use velocity::velocity;
 pub use venv::Venv;

@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("beekeeper", &["waitroom", "clock", "page", "embedded", "server"]),
     ("testbed", &[]),
+    ("templates", &["testbed"]),
     ("xtask", &["testbed"]),
 ];
 

@@ -1,0 +1,12 @@
+//! Asks the template of the room on AWS: what is made, who may do what, and what the API answers.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
+
+mod clean;
+mod environment;
+
+mod polls;
+mod roles;
+mod routes;
+mod strangers;
+mod support;
