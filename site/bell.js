@@ -9,7 +9,7 @@ let audio;
 
 /** Browsers let a page make a sound only after the visitor has touched it. */
 function wake() {
-  audio ??= new AudioContext();
+  audio = audio ?? new AudioContext();
   audio.resume();
 }
 

@@ -1,6 +1,9 @@
 // Fills the places of the page. A place is an element with data-bk; a page of the operator's own may leave out
 // those that it does not want, and may have several of one kind.
 
+/** What a screen reader speaks. It has to be on the page before it says something. */
+const region = document.createElement("p");
+
 const all = (name) => document.querySelectorAll(`[data-bk="${name}"]`);
 
 export function fill(name, text) {
@@ -9,10 +12,6 @@ export function fill(name, text) {
 
 export function show(name, isVisible) {
   for (const element of all(name)) element.hidden = !isVisible;
-}
-
-export function enable(name, isEnabled) {
-  for (const element of all(name)) element.disabled = !isEnabled;
 }
 
 export function onPress(name, act) {
@@ -38,6 +37,14 @@ export function speak(language, { say }) {
     element.setAttribute("aria-label", say(element.dataset.bkLabel));
   }
   show("fallback", false);
+  region.setAttribute("role", "status");
+  region.className = "spoken";
+  document.body.append(region);
+}
+
+/** Whoever was about to press one button is given the other, which takes its place. */
+export function handOver(from, to) {
+  if ([...all(from)].some((element) => element.contains(document.activeElement))) all(to)[0]?.focus();
 }
 
 /** Style sheets may look at this: html[data-state="paused"]. */
@@ -54,16 +61,8 @@ export function setBar(share) {
   }
 }
 
-let region;
-
 /** Has a screen reader say something when it comes to it. What is on the page changes silently. */
 export function announce(text) {
-  if (!region) {
-    region = document.createElement("p");
-    region.setAttribute("role", "status");
-    region.className = "spoken";
-    document.body.append(region);
-  }
   region.textContent = text;
 }
 

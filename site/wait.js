@@ -39,7 +39,6 @@ async function poll() {
   if (rested >= 0 && rested < BREATH) return pollIn(BREATH - rested);
   isAsking = true;
   askedAt = Date.now();
-  view.enable("check", false);
   tick();
   let wait;
   try {
@@ -52,8 +51,7 @@ async function poll() {
     if (failures > 1) become("unheard");
   }
   isAsking = false;
-  setTimeout(() => view.enable("check", true), BREATH);
-  pollIn(wait);
+  if (!isLeaving) pollIn(wait);
 }
 
 function pollIn(wait) {
@@ -84,7 +82,7 @@ function heard(answer) {
   if (answer.join || ours?.epoch !== answer.epoch) return mend(answer);
   stillWaiting(answer);
   memory.forgetTrips();
-  if (isPassed(ours.ticket, answer) && Date.now() - memory.lastDoubt() > 2 * MINUTE) {
+  if (memory.keeps && isPassed(ours.ticket, answer) && Date.now() - memory.lastDoubt() > 2 * MINUTE) {
     memory.keepDoubt(Date.now());
     leave("passed");
   }
@@ -126,6 +124,8 @@ function leave(why) {
   clearTimeout(timer);
   memory.addTrip(why);
   location.replace(DOOR);
+  // Still here, because somebody pressed Stop: then we go on waiting.
+  timer = setTimeout(() => { isLeaving = false; poll(); }, MINUTE);
 }
 
 function stillWaiting(line) {
@@ -167,6 +167,7 @@ function become(next, hint = say.say(`${next}Hint`), facts = "") {
   view.fill("state", say.say(state));
   view.fill("hint", hint);
   view.show("enter", isTurn);
+  if (isTurn) view.handOver("polls", "enter");
   view.show("polls", !isTurn);
   view.show("keep", next !== "blocked");
   view.show("choices", !isTurn && next !== "blocked");
@@ -205,7 +206,8 @@ async function begin() {
   addEventListener("online", poll);
   addEventListener("pageshow", ({ persisted }) => {
     // Back from the shop: the browser brings the page as it was when it left.
-    if (persisted) [isLeaving, isAsking] = [false, false];
+    if (!persisted) return;
+    [isLeaving, isAsking] = [false, false];
     poll();
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });

@@ -15,8 +15,14 @@ export function choose(preferred) {
 export function words(texts, locale) {
   const number = new Intl.NumberFormat(locale);
   const clock = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit" });
-  const unit = (value, name) =>
-    new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "long" }).format(value);
+  const unit = (value, name) => {
+    try {
+      return new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "long" }).format(value);
+    } catch {
+      // Browsers before 2021 know no units; these two are read everywhere.
+      return `${number.format(value)} ${name === "hour" ? "h" : "min"}`;
+    }
+  };
 
   const say = (key, values = {}) => texts[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 

@@ -291,7 +291,7 @@ mod tests {
             encoder.write_all(&page.file(name).unwrap().body).unwrap();
             encoder.finish().unwrap().len()
         };
-        let scripts = ["wait.js", "line.js", "words.js", "view.js", "memory.js", "bell.js"];
+        let scripts = ["wait.js", "line.js", "words.js", "view.js", "memory.js", "bell.js", "old.js"];
         let languages = page.files().map(|(name, _)| name).filter(|name| name.starts_with("text-"));
         let largest = languages.map(zipped).max().unwrap();
         let first_view = zipped("index.html") + scripts.into_iter().map(zipped).sum::<usize>() + largest;

@@ -65,6 +65,7 @@ const OWN: &[(&str, &str)] = &[
     ("bell.js", include_str!("../../../site/bell.js")),
     ("line.js", include_str!("../../../site/line.js")),
     ("memory.js", include_str!("../../../site/memory.js")),
+    ("old.js", include_str!("../../../site/old.js")),
     ("text-ar.js", include_str!("../../../site/text-ar.js")),
     ("text-de.js", include_str!("../../../site/text-de.js")),
     ("text-en.js", include_str!("../../../site/text-en.js")),
