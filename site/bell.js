@@ -3,7 +3,24 @@
 import { keepWish, wish } from "./memory.js";
 
 export const canSound = "AudioContext" in globalThis;
-export const canNotify = "Notification" in globalThis && globalThis.isSecureContext;
+export const canNotify = notifies();
+
+/** Android offers notifications to pages and then shows none. Trying tells, as long as none would appear. */
+function notifies() {
+  if (!("Notification" in globalThis) || !globalThis.isSecureContext) return false;
+  if (Notification.permission === "granted") return true;
+  try {
+    new Notification("");
+    return true;
+  } catch (error) {
+    return error.name !== "TypeError";
+  }
+}
+
+/** Older Safari answers a callback, everybody else a promise. */
+function askToNotify() {
+  return new Promise((resolve) => { Notification.requestPermission(resolve)?.then(resolve); });
+}
 
 let audio;
 
@@ -33,7 +50,7 @@ export function setSound(isWanted) {
 
 /** Returns whether it is on now: the browser may refuse. */
 export async function setNotify(isWanted) {
-  const isGranted = isWanted && (await Notification.requestPermission()) === "granted";
+  const isGranted = isWanted && (await askToNotify()) === "granted";
   keepWish("notify", isGranted);
   return isGranted;
 }

@@ -23,29 +23,39 @@ export function forecast(ticket, { served, waiting, rate }) {
 
 /**
  * How long to wait before the next poll: a quarter of the forecast, from 5 s to 5 min, times the operator's
- * stretch. `random` spreads polls by a tenth, so that those who came together do not ask together.
+ * stretch. `random` spreads polls by a tenth either way, so that those who came together do not ask together.
  */
 export function nextPoll(earliest, stretch, random) {
-  return between(SOONEST_POLL, spread(between(SOONEST_POLL, earliest / 4, LATEST_POLL), random), LATEST_POLL) * stretch;
+  return spread(between(SOONEST_POLL / 0.9, earliest / 4, LATEST_POLL / 1.1), random) * stretch;
 }
 
-/** How long to wait after so many polls in a row that were not answered. Up to a minute; never for ever. */
-export function retryIn(failures, random) {
-  return spread(Math.min(SOONEST_POLL * 2 ** (failures - 1), MINUTE), random);
+/** How long to wait when there is no place to ask about. */
+export function idlePoll(stretch, random) {
+  return nextPoll(Infinity, stretch, random);
 }
 
 /**
- * The range of our turn to show next, as two instants. It only narrows: what was shown stays true unless the
- * forecast leaves it by more than counting roughly explains. Then it moves, and if that is to later, `later`
- * says so, because a page must not quietly take back what it said.
+ * How long to wait after so many polls in a row that were not answered, by somebody who usually waits `usual`.
+ * A room in trouble is asked sooner than usual once, and then less often; up to a minute or the usual, never
+ * for ever.
+ */
+export function retryIn(failures, usual, random) {
+  const first = Math.max(SOONEST_POLL, usual / 2);
+  return spread(Math.min(first * 2 ** (failures - 1), Math.max(MINUTE, usual)), random);
+}
+
+/**
+ * The range of our turn to show next, as two instants. It narrows: what was shown stays true unless the forecast
+ * leaves it by more than counting roughly explains. Then it moves, and if that is to later, `laterAt` keeps when,
+ * because a page must not quietly take back what it said.
  */
 export function narrow(shown, { earliest, latest }, now) {
   const next = { from: now + earliest, to: now + latest };
-  if (!shown) return { ...next, later: false };
+  if (!shown) return next;
   const tolerance = Math.max(MINUTE, 0.15 * (shown.to - now));
-  if (next.to > shown.to + tolerance || next.from > shown.to) return { ...next, later: true };
+  if (next.to > shown.to + tolerance || next.from > shown.to) return { ...next, laterAt: now };
   const both = { from: Math.max(shown.from, next.from), to: Math.min(shown.to, next.to) };
-  return { ...(both.from <= both.to ? both : next), later: false };
+  return { ...(both.from <= both.to ? both : next), laterAt: shown.laterAt };
 }
 
 /** How much of our way from joining to entering lies behind us, from 0 to 1. */
@@ -57,8 +67,8 @@ export function covered(start, ticket, served) {
 /** Which words fit. */
 export function mood({ paused, slow }, { latest }) {
   if (paused) return "paused";
-  if (latest <= 2 * MINUTE) return "soon";
-  return slow ? "slower" : "waiting";
+  if (slow) return "slower";
+  return latest <= 2 * MINUTE ? "soon" : "waiting";
 }
 
 /** Whether the line has passed us by so much that it may have lost us: the door mends that. */

@@ -19,7 +19,7 @@ function open(name) {
 const lasting = open("localStorage");
 const tab = open("sessionStorage");
 
-/** Whether this browser keeps anything for us; one that keeps back cookies keeps back storage too. */
+/** Whether this browser keeps anything for us. Where cookies are blocked, so is storage; not always the reverse. */
 export const keeps = Boolean(tab && navigator.cookieEnabled);
 
 function read(storage, key) {

@@ -3,6 +3,7 @@
 
 /** What a screen reader speaks. It has to be on the page before it says something. */
 const region = document.createElement("p");
+let silence;
 
 const all = (name) => document.querySelectorAll(`[data-bk="${name}"]`);
 
@@ -39,6 +40,8 @@ export function speak(language, { say }) {
   show("fallback", false);
   region.setAttribute("role", "status");
   region.className = "spoken";
+  // Out of sight on every page, whatever its style sheets are.
+  Object.assign(region.style, { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" });
   document.body.append(region);
 }
 
@@ -64,6 +67,9 @@ export function setBar(share) {
 /** Has a screen reader say something when it comes to it. What is on the page changes silently. */
 export function announce(text) {
   region.textContent = text;
+  clearTimeout(silence);
+  // Whoever reads through the page finds what holds, not what was said.
+  silence = setTimeout(() => { region.textContent = ""; }, 15_000);
 }
 
 const icon = (colour, sign) =>
@@ -73,14 +79,13 @@ const icon = (colour, sign) =>
   )}`;
 const ICONS = { wait: icon("#b26a00", "M16 9v7l5 4"), turn: icon("#1a7f37", "m9 16 5 5 9-10") };
 
+const ownIcon = document.querySelector("link[rel~=icon]");
+const iconLink = ownIcon ?? document.head.appendChild(Object.assign(document.createElement("link"), { rel: "icon" }));
+/** A page of the operator's own keeps its icon, but for the moment that matters. */
+const usualIcon = ownIcon?.getAttribute("href") ?? ICONS.wait;
+
 /** What somebody in another tab sees. */
 export function setTab(title, isTurn) {
   document.title = title;
-  let link = document.querySelector("link[rel=icon]");
-  if (!link) {
-    link = document.createElement("link");
-    link.rel = "icon";
-    document.head.append(link);
-  }
-  link.href = isTurn ? ICONS.turn : ICONS.wait;
+  iconLink.href = isTurn ? ICONS.turn : usualIcon;
 }

@@ -2,10 +2,12 @@
 // moves on when it is our turn. line.js has the arithmetic, words.js the language, view.js the page.
 
 import * as bell from "./bell.js";
-import { MINUTE, covered, forecast, isPassed, mood, narrow, nextPoll, passedMark, place, retryIn } from "./line.js";
+import {
+  MINUTE, covered, forecast, idlePoll, isPassed, mood, narrow, nextPoll, passedMark, place, retryIn,
+} from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
-import { choose, words } from "./words.js";
+import { choose, localeFor, words } from "./words.js";
 
 const DOOR = "../beekeeper";
 const POLLING = "../polling";
@@ -15,6 +17,10 @@ const PATIENCE = 20_000;
 const FAREWELL = 1_500;
 /** Somebody who presses the button again and again does not ask more often than this. */
 const BREATH = 2_000;
+/** Whoever is still here so long after leaving has pressed Stop. */
+const DEPARTURE = 30_000;
+/** For so long the page says that something took another turn than it had said. */
+const EXPLAINED = 10 * MINUTE;
 
 const room = document.title;
 const ours = place(location.hash);
@@ -23,14 +29,20 @@ const journey = ours && memory.journey(ours);
 /** The words of the visitor's language, once they are here. */
 let say;
 let state;
+let hint;
 /** What a screen reader was last told. */
 let spoken = { ahead: Infinity, message: "" };
+/** Whoever pressed the button is told what came of it. */
+let isPressed = false;
 
 let isAsking = false;
 let isLeaving = false;
 let failures = 0;
 let askedAt = 0;
 let nextAt = 0;
+let lastWait = 0;
+/** How long we wait while the room answers. */
+let usualWait = 0;
 let timer;
 
 async function poll() {
@@ -43,14 +55,16 @@ async function poll() {
   let wait;
   try {
     wait = heard(await ask());
+    usualWait = wait;
     failures = 0;
   } catch {
     failures += 1;
-    wait = retryIn(failures, Math.random());
-    // A single question that got lost is nobody's worry.
-    if (failures > 1) become("unheard");
+    wait = retryIn(failures, usualWait, Math.random());
+    // A single question that got lost is nobody's worry, and the way in stays open without an answer.
+    if (state !== "held" && (failures > 1 || isPressed)) become("unheard");
   }
   isAsking = false;
+  isPressed = false;
   if (!isLeaving) pollIn(wait);
 }
 
@@ -58,6 +72,7 @@ function pollIn(wait) {
   clearTimeout(timer);
   timer = setTimeout(poll, wait);
   nextAt = Date.now() + wait;
+  lastWait = wait;
   tick();
 }
 
@@ -82,40 +97,42 @@ function heard(answer) {
   if (answer.join || ours?.epoch !== answer.epoch) return mend(answer);
   stillWaiting(answer);
   memory.forgetTrips();
-  if (memory.keeps && isPassed(ours.ticket, answer) && Date.now() - memory.lastDoubt() > 2 * MINUTE) {
+  if (memory.keeps && isPassed(ours.ticket, answer) && Math.abs(Date.now() - memory.lastDoubt()) > 2 * MINUTE) {
     memory.keepDoubt(Date.now());
     leave("passed");
   }
-  return nextPoll(forecast(ours.ticket, answer).earliest, answer.stretch ?? 1, Math.random());
+  return nextPoll(forecast(ours.ticket, answer).earliest, answer.stretch, Math.random());
 }
 
 /** No place, or one that is no longer valid. One trip to the door mends that; if it does not, we say why. */
 function mend(answer) {
   const isOver = ours && ours.epoch === answer.epoch;
-  if (!memory.keeps || memory.trips().length > 0) {
+  if (!memory.keeps || memory.trips().some((why) => why !== "turn")) {
     become("blocked");
   } else if (isOver && document.hidden) {
     // A claim that nobody used. A new place is for somebody who looks, or a forgotten tab would stand in line
     // again and again.
     become("finding");
   } else {
-    leave(ours ? "anew" : "new");
+    // Somebody to whom a link with a place was sent never had it.
+    leave(journey?.start === undefined ? "new" : "anew");
   }
-  return MINUTE;
+  return idlePoll(answer.stretch, Math.random());
 }
 
 function ourTurn({ until, serverNow }) {
   const wentInVain = memory.trips().filter((why) => why === "turn").length > 2;
+  const call = `${say.say("turn")} ${room}`;
   if (!document.hidden && !wentInVain) {
     setTimeout(() => leave("turn"), state === "held" ? 0 : FAREWELL);
-    become("turn");
+    // The page may be seen by nobody all the same.
+    if (become("turn")) bell.ring(call);
     return MINUTE;
   }
   // Nobody looks, or the door keeps sending us back: the way in stays open.
   const closes = until && Date.now() + (until - serverNow);
-  const hint = closes ? say.say("heldHint", { time: say.time(closes) }) : say.say("heldOpenHint");
-  if (become("held", hint)) bell.ring(`${say.say("held")} ${room}`);
-  return MINUTE;
+  if (become("held", closes ? say.say("heldHint", { time: say.time(closes) }) : say.say("heldOpenHint"))) bell.ring(call);
+  return idlePoll(1, Math.random());
 }
 
 function leave(why) {
@@ -125,19 +142,23 @@ function leave(why) {
   memory.addTrip(why);
   location.replace(DOOR);
   // Still here, because somebody pressed Stop: then we go on waiting.
-  timer = setTimeout(() => { isLeaving = false; poll(); }, MINUTE);
+  timer = setTimeout(() => { isLeaving = false; poll(); }, DEPARTURE);
 }
 
 function stillWaiting(line) {
+  const now = Date.now();
   const ahead = forecast(ours.ticket, line);
   const mode = mood(line, ahead);
-  const range = line.paused ? undefined : narrow(journey.range, ahead, Date.now());
+  const range = line.paused ? undefined : narrow(journey.range, ahead, now);
+  const isFirst = journey.start === undefined;
+  const isMended = memory.trips().some((why) => why !== "new" && why !== "asked");
+  const anewAt = isFirst && isMended ? now : journey.anewAt;
   const start = journey.start ?? line.served;
   const share = Math.max(journey.share ?? 0, covered(start, ours.ticket, line.served));
-  Object.assign(journey, { range, start, share });
+  Object.assign(journey, { range, anewAt, start, share });
   memory.keepJourney(journey);
 
-  const when = range ? say.when(range, Date.now()) : say.say("whenPaused");
+  const when = range ? say.when(range, now) : say.say("whenPaused");
   const number = say.number(ahead.ahead);
   view.fill("ticket", say.number(ours.ticket));
   view.fill("ahead", number);
@@ -147,22 +168,25 @@ function stillWaiting(line) {
   view.fill("message", line.message);
   view.show("notice", line.message !== "");
 
-  const isLonger = range?.later && mode === "waiting";
-  const hint = memory.trips().includes("anew") ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
+  const isRecent = (at) => at !== undefined && now - at < EXPLAINED;
+  const isLonger = (mode === "waiting" || mode === "soon") && isRecent(range.laterAt);
+  const words = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
   const facts = `${say.say("ahead")} ${number}. ${say.say("when")}: ${when}.`;
-  const news = line.message === spoken.message ? "" : `${say.say("message")}: ${line.message}`;
-  const isMark = passedMark(spoken.ahead, ahead.ahead);
-  if (!become(mode, say.say(hint), `${facts} ${news}`) && (isMark || news)) {
+  const news = line.message && line.message !== spoken.message ? `${say.say("message")}: ${line.message}` : "";
+  const isMark = isPressed || passedMark(spoken.ahead, ahead.ahead);
+  if (!become(mode, say.say(words), `${facts} ${news}`) && (isMark || news)) {
     view.announce(`${isMark ? facts : ""} ${news}`);
   }
   spoken = { ahead: isMark ? ahead.ahead : spoken.ahead, message: line.message };
 }
 
-/** Puts the page into a state, tells everybody if it is another than before, and returns whether it is. */
-function become(next, hint = say.say(`${next}Hint`), facts = "") {
+/** Puts the page into a state, and returns whether it is another than before. What is new is also spoken. */
+function become(next, words = say.say(`${next}Hint`), facts = "") {
   const isAnother = next !== state;
+  // Until when the way in stays open is reckoned anew each time, and a minute more or less is no news.
+  const isNews = isAnother || (words !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
-  state = next;
+  [state, hint] = [next, words];
   view.setState(state);
   view.fill("state", say.say(state));
   view.fill("hint", hint);
@@ -173,12 +197,16 @@ function become(next, hint = say.say(`${next}Hint`), facts = "") {
   view.show("choices", !isTurn && next !== "blocked");
   if (isTurn || next === "blocked") view.show("place", false);
   view.setTab(isTurn || state === "paused" ? `${say.say(state)} – ${room}` : room, isTurn);
-  if (isAnother) view.announce(`${say.say(state)}. ${hint} ${facts}`);
-  return isAnother;
+  if (isNews) view.announce(`${say.say(state)}. ${hint} ${facts}`);
+  return isNews;
 }
 
 /** The seconds until the next question: seen, and not spoken. */
 function tick() {
+  const now = Date.now();
+  // The machine slept, or its clock was set.
+  const isAmiss = now > nextAt + BREATH || nextAt - now > lastWait + BREATH;
+  if (isAmiss && timer !== undefined && !isAsking && !isLeaving) return void poll();
   const text = isAsking ? say.say("checking") : say.say("next", { countdown: say.countdown(nextAt - Date.now()) });
   view.fill("next", text);
 }
@@ -187,12 +215,20 @@ async function begin() {
   const preferred = navigator.languages?.length ? navigator.languages : [navigator.language];
   const language = choose(preferred);
   const { default: texts } = await import(`./text-${language}.js`);
-  say = words(texts, preferred.find((tag) => tag.toLowerCase().startsWith(language)) ?? language);
+  say = words(texts, localeFor(language, preferred));
   view.speak(language, say);
   become("finding");
 
-  view.onPress("check", poll);
-  view.onPress("enter", () => leave("turn"));
+  view.onPress("check", () => {
+    isPressed = true;
+    // Perhaps cookies are allowed by now: only the door can tell, and a press is no loop.
+    if (state === "blocked") leave("asked");
+    else poll();
+  });
+  view.onPress("enter", () => {
+    isLeaving = false; // The way may have been stopped.
+    leave("turn");
+  });
   bell.restore();
   view.show("soundChoice", bell.canSound);
   view.show("notifyChoice", bell.canNotify);
@@ -216,4 +252,4 @@ async function begin() {
 }
 
 // Without its words the page can say nothing: the fallback in the page offers a way, and we try again.
-begin().catch(() => setTimeout(() => location.reload(), retryIn(3, Math.random())));
+begin().catch(() => setTimeout(() => location.reload(), retryIn(3, 0, Math.random())));

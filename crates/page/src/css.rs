@@ -1,12 +1,15 @@
 //! What a style sheet loads.
 
-/// Every address in the style sheet, in `url(…)` or behind `@import`.
+/// Every address in the style sheet, in `url(…)` or behind `@import`, and whatever else names another server.
 pub(crate) fn addresses(css: &str) -> Vec<String> {
     let css = without_comments(css);
     let lower = css.to_ascii_lowercase();
     let urls = lower.match_indices("url(").map(|(at, found)| (at + found.len(), &[')'][..]));
     let imports = lower.match_indices("@import").map(|(at, found)| (at + found.len(), &[';', '}'][..]));
+    let elsewhere = ["\"http", "'http", "\"//", "'//"].map(|start| lower.match_indices(start));
+    let elsewhere = elsewhere.into_iter().flatten().map(|(at, _)| (at, &[][..]));
     urls.chain(imports)
+        .chain(elsewhere)
         .filter_map(|(from, ends)| {
             let rest = css[from..].trim_start();
             // An import that is written as url(…) is found as such.
@@ -42,11 +45,14 @@ mod tests {
             @import "a.css"; @IMPORT url('b.css') print;
             body { background: url( c.png ) , URL("d.svg#x") }
             /* url(not-this.png) */
+            i { background: image-set("https://evil.example/f.png" 1x) }
             @font-face { src: url(//evil.example/e.woff2) format("woff2") }
         "#;
         let mut found = addresses(css);
         found.sort();
-        assert_eq!(found, ["//evil.example/e.woff2", "a.css", "b.css", "c.png", "d.svg#x"]);
+        let evil =
+            ["//evil.example/e.woff2", "a.css", "b.css", "c.png", "d.svg#x", "https://evil.example/f.png"];
+        assert_eq!(found, evil);
     }
 
     #[test]

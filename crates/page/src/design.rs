@@ -160,16 +160,14 @@ impl Design {
             None => (include_str!("../../../site/index.html"), Some(self.style())),
         };
         let inline = style.as_ref().map_or_else(String::new, |style| format!("<style>{style}</style>\n"));
-        let head = format!("{}{inline}</head>", include_str!("../../../site/head.html"));
-        let body = format!("{}</body>", include_str!("../../../site/fallback.html"));
+        let head = format!("{}{inline}", include_str!("../../../site/head.html"));
+        let body = include_str!("../../../site/fallback.html");
         let logo = match &self.logo {
             Some(file) => format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(file)),
             None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
         };
         // The title comes last: whatever is in it, nothing fills it.
-        let html = document
-            .replacen("</head>", &head, 1)
-            .replacen("</body>", &body, 1)
+        let html = before_end(&before_end(document, "body", body), "head", &head)
             .replace("{{logo}}", &logo)
             .replace("{{title}}", &escape(title.as_str()));
         File { content_type: HTML, policy: policy(style.as_deref()), body: html.into_bytes() }
@@ -201,7 +199,12 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
         let is_known = name == SETTINGS
             || name == Page::DOCUMENT
             || content_type(&name).is_some_and(|kind| kind != HTML);
-        if metadata.is_dir() {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if !name.chars().all(is_plain) {
+            mistakes.push(format!(
+                "{name}: has letters in its name that addresses spell otherwise; use a-z, 0-9, . _ -"
+            ));
+        } else if metadata.is_dir() {
             mistakes.push(format!("{name}: is a folder; all files lie side by side"));
         } else if OWN.iter().any(|(own, _)| *own == name) {
             mistakes.push(format!("{name}: is the name of one of Beekeeper's files; choose another"));
@@ -222,6 +225,12 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
         }
     }
     Ok(files)
+}
+
+fn before_end(html: &str, name: &str, addition: &str) -> String {
+    let at = document::find_end(html, name).next().unwrap_or(html.len());
+    let (before, after) = html.split_at(at);
+    [before, addition, after].concat()
 }
 
 fn escape(text: &str) -> String {
@@ -262,13 +271,14 @@ mod tests {
     }
 
     const OWN_PAGE: &str = "<html><head><title>{{title}}</title><link rel=stylesheet href=own.css></head><body>{{logo}}\
-        <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p></body></html>";
+        <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p>\
+        <button data-bk=enter></button><button data-bk=check></button></body></html>";
 
     #[test]
     fn a_title_is_text_whatever_is_in_it() {
         let page = Design::default().page(&title("<b>\"R&D's\"</b> {{logo}}"));
         let html = document(&page);
-        assert!(html.contains("<h1>&lt;b&gt;&quot;R&amp;D&#39;s&quot;&lt;/b&gt; {{logo}}</h1>"), "{html}");
+        assert!(html.contains(">&lt;b&gt;&quot;R&amp;D&#39;s&quot;&lt;/b&gt; {{logo}}</h1>"), "{html}");
     }
 
     #[test]
@@ -335,6 +345,7 @@ mod tests {
                 ("app.js", ""),
                 ("wait.css", ""),
                 ("notes.txt", ""),
+                ("Logo groß.svg", ""),
                 ("other.html", ""),
                 ("own.css", "@import 'https://fonts.example/x.css'; b { background: url(gone.png) }"),
             ])
@@ -343,6 +354,7 @@ mod tests {
             .into_iter()
             .collect::<Vec<_>>(),
             [
+                "Logo groß.svg: has letters in its name that addresses spell otherwise; use a-z, 0-9, . _ -",
                 "app.js: the page may run no program but Beekeeper's",
                 "notes.txt: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",
                 "other.html: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",

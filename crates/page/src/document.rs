@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use html5gum::{StartTag, Token, Tokenizer};
 
 /// The places without which a page does not say what people ask.
-const NEEDED: &[&str] = &["state", "hint", "when", "message"];
+const NEEDED: &[&str] = &["state", "hint", "when", "message", "enter", "check"];
 
 /// All places that the page's program fills.
 const PLACES: &[&str] = &[
@@ -33,8 +33,25 @@ const PLACES: &[&str] = &[
     "when",
 ];
 
+/// What an element may have said in the visitor's language.
+const TEXTS: &[&str] =
+    &["ahead", "check", "enter", "keep", "message", "notify", "number", "sound", "way", "when"];
+
 /// Attributes with an address that the browser loads by itself.
-const LOADS: &[&str] = &["data", "href", "poster", "src", "srcset", "xlink:href"];
+const LOADS: &[&str] = &[
+    "action",
+    "background",
+    "data",
+    "formaction",
+    "href",
+    "imagesrcset",
+    "manifest",
+    "ping",
+    "poster",
+    "src",
+    "srcset",
+    "xlink:href",
+];
 
 /// Elements that run, embed or redirect.
 const FORBIDDEN: &[(&str, &str)] = &[
@@ -44,18 +61,20 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("iframe", "the page may embed nothing"),
     ("object", "the page may embed nothing"),
     ("embed", "the page may embed nothing"),
+    ("frame", "the page may embed nothing"),
     ("form", "the page may send nothing"),
 ];
 
 /// Checks a document of the operator's own. Returns every mistake, and the files that it refers to.
 pub(crate) fn check(html: &str) -> (Vec<String>, BTreeSet<String>) {
     let mut inspector = Inspector::default();
-    let mut emitter = DefaultEmitter::default();
-    // So that a text inside <textarea> or <title> is text to us as it is to browsers.
-    emitter.naively_switch_states(true);
-    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        if let Token::StartTag(tag) = token {
-            inspector.see(&tag);
+    let mut ends = Vec::new();
+    // What a browser may take for a text, inside <noscript> or <title>, is looked at like everything else.
+    for Ok(token) in Tokenizer::new(html) {
+        match token {
+            Token::StartTag(tag) => inspector.see(&tag),
+            Token::EndTag(tag) => ends.push(String::from_utf8_lossy(&tag.name).into_owned()),
+            _ => {}
         }
     }
     for needed in NEEDED.iter().filter(|needed| !inspector.places.contains(**needed)) {
@@ -63,10 +82,22 @@ pub(crate) fn check(html: &str) -> (Vec<String>, BTreeSet<String>) {
             .mistakes
             .push(format!("has no place for \"{needed}\": add an element with data-bk=\"{needed}\""));
     }
-    for end in ["</head>", "</body>"].iter().filter(|end| !html.contains(**end)) {
-        inspector.mistakes.push(format!("has no {end}, before which Beekeeper adds its part"));
+    for end in ["head", "body"] {
+        let written = find_end(html, end).count();
+        if written != 1 || !ends.iter().any(|name| name == end) {
+            inspector.mistakes.push(format!(
+                "has {written} times </{end}>, also counting comments: it takes one, before which Beekeeper adds its part"
+            ));
+        }
     }
     (inspector.mistakes, inspector.files)
+}
+
+/// Where `</head>` or `</body>` stands in a document, in whatever case.
+pub(crate) fn find_end(html: &str, name: &str) -> impl Iterator<Item = usize> {
+    let end = format!("</{name}>");
+    let positions = 0..(html.len() + 1).saturating_sub(end.len());
+    positions.filter(move |&at| html.as_bytes()[at..at + end.len()].eq_ignore_ascii_case(end.as_bytes()))
 }
 
 #[derive(Default)]
@@ -89,6 +120,13 @@ impl Inspector {
                 "data-bk" => {
                     self.mistakes.push(format!("has a place \"{value}\" that Beekeeper does not know"));
                 }
+                "data-bk-text" | "data-bk-label" if TEXTS.contains(&&*value) => {}
+                "data-bk-text" | "data-bk-label" => {
+                    self.mistakes.push(format!("has {attribute}=\"{value}\", and there is no such text"));
+                }
+                "name" if name == "meta" && value.eq_ignore_ascii_case("referrer") => {
+                    self.mistakes.push("has <meta name=referrer>: Beekeeper sends this header".into());
+                }
                 "style" => {
                     self.mistakes
                         .push(format!("has <{name} style>: put it into a .css file beside the page"));
@@ -101,10 +139,8 @@ impl Inspector {
                         .push(format!("has <{name} {on}>: the page may run no program but Beekeeper's"));
                 }
                 // Where somebody goes when they press it is theirs to decide.
-                "href"
-                    if name == "a" && !value.trim_start().to_ascii_lowercase().starts_with("javascript:") => {
-                }
-                "srcset" => {
+                "href" if matches!(&*name, "a" | "area") && !runs(&value) => {}
+                "srcset" | "imagesrcset" => {
                     for candidate in value.split(',') {
                         self.load(&name, candidate.split_whitespace().next().unwrap_or_default());
                     }
@@ -124,10 +160,17 @@ impl Inspector {
     }
 }
 
+/// Whether following this address runs a program. Browsers drop spaces and control characters from it.
+fn runs(address: &str) -> bool {
+    let address: String = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+    address.to_ascii_lowercase().starts_with("javascript:")
+}
+
 /// The file beside the page that an address names, if it names a file.
 pub(crate) fn local(address: &str) -> Result<Option<String>, &'static str> {
     let address = address.trim();
-    if address.is_empty() || address.starts_with('#') || address.starts_with("data:image/") {
+    let is_image = address.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
+    if address.is_empty() || address.starts_with('#') || is_image {
         return Ok(None);
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
@@ -148,7 +191,8 @@ mod tests {
 
     const GOOD: &str = "<html><head><link rel=stylesheet href=own.css></head><body>\
         <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p>\
-        <a href='https://shop.example'>Shop</a><img src='bee.png?v=2'></body></html>";
+        <button data-bk=enter></button><button data-bk=check></button>\
+        <a href='https://shop.example'>Shop</a><img src='bee.png?v=2'></BODY></html>";
 
     #[test]
     fn a_good_page_tells_which_files_it_needs() {
@@ -161,6 +205,15 @@ mod tests {
     fn our_own_page_is_a_good_one() {
         let (mistakes, _) = check(include_str!("../../../site/index.html"));
         assert_eq!(mistakes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_text_is_there() {
+        let english = include_str!("../../../site/text-en.js");
+        for text in TEXTS {
+            let line = english.lines().find_map(|line| line.trim_start().strip_prefix(&format!("{text}: ")));
+            assert!(line.is_some_and(|line| !line.contains('{')), "{text}");
+        }
     }
 
     #[test]
@@ -179,9 +232,10 @@ mod tests {
     #[test]
     fn missing_places_are_named() {
         let (mistakes, _) = check("<head></head><body><p data-bk=state></p></body>");
-        assert_eq!(mistakes.len(), 3, "{mistakes:?}");
+        assert_eq!(mistakes.len(), 5, "{mistakes:?}");
         assert_eq!(mistakes[0], "has no place for \"hint\": add an element with data-bk=\"hint\"");
-        assert!(check("").0.iter().any(|mistake| mistake.contains("</head>")));
+        assert!(check("").0.iter().any(|mistake| mistake.contains("0 times </head>")));
+        assert!(check("<!-- </head> -->").0.iter().any(|mistake| mistake.contains("1 times </head>")));
     }
 
     #[test]
@@ -197,14 +251,21 @@ mod tests {
             ("<img src='//cdn.example/x.png'>", "it lies on another server"),
             ("<img srcset='a.png 1x, http://cdn.example/b.png 2x'>", "it lies on another server"),
             ("<link rel=stylesheet href=HTTPS://fonts.example/css>", "it lies on another server"),
-            ("<a href=' javascript:x()'>", "it lies on another server"),
+            ("<a href=' java&#9;script:x()'>", "it lies on another server"),
+            ("<noscript><img src=https://tracker.example/x></noscript>", "it lies on another server"),
+            ("<svg><title><script src=//cdn.example/x.js></script></title></svg>", "has <script>"),
+            ("<body background=//cdn.example/x.png>", "it lies on another server"),
+            ("<a href=x ping=//cdn.example/x>", "it lies on another server"),
+            ("<meta name=Referrer content=unsafe-url>", "has <meta name=referrer>"),
+            ("<p data-bk-text=nubmer>", "there is no such text"),
+            ("<!-- </head> -->", "2 times </head>"),
             ("<img src='../secret.png'>", "without folders"),
             ("<base href=/>", "has <base>"),
             ("<iframe src=x.html></iframe>", "has <iframe>"),
             ("<meta http-equiv=refresh content=0>", "has <meta http-equiv>"),
             ("<p data-bk=nubmer>", "a place \"nubmer\" that Beekeeper does not know"),
         ] {
-            let (mistakes, _) = check(&GOOD.replace("</body>", &format!("{added}</body>")));
+            let (mistakes, _) = check(&GOOD.replace("</BODY>", &format!("{added}</BODY>")));
             assert!(mistakes.iter().any(|mistake| mistake.contains(complaint)), "{added}: {mistakes:?}");
         }
     }

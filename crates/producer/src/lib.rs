@@ -95,7 +95,8 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Whether the line is past this ticket by more than two minutes' worth.
     async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
-        let two_minutes = 2 * u64::from(room.settings.rate.get());
+        // By the rate in force, which is the one that the page knows: it comes here when it finds itself passed.
+        let two_minutes = 2 * u64::from(room.rate().get());
         Ok(self.store.served().await? > ticket.get().saturating_add(two_minutes))
     }
 

@@ -167,7 +167,7 @@ fn cookies(request: &Request<Incoming>) -> Vec<&str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
 }
 
-fn uncached(status: impl TryInto<StatusCode>) -> Builder {
+pub(crate) fn uncached(status: impl TryInto<StatusCode>) -> Builder {
     let status = status.try_into().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Response::builder().status(status).header(CACHE_CONTROL, "no-store")
 }
@@ -190,7 +190,7 @@ fn not_allowed() -> Answer {
     json(response, &Problem { error: "only GET and HEAD are answered" })
 }
 
-fn json(response: Builder, value: &impl Serialize) -> Answer {
+pub(crate) fn json(response: Builder, value: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(value).unwrap_or_default();
     finish(response.header(CONTENT_TYPE, "application/json"), body)
 }

@@ -1,16 +1,17 @@
 //! The files of the page, packed once and handed out as they are.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
-    VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use page::Page;
 
 use crate::Answer;
@@ -23,6 +24,8 @@ pub(crate) struct Files(HashMap<String, Packed>);
 struct Packed {
     content_type: &'static str,
     policy: String,
+    /// A browser that has this version need not be sent it again.
+    tag: String,
     plain: Bytes,
     /// If that is smaller.
     zipped: Option<Bytes>,
@@ -32,7 +35,10 @@ impl Files {
     pub(crate) fn new(page: &Page) -> Self {
         let packed = page.files().map(|(name, file)| {
             let zipped = gzip(&file.body).filter(|zipped| zipped.len() < file.body.len());
+            let mut hasher = DefaultHasher::new();
+            (&file.body, &file.policy).hash(&mut hasher);
             let packed = Packed {
+                tag: format!("\"{:016x}\"", hasher.finish()),
                 content_type: file.content_type,
                 policy: file.policy.clone(),
                 plain: file.body.clone().into(),
@@ -43,15 +49,16 @@ impl Files {
         Self(packed.collect())
     }
 
-    /// The file of this name; without one, the page itself.
+    /// The file of this name.
     pub(crate) fn answer(
         &self,
         name: &str,
         request: &Request<Incoming>,
         cache: &'static str,
     ) -> Option<Answer> {
-        let file = self.0.get(if name.is_empty() { Page::DOCUMENT } else { name })?;
+        let file = self.0.get(name)?;
         let response = Response::builder()
+            .header(ETAG, &file.tag)
             .header(CONTENT_TYPE, file.content_type)
             .header(CACHE_CONTROL, cache)
             .header(CONTENT_SECURITY_POLICY, &file.policy)
@@ -59,6 +66,9 @@ impl Files {
             .header(VARY, "Accept-Encoding")
             .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
             .header("x-robots-tag", "noindex");
+        if values(request, &IF_NONE_MATCH).any(|tag| tag == "*" || tag.trim_start_matches("W/") == file.tag) {
+            return Some(finish(response.status(StatusCode::NOT_MODIFIED), ""));
+        }
         Some(match &file.zipped {
             Some(zipped) if unpacks(request) => {
                 finish(response.header(CONTENT_ENCODING, "gzip"), zipped.clone())
@@ -76,9 +86,15 @@ fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether the browser takes gzip.
 fn unpacks(request: &Request<Incoming>) -> bool {
-    let accepted = request.headers().get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        parts.next() == Some("gzip") && parts.next() != Some("q=0")
+    values(request, &ACCEPT_ENCODING).any(|coding| {
+        let (coding, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+        coding.trim().eq_ignore_ascii_case("gzip") && weight.is_none_or(|weight| weight > 0.0)
     })
+}
+
+/// What a header lists, over all its lines.
+fn values<'a>(request: &'a Request<Incoming>, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let lines = request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim)
 }

@@ -7,14 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
-use hyper::{Request, Response, StatusCode};
+use hyper::header::{CONTENT_TYPE, LOCATION};
+use hyper::{Request, StatusCode};
 use page::Design;
-use serde::Serialize;
 use waitroom::{LineStatus, PollAnswer, Rate, Room, Standing, Timestamp};
 
 use crate::Answer;
-use crate::app::finish;
+use crate::app::{finish, json, uncached};
 use crate::files::Files;
 
 /// Shows the design in a folder, read again whenever it is asked for; without one, ours.
@@ -158,13 +157,13 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> Answer {
         Poll::Waiting => Standing::Waiting,
         Poll::Stranger => Standing::Stranger,
         Poll::Admitted => Standing::Admitted { until: now + room.settings.lifetimes.claim },
-        Poll::Busy => return json(StatusCode::SERVICE_UNAVAILABLE, &()),
+        Poll::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
         Poll::Nothing => {
             tokio::time::sleep(Preview::SLOW_ANSWER).await;
-            return json(StatusCode::SERVICE_UNAVAILABLE, &());
+            return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &());
         }
     };
-    json(StatusCode::OK, &PollAnswer::new(&room, &line, standing))
+    json(uncached(StatusCode::OK), &PollAnswer::new(&room, &line, standing))
 }
 
 fn index(room: &Room) -> String {
@@ -178,15 +177,6 @@ fn index(room: &Room) -> String {
     include_str!("preview.html").replace("{{scenes}}", &links)
 }
 
-fn uncached(status: StatusCode) -> hyper::http::response::Builder {
-    Response::builder().status(status).header(CACHE_CONTROL, "no-store")
-}
-
 fn html(status: StatusCode, text: &str) -> Answer {
     finish(uncached(status).header(CONTENT_TYPE, "text/html; charset=utf-8"), text.to_owned())
-}
-
-fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let body = serde_json::to_vec(value).unwrap_or_default();
-    finish(uncached(status).header(CONTENT_TYPE, "application/json"), body)
 }

@@ -8,12 +8,11 @@
 //! | --- | --- | --- |
 //! | [`Token`], [`Ticket`], [`Epoch`], [`Cookie`] | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | [`Settings`], [`Room`] |
 //! | [`Leases`]: ticket numbers in blocks | [`governor`]: the rate while the shop suffers | [`LineStatus`], [`Progress`] |
-//! | [`Admission`], [`Forecast`] | | [`pass`]: what the shop verifies |
+//! | [`Admission`] | | [`pass`]: what the shop verifies |
 
 mod admission;
 mod cookie;
 mod epoch;
-mod forecast;
 pub mod governor;
 mod lease;
 mod name;
@@ -35,7 +34,6 @@ mod web_url;
 pub use admission::{Admission, AdmittedBy};
 pub use cookie::{Cookie, CookieError, Scheme};
 pub use epoch::{Epoch, EpochError};
-pub use forecast::Forecast;
 pub use lease::Leases;
 pub use name::{NameError, Notice, RoomId, Title};
 pub use pace::{Pace, Step, Valve};

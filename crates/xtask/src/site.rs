@@ -14,7 +14,9 @@ pub(crate) fn test() -> Result<()> {
     let folder = workspace::root().join("site/test");
     run(node()?.arg("--test").args(scripts(&folder)?))?;
     // One file after the other: two crowds of browsers at once are too many for a small machine.
-    run(in_browser()?.args(["--test", "--test-concurrency=1"]).args(tests(&folder.join("browser"))?))
+    run(in_browser()?
+        .args(["--test", "--test-concurrency=1", "--test-force-exit"])
+        .args(tests(&folder.join("browser"))?))
 }
 
 pub(crate) fn screenshots() -> Result<()> {

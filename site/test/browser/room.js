@@ -18,6 +18,7 @@ const BEEKEEPER = given("BEEKEEPER");
 export const CHROMIUM = given("CHROMIUM");
 const require = createRequire(given("NODE_PACKAGES"));
 export const { chromium } = require("playwright-core");
+export const { parse } = require("acorn");
 export const AXE = require.resolve("axe-core");
 
 export const FLAGS = [

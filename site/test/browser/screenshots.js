@@ -26,13 +26,13 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await page.route("**/turn/beekeeper", () => {});
   for (const scene of SCENES) {
     await enter(page, room, scene);
-    await page.screenshot({ path: join(folder, `${scene}-${look}.png`) });
+    await page.screenshot({ path: join(folder, `${scene}-${look}.png`), fullPage: true });
   }
   await context.close();
   const plain = await chrome.newContext({ ...options, javaScriptEnabled: false });
   const without = await plain.newPage();
   await without.goto(`${room.base}/wait/index.html`);
-  await without.screenshot({ path: join(folder, `no-javascript-${look}.png`) });
+  await without.screenshot({ path: join(folder, `no-javascript-${look}.png`), fullPage: true });
   await plain.close();
 }
 await chrome.close();
