@@ -8,12 +8,10 @@ mod app;
 pub mod connections;
 pub mod control;
 mod page;
-mod probe;
 pub mod schedule;
 mod shop;
 
 pub use app::App;
-pub use probe::HttpProbe;
 pub use shop::DemoShop;
 
 use std::future::Future;

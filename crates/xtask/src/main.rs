@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod package;
 
 use std::env;
 use std::ffi::OsString;
@@ -28,6 +29,11 @@ enum Task {
     },
     /// Measure the store beside the disk's own latency, and the room beside nginx (needs nginx, wrk, curl)
     Bench,
+    /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
+    #[command(
+        after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
+    )]
+    Package(package::Package),
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -50,6 +56,7 @@ fn perform(task: Task) -> Result<()> {
             run(cargo().args(["test", "--locked"]).args(packages))
         }
         Task::Bench => bench::run_all(),
+        Task::Package(package) => package.make(),
         Task::Deny => deny::check(),
     }
 }

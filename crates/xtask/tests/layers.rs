@@ -17,11 +17,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("throttle", &["waitroom"]),
     ("embedded", &["waitroom"]),
     ("aws", &["waitroom", "clock"]),
+    ("probe", &["waitroom"]),
     ("contract", &["waitroom"]),
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("server", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("beekeeper", &["waitroom", "clock", "embedded", "server"]),
+    ("beekeeper", &["waitroom", "clock", "probe", "embedded", "server"]),
+    ("caretaker", &["waitroom"]),
+    (
+        "functions",
+        &["waitroom", "clock", "probe", "producer", "trigger", "consumer", "throttle", "caretaker", "aws"],
+    ),
     ("testbed", &[]),
     ("xtask", &["testbed"]),
 ];
