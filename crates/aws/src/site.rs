@@ -23,10 +23,11 @@ impl Site {
         Self { client: Client::from_conf(config), bucket }
     }
 
-    pub async fn put(&self, name: &str, content_type: &str, body: &str) -> PortResult<()> {
+    /// The policy, for the `Content-Security-Policy` header, lies beside the file as its metadata `policy`.
+    pub async fn put(&self, name: &str, content_type: &str, policy: &str, body: &[u8]) -> PortResult<()> {
         let put = || {
             let object = self.client.put_object().bucket(&self.bucket).key(name).content_type(content_type);
-            object.body(ByteStream::from(body.as_bytes().to_vec())).send()
+            object.metadata("policy", policy).body(ByteStream::from(body.to_vec())).send()
         };
         persistently(put).await.map(drop).map_err(|trouble| trouble.while_trying_to("store the waiting page"))
     }

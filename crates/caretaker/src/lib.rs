@@ -5,18 +5,17 @@
 //! the same resource empties it. A deployment never takes back what the operator has decided since the first one.
 
 mod event;
-mod page;
 mod properties;
 
 use std::error::Error;
 
+use page::{Design, Page};
 use properties::Properties;
 use rand::rngs::SysRng;
 use waitroom::ports::{PortError, PortResult};
 use waitroom::{Epoch, Room};
 
 pub use event::{Answer, Event, RequestType, ResponseUrl};
-pub use page::PageFile;
 
 /// What the caretaker needs: the ledger, and the bucket with the page.
 pub trait Premises: Send + Sync {
@@ -26,7 +25,7 @@ pub trait Premises: Send + Sync {
     /// Changes the room. The change may be made more than once.
     fn change(&self, change: impl Fn(&mut Room) + Send) -> impl Future<Output = PortResult<Room>> + Send;
 
-    fn put_page(&self, files: Vec<PageFile>) -> impl Future<Output = PortResult<()>> + Send;
+    fn put_page(&self, page: Page) -> impl Future<Output = PortResult<()>> + Send;
 
     fn clear_page(&self) -> impl Future<Output = PortResult<()>> + Send;
 }
@@ -64,7 +63,7 @@ async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> 
     if as_decided != room {
         room = premises.change(decided).await.map_err(told)?;
     }
-    premises.put_page(page::files(&room)).await.map_err(told)
+    premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)
 }
 
 /// An error with what caused it.
@@ -88,7 +87,7 @@ mod tests {
     #[derive(Default)]
     struct Memory {
         room: Mutex<Option<Room>>,
-        page: Mutex<Vec<PageFile>>,
+        page: Mutex<Option<Page>>,
         breaks: bool,
     }
 
@@ -112,13 +111,13 @@ mod tests {
             Ok(room.clone())
         }
 
-        async fn put_page(&self, files: Vec<PageFile>) -> PortResult<()> {
-            *self.page.lock().unwrap() = files;
+        async fn put_page(&self, page: Page) -> PortResult<()> {
+            *self.page.lock().unwrap() = Some(page);
             Ok(())
         }
 
         async fn clear_page(&self) -> PortResult<()> {
-            self.page.lock().unwrap().clear();
+            self.page.lock().unwrap().take();
             Ok(())
         }
     }
@@ -152,10 +151,7 @@ mod tests {
         assert_eq!(answer, expected);
         assert_eq!((memory.room().settings.rate.get(), memory.room().open), (300, true));
         let page = memory.page.lock().unwrap();
-        let index = page.iter().find(|file| file.name == "index.html").unwrap();
-        assert_eq!(index.content_type, "text/html; charset=utf-8");
-        assert!(index.body.contains("Seal&#39;s &quot;Brewing&quot;"), "{}", index.body);
-        assert!(!index.body.contains("{{"), "{}", index.body);
+        assert_eq!(*page, Some(Design::default().page(&memory.room().settings.title)));
     }
 
     #[test]
@@ -193,7 +189,7 @@ mod tests {
         memory.attend("Create", &[]);
         let answer = memory.attend("Delete", &[("Rate", "nonsense")]);
         assert_eq!(answer["Status"], "SUCCESS", "whatever the properties say");
-        assert!(memory.page.lock().unwrap().is_empty());
+        assert_eq!(*memory.page.lock().unwrap(), None);
     }
 
     #[test]

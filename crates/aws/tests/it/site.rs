@@ -18,13 +18,15 @@ fn a_page_is_put_and_cleared() {
         s3.create_bucket().bucket(&bucket).create_bucket_configuration(here).send().await.unwrap();
 
         let site = Site::new(&config, bucket.clone());
-        let html = "text/html; charset=utf-8";
+        let (html, policy) = ("text/html; charset=utf-8", "default-src 'none'");
         for body in ["<p>Ältere Fassung", "<p>Neue Fassung 🦭"] {
-            site.put("index.html", html, body).await.unwrap();
+            site.put("index.html", html, policy, body.as_bytes()).await.unwrap();
         }
-        site.put("wait.css", "text/css; charset=utf-8", "").await.unwrap();
+        site.put("wait.css", "text/css; charset=utf-8", policy, b"").await.unwrap();
         let page = s3.get_object().bucket(&bucket).key("index.html").send().await.unwrap();
         assert_eq!(page.content_type.as_deref(), Some(html));
+        let metadata = page.metadata.unwrap_or_default();
+        assert_eq!(metadata.get("policy").map(String::as_str), Some(policy));
         assert_eq!(page.body.collect().await.unwrap().into_bytes(), "<p>Neue Fassung 🦭");
 
         site.clear().await.unwrap();

@@ -1,9 +1,10 @@
 //! The custom resource that furnishes a room as its stack is deployed.
 
 use aws::{Site, Store};
-use caretaker::{Event, PageFile, Premises, attend};
+use caretaker::{Event, Premises, attend};
 use functions::{Function, begin_request, cloudformation, variable};
 use lambda_runtime::{LambdaEvent, service_fn};
+use page::Page;
 use waitroom::Room;
 use waitroom::ports::PortResult;
 
@@ -21,9 +22,12 @@ impl Premises for OnAws {
         self.store.change_room("apply the deployment", change).await.map(|(_, room)| Room::clone(&room))
     }
 
-    async fn put_page(&self, files: Vec<PageFile>) -> PortResult<()> {
-        for file in files {
-            self.site.put(file.name, file.content_type, &file.body).await?;
+    async fn put_page(&self, page: Page) -> PortResult<()> {
+        let mut files: Vec<_> = page.files().collect();
+        // The document last, so that what it names is there.
+        files.sort_by_key(|&(name, _)| name == Page::DOCUMENT);
+        for (name, file) in files {
+            self.site.put(name, file.content_type, &file.policy, &file.body).await?;
         }
         Ok(())
     }
