@@ -4,7 +4,7 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName, LOCATION, RETRY_AFTER, SET_COOKIE,
 };
 use lambda_http::http::{Error, Method, Response};
-use lambda_http::{Body, Request};
+use lambda_http::{Body, Request, RequestExt};
 use producer::Answer;
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
@@ -22,6 +22,21 @@ pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::Requ
         cookies,
         sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
     }
+}
+
+/// Whether this is the door itself: API Gateway takes `/beekeeper/` for `/beekeeper`, and below that the relative
+/// addresses of our answers would lead nowhere.
+pub fn is_here(request: &Request) -> bool {
+    !request.raw_http_path().ends_with('/')
+}
+
+/// What API Gateway answers where nothing is.
+pub fn nowhere() -> Result<Response<Body>, Error> {
+    Response::builder()
+        .status(404)
+        .header(CACHE_CONTROL, "no-store")
+        .header(CONTENT_TYPE, "application/json")
+        .body(r#"{"error":"there is nothing here; the room's door is /beekeeper"}"#.into())
 }
 
 /// The answer as it goes to the visitor. One that cannot be told, because of a character that no header may have,
@@ -70,6 +85,18 @@ mod tests {
             assert_eq!(cookies(&request), ["a=1; b=2", "c=3"], "{name}");
         }
         assert!(cookies(&request("GET", "{}")).is_empty(), "a parameter is no header");
+    }
+
+    #[test]
+    fn the_door_has_no_slash_behind_it() {
+        let slash = |path: &str| {
+            let event = format!(
+                r#"{{"resource":"/beekeeper","path":"{path}","httpMethod":"GET","headers":{{}},"requestContext":{{"httpMethod":"GET","path":"/prod{path}"}},"body":null,"isBase64Encoded":false}}"#
+            );
+            is_here(&from_str(&event).unwrap())
+        };
+        assert!(slash("/beekeeper") && !slash("/beekeeper/"));
+        assert_eq!(nowhere().unwrap().status(), 404);
     }
 
     #[test]

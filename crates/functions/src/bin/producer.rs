@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use clock::SystemClock;
-use functions::door::{asked, cookies, respond};
+use functions::door::{asked, cookies, is_here, nowhere, respond};
 use functions::{Function, Metric, begin_request, warn_of_a_cold_start};
 use lambda_http::{Request, RequestExt, service_fn};
 use producer::{Answer, Producer, SystemTokens};
@@ -21,6 +21,9 @@ async fn main() -> Result<(), lambda_http::Error> {
     }
     lambda_http::run(service_fn(async |request: Request| {
         begin_request(&request.lambda_context().request_id);
+        if !is_here(&request) {
+            return Ok(nowhere()?);
+        }
         let cookies = cookies(&request);
         let answer = producer.answer(&asked(&request, &cookies)).await.unwrap_or_else(|trouble| {
             tracing::error!(error = &trouble as &dyn Error, "a visitor was asked to come again");
