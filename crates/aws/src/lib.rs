@@ -9,7 +9,7 @@
 //! | `Plans`, `Slices`, `Board` | `plans` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Crew` | `crew` |
-//! | none: what the operator does | `operator` |
+//! | none: what the operator and a deployment do | `operator`, `site` |
 
 mod call;
 mod config;
@@ -23,19 +23,21 @@ mod operator;
 mod plans;
 mod room_cache;
 mod room_item;
+mod site;
 mod table;
 
 use std::sync::{Arc, Mutex};
 
-use aws_config::SdkConfig;
 use futures_util::future;
 use waitroom::ports::{LineLength, PortResult, RoomBook};
 
+pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
 pub use crew::Functions;
 use line::Line;
 use plans::Said;
 use room_cache::RoomCache;
+pub use site::Site;
 use table::Table;
 
 /// Where a room's line and ledger are.

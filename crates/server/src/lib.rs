@@ -9,13 +9,11 @@ pub mod connections;
 pub mod control;
 mod files;
 mod preview;
-mod probe;
 pub mod schedule;
 mod shop;
 
 pub use app::App;
 pub use preview::Preview;
-pub use probe::HttpProbe;
 pub use shop::DemoShop;
 
 use std::future::Future;

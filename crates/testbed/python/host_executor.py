@@ -4,7 +4,7 @@ LocalEmu decides when an execution environment begins and ends, and never gives 
 such an environment is one `bootstrap` process with a Lambda Runtime API of its own. As on AWS, a process that
 ends, or is killed because its time is up, makes that invocation fail, and the next one finds a new process.
 Whatever a function writes goes to `$TESTBED_FUNCTIONS/<function>/<environment>.log`, and to CloudWatch Logs if
-its role may write there.
+its role may write there. A file in `processes` beside it names each process that is running.
 
 Functions stay in LocalEmu's process group, so that nothing is left when the group is killed.
 """
@@ -40,7 +40,8 @@ class HostExecutor(RuntimeExecutor):
     def __init__(self, id, function_version):
         super().__init__(id, function_version)
         folder = Path(os.environ["TESTBED_FUNCTIONS"], function_version.id.function_name)
-        folder.mkdir(parents=True, exist_ok=True)
+        self.processes = folder / "processes"
+        self.processes.mkdir(parents=True, exist_ok=True)
         self.log = folder / f"{id}.log"
         self.log.touch()
         self.environment = {}
@@ -71,7 +72,7 @@ class HostExecutor(RuntimeExecutor):
 
     def boot(self):
         code = self.function_version.config.code.get_unzipped_code_location()
-        self.process = Process(code, self.environment, self.log)
+        self.process = Process(code, self.environment, self.log, self.processes)
         kind, body = self.process.listen(INIT_SECONDS)
         if kind != "next":
             self.end()
@@ -120,7 +121,7 @@ class HostExecutor(RuntimeExecutor):
 class Process:
     """One process of a function, and what it says: next, response, error, init (failed), exit; or timeout."""
 
-    def __init__(self, code, environment, log):
+    def __init__(self, code, environment, log, processes):
         self.invocations = queue.Queue()
         self.said = queue.Queue()
         self.is_waiting = False
@@ -141,11 +142,14 @@ class Process:
                 self.api.server_close()
                 payload = failure("Runtime.InvalidEntrypoint", str(error))
                 raise StatusErrorException("the function cannot be started", payload) from error
+        self.mark = processes / str(self.child.pid)
+        self.mark.touch()
         threading.Thread(target=self.api.serve_forever, args=[0.1], daemon=True).start()
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self):
         status = self.child.wait()
+        self.mark.unlink()
         how = f"signal: {-status}" if status < 0 else f"exit status {status}"
         self.said.put(("exit", failure("Runtime.ExitError", f"Runtime exited with error: {how}")))
 

@@ -65,6 +65,6 @@ pub mod workspace;
 
 pub use client::boto3;
 pub use dynamodb_local::DynamoDbLocal;
-pub use localemu::{LocalEmu, Options};
+pub use localemu::{LocalEmu, Options, Throttled};
 pub use velocity::velocity;
 pub use venv::Venv;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::server::{self, Server};
 use crate::{Venv, client, http, port};
@@ -16,8 +18,8 @@ const PATIENCE: Duration = Duration::from_mins(3);
 /// The release, and everything that it needs, each at one version.
 const REQUIREMENTS: &str = include_str!("../python/localemu.txt");
 
-/// The plugin that runs functions, and the metadata by which LocalEmu finds it.
-const EXECUTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+/// The plugins that run functions and mend LocalEmu, and the metadata by which it finds them.
+const PLUGINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
 
 /// How a [`LocalEmu`] behaves.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +59,9 @@ impl LocalEmu {
         // A function that is a Python script finds this Python, which has boto3.
         let inherited = env::var_os("PATH").unwrap_or_default();
         let programs = env::join_paths([venv.bin()].into_iter().chain(env::split_paths(&inherited)))?;
-        let settings: [(&str, OsString); 16] = [
+        let settings: [(&str, OsString); 17] = [
             ("PATH", programs),
-            ("PYTHONPATH", EXECUTOR.into()),
+            ("PYTHONPATH", PLUGINS.into()),
             ("PYTHONDONTWRITEBYTECODE", "1".into()),
             ("HOME", path.into()),
             ("TMPDIR", path.into()),
@@ -75,6 +77,7 @@ impl LocalEmu {
             ("ROOT_ACCESS_KEYS", client::ACCESS_KEY.into()),
             ("LAMBDA_RUNTIME_EXECUTOR", "host".into()),
             ("TESTBED_FUNCTIONS", functions_in(path).into()),
+            ("TESTBED_THROTTLED", throttled_in(path).into()),
         ];
         let mut python = server::watched(venv.python());
         // A developer's own AWS settings and proxies stay outside.
@@ -104,6 +107,37 @@ impl LocalEmu {
         format!("{}/_aws/execute-api/{api}/{stage}", self.endpoint())
     }
 
+    /// Kills every process of this function as it stands, whatever it is doing, and returns how many there were.
+    pub fn kill_function(&self, function: &str) -> Result<usize> {
+        let mut killed = 0;
+        let Ok(processes) = fs::read_dir(functions_in(self.server.folder()).join(function).join("processes"))
+        else {
+            return Ok(killed);
+        };
+        for process in processes {
+            let name = process?.file_name();
+            let number = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+            let pid = number.with_context(|| format!("{} is no process", name.display()))?;
+            match kill_process(pid, Signal::KILL) {
+                Ok(()) => killed += 1,
+                // It ended by itself.
+                Err(Errno::SRCH) => {}
+                Err(error) => bail!("could not kill a process of {function}: {error}"),
+            }
+        }
+        Ok(killed)
+    }
+
+    /// From now on tables are too busy for writes of items whose key begins like this.
+    pub fn throttle_writes(&self, prefix: &str) -> Result<Throttled> {
+        let throttled = Throttled { switch: throttled_in(self.server.folder()) };
+        fs::write(throttled.refused(), "")?;
+        let new = throttled.switch.with_extension("new");
+        fs::write(&new, prefix)?;
+        fs::rename(new, &throttled.switch)?;
+        Ok(throttled)
+    }
+
     /// Its own log.
     pub fn log(&self) -> PathBuf {
         self.server.log()
@@ -114,8 +148,32 @@ impl LocalEmu {
         let folder = functions_in(self.server.folder()).join(function);
         let Ok(logs) = fs::read_dir(&folder) else { return Ok(String::new()) };
         let mut logs = logs.map(|log| Ok(log?.path())).collect::<Result<Vec<_>>>()?;
+        logs.retain(|file| file.extension().is_some_and(|extension| extension == "log"));
         logs.sort_by_key(|log| log.metadata().and_then(|metadata| metadata.created()).ok());
         logs.iter().map(|log| Ok(fs::read_to_string(log)?)).collect()
+    }
+}
+
+/// Writes are refused until this is dropped.
+#[derive(Debug)]
+pub struct Throttled {
+    switch: PathBuf,
+}
+
+impl Throttled {
+    /// How many were refused.
+    pub fn count(&self) -> u64 {
+        fs::metadata(self.refused()).map_or(0, |file| file.len())
+    }
+
+    fn refused(&self) -> PathBuf {
+        self.switch.with_extension("refused")
+    }
+}
+
+impl Drop for Throttled {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.switch);
     }
 }
 
@@ -128,4 +186,9 @@ pub(crate) fn installed() -> Result<Venv> {
 /// One folder a function in there, one log an environment of the function.
 fn functions_in(folder: &Path) -> PathBuf {
     folder.join("functions")
+}
+
+/// What is there while writes are refused.
+fn throttled_in(folder: &Path) -> PathBuf {
+    folder.join("throttled")
 }

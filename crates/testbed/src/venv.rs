@@ -31,6 +31,11 @@ impl Venv {
         Ok(Self(folder))
     }
 
+    /// AWS's tools for templates: `sam` and `cfn-lint`.
+    pub fn sam() -> Result<Self> {
+        Self::with("sam", &["aws-sam-cli==1.170.0", "cfn-lint==1.58.0"])
+    }
+
     pub fn python(&self) -> PathBuf {
         python_in(&self.0)
     }

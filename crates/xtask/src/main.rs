@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod package;
 mod site;
 
 use std::env;
@@ -33,6 +34,11 @@ enum Task {
     Bench,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
+    /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
+    #[command(
+        after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
+    )]
+    Package(package::Package),
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -59,6 +65,7 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Screenshots => site::screenshots(),
         Task::Bench => bench::run_all(),
+        Task::Package(package) => package.make(),
         Task::Deny => deny::check(),
     }
 }

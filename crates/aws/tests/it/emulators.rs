@@ -1,4 +1,4 @@
-//! Where DynamoDB and SQS are in these tests, started once for all of them.
+//! Where DynamoDB, SQS and S3 are in these tests, started once for all of them.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use testbed::{DynamoDbLocal, LocalEmu};
 
 pub(crate) struct Emulators {
     dynamodb: DynamoDbLocal,
-    sqs: &'static LocalEmu,
+    localemu: &'static LocalEmu,
 }
 
 impl Emulators {
@@ -15,7 +15,7 @@ impl Emulators {
         static SHARED: OnceLock<Emulators> = OnceLock::new();
         SHARED.get_or_init(|| Self {
             dynamodb: DynamoDbLocal::start().unwrap(),
-            sqs: LocalEmu::shared().unwrap(),
+            localemu: LocalEmu::shared().unwrap(),
         })
     }
 
@@ -24,7 +24,8 @@ impl Emulators {
         self.dynamodb.endpoint()
     }
 
-    pub(crate) fn sqs(&self) -> String {
-        self.sqs.endpoint()
+    /// SQS, S3, and a DynamoDB that is not as strict.
+    pub(crate) fn localemu(&self) -> String {
+        self.localemu.endpoint()
     }
 }

@@ -14,3 +14,4 @@ mod ledger;
 mod line;
 mod operator;
 mod room;
+mod site;

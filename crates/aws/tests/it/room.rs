@@ -51,7 +51,7 @@ impl TestRoom {
     }
 
     pub(crate) async fn on_localemu() -> Self {
-        Self::unfurnished_on(&Emulators::shared().sqs()).await.furnished().await
+        Self::unfurnished_on(&Emulators::shared().localemu()).await.furnished().await
     }
 
     async fn furnished(self) -> Self {
@@ -70,7 +70,7 @@ impl TestRoom {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
         let name = format!("room-{}-{now}-{number}", std::process::id());
 
-        let (ledger, line) = (config(dynamodb), config(&Emulators::shared().sqs()));
+        let (ledger, line) = (config(dynamodb), config(&Emulators::shared().localemu()));
         let dynamodb = aws_sdk_dynamodb::Client::new(&ledger);
         make_table(&dynamodb, &name).await;
         let sqs = aws_sdk_sqs::Client::new(&line);

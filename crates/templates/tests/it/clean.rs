@@ -10,7 +10,7 @@ use testbed::{Venv, workspace};
 const REGION: (&str, &str) = ("AWS_DEFAULT_REGION", "eu-central-1");
 
 fn tools() -> Venv {
-    Venv::with("sam", &["aws-sam-cli==1.170.0", "cfn-lint==1.58.0"]).unwrap()
+    Venv::sam().unwrap()
 }
 
 fn sam() -> Command {

@@ -1,0 +1,37 @@
+//! The bucket of the waiting page.
+
+use aws::Site;
+use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
+
+use crate::emulators::Emulators;
+use crate::room::{config, run};
+
+#[test]
+fn a_page_is_put_and_cleared() {
+    run(async {
+        let config = config(&Emulators::shared().localemu());
+        let s3 = aws_sdk_s3::config::Builder::from(&config).force_path_style(true).build();
+        let s3 = aws_sdk_s3::Client::from_conf(s3);
+        let bucket = format!("site-{}", std::process::id());
+        let here = CreateBucketConfiguration::builder();
+        let here = here.location_constraint(BucketLocationConstraint::EuCentral1).build();
+        s3.create_bucket().bucket(&bucket).create_bucket_configuration(here).send().await.unwrap();
+
+        let site = Site::new(&config, bucket.clone());
+        let (html, policy) = ("text/html; charset=utf-8", "default-src 'none'");
+        for body in ["<p>Ältere Fassung", "<p>Neue Fassung 🦭"] {
+            site.put("index.html", html, policy, body.as_bytes()).await.unwrap();
+        }
+        site.put("wait.css", "text/css; charset=utf-8", policy, b"").await.unwrap();
+        let page = s3.get_object().bucket(&bucket).key("index.html").send().await.unwrap();
+        assert_eq!(page.content_type.as_deref(), Some(html));
+        let metadata = page.metadata.unwrap_or_default();
+        assert_eq!(metadata.get("policy").map(String::as_str), Some(policy));
+        assert_eq!(page.body.collect().await.unwrap().into_bytes(), "<p>Neue Fassung 🦭");
+
+        site.clear().await.unwrap();
+        assert_eq!(s3.list_objects_v2().bucket(&bucket).send().await.unwrap().key_count, Some(0));
+        s3.delete_bucket().bucket(&bucket).send().await.unwrap();
+        site.clear().await.expect("a bucket that is gone is empty");
+    });
+}

@@ -1,0 +1,81 @@
+//! What CloudFormation asks of a custom resource, and what it is to be answered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Event {
+    pub request_type: RequestType,
+    #[serde(rename = "ResponseURL")]
+    pub response_url: ResponseUrl,
+    pub stack_id: String,
+    pub request_id: String,
+    pub logical_resource_id: String,
+    /// As the template has them; CloudFormation makes texts of numbers.
+    #[serde(default)]
+    pub resource_properties: BTreeMap<String, Value>,
+}
+
+/// Where the answer goes. Whoever knows it can answer in our place, so it is never printed.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct ResponseUrl(String);
+
+impl ResponseUrl {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ResponseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseUrl(…)")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum RequestType {
+    Create,
+    Update,
+    Delete,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Answer {
+    status: &'static str,
+    /// What to do about a failure. CloudFormation shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    physical_resource_id: &'static str,
+    stack_id: String,
+    request_id: String,
+    logical_resource_id: String,
+}
+
+impl Answer {
+    /// Never another: CloudFormation would take the room for replaced and have the old one, whose bucket is the same,
+    /// deleted.
+    const PHYSICAL_ID: &str = "room";
+    /// CloudFormation takes an answer of 4 KB.
+    const LONGEST_REASON: usize = 1000;
+
+    pub fn new(event: &Event, outcome: Result<(), String>) -> Self {
+        Self {
+            status: if outcome.is_ok() { "SUCCESS" } else { "FAILED" },
+            reason: outcome.err().map(|reason| reason.chars().take(Self::LONGEST_REASON).collect()),
+            physical_resource_id: Self::PHYSICAL_ID,
+            stack_id: event.stack_id.clone(),
+            request_id: event.request_id.clone(),
+            logical_resource_id: event.logical_resource_id.clone(),
+        }
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.reason.is_none()
+    }
+}

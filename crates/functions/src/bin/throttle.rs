@@ -1,0 +1,44 @@
+//! Once a minute: measures the shop and governs the rate. Invoked with `{"baseline":true}` it takes a new baseline.
+
+use std::time::Duration;
+
+use clock::SystemClock;
+use functions::{Function, Metric, begin_request, warn_of_a_cold_start};
+use lambda_runtime::{LambdaEvent, service_fn};
+use probe::HttpProbe;
+use serde::Deserialize;
+use throttle::{Outcome, Purpose, Throttle};
+use waitroom::governor::Verdict;
+
+/// The schedule's own event says nothing of this.
+#[derive(Deserialize)]
+struct Order {
+    #[serde(default)]
+    baseline: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    let Function { store, metrics, .. } = Function::start()?;
+    warn_of_a_cold_start(store.warm_up().await);
+    let throttle = Throttle::new(store, SystemClock, HttpProbe::new()?, Duration::from_mins(1));
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<Order>| {
+        begin_request(&event.context.request_id);
+        let purpose = if event.payload.baseline { Purpose::Baseline } else { Purpose::Judge };
+        match throttle.run(purpose).await? {
+            Outcome::AlreadyDone => tracing::info!("another run has measured this minute"),
+            Outcome::Found(finding) | Outcome::NoBaseline(finding) => {
+                let verdict = |verdict| u64::from(finding.verdict == verdict);
+                let counts = [
+                    (Metric::ShopWell, verdict(Verdict::Well)),
+                    (Metric::ShopSlow, verdict(Verdict::Slow)),
+                    (Metric::ShopFailing, verdict(Verdict::Failing)),
+                ];
+                metrics.count(finding.at, &counts);
+                tracing::info!(?finding, "the shop was measured");
+            }
+        }
+        Ok::<_, lambda_runtime::Error>(())
+    }))
+    .await
+}

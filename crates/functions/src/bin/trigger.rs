@@ -1,0 +1,35 @@
+//! Once a minute: plans, and starts a consumer for each slice.
+
+use std::time::Duration;
+
+use aws::Functions;
+use clock::SystemClock;
+use functions::{Function, Metric, begin_request, variable, warn_of_a_cold_start};
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde::de::IgnoredAny;
+use trigger::Trigger;
+use waitroom::Valve;
+use waitroom::ports::{Clock, RoomBook};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    let Function { config, store, metrics } = Function::start()?;
+    let crew = Functions::new(&config, variable("CONSUMER_FUNCTION")?);
+    warn_of_a_cold_start(store.warm_up_with_line().await);
+    let trigger = Trigger::new(store.clone(), SystemClock, crew, Duration::from_mins(1));
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<IgnoredAny>| {
+        begin_request(&event.context.request_id);
+        let report = trigger.run().await?;
+        let rate = store.room().await.map(|room| match room.valve() {
+            Valve::Open(rate) => rate.get().into(),
+            Valve::Paused | Valve::Off => 0,
+        });
+        let mut counts: Vec<_> =
+            report.waiting.map(|waiting| (Metric::Waiting, waiting)).into_iter().collect();
+        counts.extend(rate.map(|rate| (Metric::Rate, rate)));
+        metrics.count(SystemClock.now(), &counts);
+        tracing::info!(sent = report.sent, not_sent = report.not_sent, planned = ?report.planned, "a minute");
+        Ok::<_, lambda_runtime::Error>(())
+    }))
+    .await
+}

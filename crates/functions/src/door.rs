@@ -1,0 +1,129 @@
+//! The door's requests and answers, as API Gateway hands them over and takes them.
+
+use lambda_http::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName, LOCATION, RETRY_AFTER, SET_COOKIE,
+};
+use lambda_http::http::{Error, Method, Response};
+use lambda_http::{Body, Request, RequestExt};
+use producer::Answer;
+
+const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
+
+/// The values of the request's `Cookie` headers, whose name arrives in either case.
+pub fn cookies(request: &Request) -> Vec<&str> {
+    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
+}
+
+/// What the door needs to know of a request with these cookies.
+pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::Request<'a> {
+    let head = request.method() == Method::HEAD;
+    producer::Request {
+        method: if head { producer::Method::Head } else { producer::Method::Get },
+        cookies,
+        sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
+    }
+}
+
+/// Whether this is the door itself: API Gateway takes `/beekeeper/` for `/beekeeper`, and below that the relative
+/// addresses of our answers would lead nowhere.
+pub fn is_here(request: &Request) -> bool {
+    !request.raw_http_path().ends_with('/')
+}
+
+/// What API Gateway answers where nothing is.
+pub fn nowhere() -> Result<Response<Body>, Error> {
+    Response::builder()
+        .status(404)
+        .header(CACHE_CONTROL, "no-store")
+        .header(CONTENT_TYPE, "application/json")
+        .body(r#"{"error":"there is nothing here; the room's door is /beekeeper"}"#.into())
+}
+
+/// The answer as it goes to the visitor. One that cannot be told, because of a character that no header may have,
+/// is told as if the room were busy.
+pub fn respond(answer: Answer) -> Response<Body> {
+    try_respond(answer).or_else(|_| try_respond(Answer::busy())).unwrap_or_default()
+}
+
+fn try_respond(answer: Answer) -> Result<Response<Body>, Error> {
+    let mut response = Response::builder()
+        .status(answer.status)
+        .header(CACHE_CONTROL, "no-store")
+        .header(CONTENT_TYPE, "text/html; charset=utf-8");
+    if let Some(location) = answer.location {
+        response = response.header(LOCATION, location);
+    }
+    if let Some(cookie) = answer.set_cookie {
+        response = response.header(SET_COOKIE, cookie);
+    }
+    if let Some(seconds) = answer.retry_after {
+        response = response.header(RETRY_AFTER, seconds);
+    }
+    response.body(answer.body.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::request::from_str;
+
+    use super::*;
+
+    /// A request as API Gateway hands it over.
+    fn request(method: &str, headers: &str) -> Request {
+        let event = format!(
+            r#"{{"resource":"/beekeeper","path":"/beekeeper","httpMethod":"{method}","multiValueHeaders":{headers},
+                "queryStringParameters":{{"cookie":"bk_sale=ab12-00000000000000000000000000000000-1"}},
+                "requestContext":{{"httpMethod":"{method}","path":"/prod/beekeeper"}},"body":null,"isBase64Encoded":false}}"#
+        );
+        from_str(&event).unwrap()
+    }
+
+    #[test]
+    fn cookies_are_found_under_either_spelling_and_nowhere_else() {
+        for name in ["Cookie", "cookie"] {
+            let request = request("GET", &format!(r#"{{"{name}":["a=1; b=2","c=3"],"Host":["x"]}}"#));
+            assert_eq!(cookies(&request), ["a=1; b=2", "c=3"], "{name}");
+        }
+        assert!(cookies(&request("GET", "{}")).is_empty(), "a parameter is no header");
+    }
+
+    #[test]
+    fn the_door_has_no_slash_behind_it() {
+        let slash = |path: &str| {
+            let event = format!(
+                r#"{{"resource":"/beekeeper","path":"{path}","httpMethod":"GET","headers":{{}},"requestContext":{{"httpMethod":"GET","path":"/prod{path}"}},"body":null,"isBase64Encoded":false}}"#
+            );
+            is_here(&from_str(&event).unwrap())
+        };
+        assert!(slash("/beekeeper") && !slash("/beekeeper/"));
+        assert_eq!(nowhere().unwrap().status(), 404);
+    }
+
+    #[test]
+    fn what_only_looks_is_told_apart() {
+        let request = request("HEAD", r#"{"Sec-Purpose":["prefetch;prerender"]}"#);
+        let asked = asked(&request, &[]);
+        assert_eq!(asked.method, producer::Method::Head);
+        assert_eq!(asked.sec_purpose, Some("prefetch;prerender"));
+    }
+
+    #[test]
+    fn an_answer_keeps_its_headers_and_is_never_cached() {
+        let answer = Answer {
+            status: 302,
+            location: Some("wait/index.html#ab12-7".into()),
+            set_cookie: Some("bk_sale=x; Path=/".into()),
+            retry_after: None,
+            body: "",
+        };
+        let response = respond(answer.clone());
+        assert_eq!(response.status(), 302);
+        let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
+        assert_eq!(header("location"), answer.location.as_deref());
+        assert_eq!(header("set-cookie"), answer.set_cookie.as_deref());
+        assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
+
+        let busy = respond(Answer { location: Some("https://shop.example/\n".into()), ..answer });
+        assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "5"));
+    }
+}

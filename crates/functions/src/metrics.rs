@@ -1,0 +1,74 @@
+//! What a function counts, in the format that CloudWatch takes from the log (embedded metric format).
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+use waitroom::Timestamp;
+
+/// What is counted. Each is a metric of the namespace `Beekeeper`, with the dimension `Room`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Visitors who got a place in line.
+    Joined,
+    /// Visitors whom a slice has admitted.
+    Admitted,
+    /// Visitors in line.
+    Waiting,
+    /// Visitors who may enter in a minute; 0 while nobody may.
+    Rate,
+    /// Minutes in which the shop was well, slow or failing: each is 0 or 1.
+    ShopWell,
+    ShopSlow,
+    ShopFailing,
+}
+
+/// The counts of one room.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    room: String,
+}
+
+impl Metrics {
+    pub fn new(room: String) -> Self {
+        Self { room }
+    }
+
+    /// Counts what happened at this time.
+    pub fn count(&self, at: Timestamp, counts: &[(Metric, u64)]) {
+        // A count that cannot be written is no reason to fail what was counted.
+        let _ = writeln!(std::io::stdout().lock(), "{}", self.line(at, counts));
+    }
+
+    fn line(&self, at: Timestamp, counts: &[(Metric, u64)]) -> Value {
+        let name = |metric: Metric| format!("{metric:?}");
+        let metrics: Vec<_> =
+            counts.iter().map(|(metric, _)| json!({ "Name": name(*metric), "Unit": "Count" })).collect();
+        let mut line: Map<_, _> =
+            counts.iter().map(|(metric, count)| (name(*metric), json!(count))).collect();
+        line.insert("Room".into(), json!(self.room));
+        let directive = json!({ "Namespace": "Beekeeper", "Dimensions": [["Room"]], "Metrics": metrics });
+        line.insert("_aws".into(), json!({ "Timestamp": at.as_millis(), "CloudWatchMetrics": [directive] }));
+        Value::Object(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_written_as_cloudwatch_reads_them() {
+        let metrics = Metrics::new("sale".into());
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        let line = metrics.line(at, &[(Metric::Waiting, 9120), (Metric::Rate, 300)]);
+        let expected = json!({
+            "_aws": { "Timestamp": 1_700_000_000_000_u64, "CloudWatchMetrics": [{
+                "Namespace": "Beekeeper",
+                "Dimensions": [["Room"]],
+                "Metrics": [{ "Name": "Waiting", "Unit": "Count" }, { "Name": "Rate", "Unit": "Count" }],
+            }] },
+            "Room": "sale", "Waiting": 9120, "Rate": 300,
+        });
+        assert_eq!(line, expected);
+    }
+}

@@ -1,0 +1,77 @@
+"""What LocalEmu leaves out of REST APIs: gateway responses of a definition, methods of `/`, and updates by
+CloudFormation."""
+
+import json
+
+from localemu.runtime import hooks
+from localemu.services.apigateway.next_gen.execute_api.gateway_response import MissingAuthTokenError
+from localemu.services.apigateway.next_gen.execute_api.handlers.resource_router import RestAPIResourceRouter
+from localemu.services.apigateway.resource_providers.aws_apigateway_deployment import ApiGatewayDeploymentProvider
+from localemu.services.apigateway.resource_providers.aws_apigateway_restapi import ApiGatewayRestApiProvider
+from localemu.services.apigateway.resource_providers.aws_apigateway_stage import ApiGatewayStageProvider
+from localemu.services.cloudformation.resource_provider import OperationStatus, ProgressEvent
+
+GATEWAY_RESPONSES = "x-amazon-apigateway-gateway-responses"
+
+
+@hooks.on_infra_start()
+def mend_rest_apis():
+    match, create_api = RestAPIResourceRouter.match, ApiGatewayRestApiProvider.create
+
+    def match_root_too(self, context):
+        if context.invocation_request["path"].strip("/"):
+            return match(self, context)
+        for resource in self._resources.values():
+            methods = resource.get("resourceMethods", {})
+            if resource["path"] == "/" and (context.request.method in methods or "ANY" in methods):
+                return resource, {}
+        raise MissingAuthTokenError("Missing Authentication Token")
+
+    def create_with_responses(self, request):
+        event = create_api(self, request)
+        put_gateway_responses(request, event.resource_model)
+        return event
+
+    RestAPIResourceRouter.match = match_root_too
+    ApiGatewayRestApiProvider.create = create_with_responses
+    ApiGatewayRestApiProvider.update = update_api
+    ApiGatewayStageProvider.update = update_stage
+    # LocalEmu takes a changed API for another one, and would put a second stage in the place of the first.
+    ApiGatewayStageProvider.SCHEMA = {**ApiGatewayStageProvider.SCHEMA, "createOnlyProperties": []}
+    ApiGatewayDeploymentProvider.delete = delete_deployment
+
+
+def put_gateway_responses(request, model):
+    for kind, response in model.get("Body", {}).get(GATEWAY_RESPONSES, {}).items():
+        request.aws_client_factory.apigateway.put_gateway_response(
+            restApiId=model["RestApiId"], responseType=kind, **response
+        )
+
+
+def update_api(self, request):
+    before = request.previous_state
+    model = {**request.desired_state, **{name: before[name] for name in ("RestApiId", "RootResourceId")}}
+    definition = json.dumps(model["Body"]).encode()
+    api = request.aws_client_factory.apigateway
+    api.put_rest_api(restApiId=model["RestApiId"], mode="overwrite", body=definition)
+    put_gateway_responses(request, model)
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)
+
+
+def update_stage(self, request):
+    """Only what changes when the definition does."""
+    model = request.desired_state
+    change = {"op": "replace", "path": "/deploymentId", "value": model["DeploymentId"]}
+    api = request.aws_client_factory.apigateway
+    api.update_stage(restApiId=model["RestApiId"], stageName=model["StageName"], patchOperations=[change])
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)
+
+
+def delete_deployment(self, request):
+    """Without the stages: one that has gone over to another deployment stays."""
+    model, api = request.desired_state, request.aws_client_factory.apigateway
+    try:
+        api.delete_deployment(restApiId=model["RestApiId"], deploymentId=model["DeploymentId"])
+    except api.exceptions.NotFoundException:
+        pass
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)

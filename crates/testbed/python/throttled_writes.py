@@ -1,0 +1,34 @@
+"""Makes the table too busy for a while: as long as the file `$TESTBED_THROTTLED` is there, writes of items whose key
+begins as it says are refused, as by a table that has more to do than it can. How often that happened is in a file
+beside it, one byte for each time.
+"""
+
+import os
+from pathlib import Path
+
+from localemu.aws.api.dynamodb import ProvisionedThroughputExceededException
+from localemu.runtime import hooks
+from localemu.services.dynamodb.provider import DynamoDBProvider
+
+from leading_keys import items_of
+
+WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
+
+
+@hooks.on_infra_start()
+def throttle_writes():
+    switch = Path(os.environ["TESTBED_THROTTLED"])
+    forward = DynamoDBProvider.forward_request
+
+    def forward_unless_throttled(self, context, *args, **kwargs):
+        operation = context.operation.name
+        if operation in WRITES and switch.exists():
+            prefix = switch.read_text()
+            keys = [key for _, _, key in items_of(operation, context.service_request, context)]
+            if any(key.startswith(prefix) for key in keys):
+                with switch.with_suffix(".refused").open("ab") as refused:
+                    refused.write(b".")
+                raise ProvisionedThroughputExceededException("The level of configured throughput was exceeded")
+        return forward(self, context, *args, **kwargs)
+
+    DynamoDBProvider.forward_request = forward_unless_throttled
