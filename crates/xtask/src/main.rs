@@ -27,8 +27,13 @@ enum Task {
         /// Run only the tests of this crate
         package: Option<String>,
     },
-    /// Measure the store beside the disk's own latency, and the room beside nginx (needs nginx, wrk, curl)
-    Bench,
+    /// Measure the store, the room on one machine, and the producer as a Lambda function
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench producer")]
+    Bench {
+        /// Only this part
+        #[arg(value_enum)]
+        part: Option<bench::Part>,
+    },
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
     #[command(
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
@@ -55,7 +60,7 @@ fn perform(task: Task) -> Result<()> {
                 package.map_or(vec!["--workspace".into()], |package| vec!["--package".into(), package]);
             run(cargo().args(["test", "--locked"]).args(packages))
         }
-        Task::Bench => bench::run_all(),
+        Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make(),
         Task::Deny => deny::check(),
     }
