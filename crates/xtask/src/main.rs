@@ -30,8 +30,13 @@ enum Task {
         /// Run only the tests of this crate, or those of the page in `site`
         package: Option<String>,
     },
-    /// Measure the store beside the disk's own latency, and the room beside nginx (needs nginx, wrk, curl)
-    Bench,
+    /// Measure the store, the room on one machine, and the producer as a Lambda function
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench producer")]
+    Bench {
+        /// Only this part
+        #[arg(value_enum)]
+        part: Option<bench::Part>,
+    },
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
@@ -64,7 +69,7 @@ fn perform(task: Task) -> Result<()> {
             run(cargo().args(["test", "--locked", "--package", &package]))
         }
         Task::Screenshots => site::screenshots(),
-        Task::Bench => bench::run_all(),
+        Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make(),
         Task::Deny => deny::check(),
     }

@@ -1,9 +1,13 @@
-//! The room beside nginx, in one run: same workers, same load tool, same size of answer, logging off.
+//! What the parts of a room bear.
 //!
+//! The room on one machine is measured beside nginx: same workers, same load tool, same size of answer, logging off.
 //! Absolute figures say more about the machine than about us, so what is printed last are ratios: the median
 //! of rounds in which the two take turns.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
+mod function;
+mod stand_in;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,16 +21,34 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use testbed::workspace::target;
 
-use crate::{cargo, run};
+use crate::{cargo, run as command};
 
 const ROUNDS: usize = 5;
 const ROUND: &str = "3s";
 const WORKERS: &str = "2";
 
-pub(crate) fn run_all() -> Result<()> {
-    run(cargo().args(["bench", "--locked", "--package", "embedded"]))?;
-    run(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
-    http()
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// The embedded store, beside the latency of its disk
+    Store,
+    /// The room on one machine, beside nginx (needs nginx, wrk and curl)
+    Room,
+    /// The producer as a Lambda function, against services that answer at once
+    Producer,
+}
+
+/// Measures this part, or all of them.
+pub(crate) fn run(part: Option<Part>) -> Result<()> {
+    match part {
+        Some(Part::Store) => store(),
+        Some(Part::Room) => room(),
+        Some(Part::Producer) => function::producer(),
+        None => store().and_then(|()| room()).and_then(|()| function::producer()),
+    }
+}
+
+fn store() -> Result<()> {
+    command(cargo().args(["bench", "--locked", "--package", "embedded"]))
 }
 
 /// Ended with whoever started it.
@@ -41,7 +63,8 @@ impl Drop for Server {
     }
 }
 
-fn http() -> Result<()> {
+fn room() -> Result<()> {
+    command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
     let scratch = target().join("bench");
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
@@ -51,7 +74,7 @@ fn http() -> Result<()> {
     let (process, room) = start_room(&scratch.join("room"))?;
     // Paused, so that whoever polls goes on waiting.
     let mut pause = Command::new(target().join("release/beekeeper"));
-    run(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
+    command(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
     let cookie = first_cookie(&room)?;
     let poll = fetch(&format!("{room}/polling"), &cookie)?;
     fs::write(scratch.join("www/polling"), &poll)?;

@@ -1,0 +1,162 @@
+//! The producer as Lambda runs it, against services that answer at once: what is measured is its own work.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use testbed::workspace::target;
+
+use super::stand_in::StandIn;
+use crate::{cargo, run};
+
+const STARTS: usize = 9;
+const JOINS: u32 = 5000;
+
+pub(super) fn producer() -> Result<()> {
+    let build = ["build", "--profile", "function", "--locked", "--package", "functions", "--bin", "producer"];
+    run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
+    let program = target().join("function/producer");
+    // The room's first producer makes its keys.
+    let first = Function::start(&program, furnished())?;
+    let ledger = first.services.ledger();
+    drop(first);
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        let function = Function::start(&program, ledger.clone())?;
+        starts.push((function.started_within, function.cpu()?));
+    }
+    println!("\nthe producer as a Lambda function, services on this machine");
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let (until, cpu): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
+    println!("{:<32} {:.1?}, {:.1?} of CPU", "start to the first 302, median", median(until), median(cpu));
+
+    let function = Function::start(&program, ledger)?;
+    function.services.calls();
+    let (begun, cpu) = (Instant::now(), function.cpu()?);
+    for _ in 0..JOINS {
+        function.join()?;
+    }
+    let (took, cpu) = (begun.elapsed(), function.cpu()?.saturating_sub(cpu));
+    let calls = function.services.calls();
+    let line = calls.get("SendMessage").copied().unwrap_or(0);
+    let ledger = calls.values().sum::<u32>() - line;
+    println!("{:<32} {:.1?} of CPU, {:.1?} in all", "a join", cpu / JOINS, took / JOINS);
+    println!("{:<32} {}", "resident memory", super::resident(function.process.id())?);
+    println!(
+        "{:<32} {:.3} to the line, 1 in {} to the ledger",
+        "calls a join",
+        f64::from(line) / f64::from(JOINS),
+        JOINS / ledger.max(1)
+    );
+    ensure!(line == JOINS, "{line} calls to the line for {JOINS} joins: one each is right");
+    ensure!(
+        8 * ledger < JOINS,
+        "{ledger} calls to the ledger for {JOINS} joins: fewer than one in eight is right"
+    );
+    Ok(())
+}
+
+/// A process of the function with services of its own. Ended with whoever started it.
+struct Function {
+    process: Child,
+    services: StandIn,
+    /// From the start of the process to its first answer.
+    started_within: Duration,
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+impl Function {
+    /// Starts it and waits until it has answered its first request.
+    fn start(program: &Path, ledger: Vec<Value>) -> Result<Self> {
+        let services = StandIn::start(ledger)?;
+        let endpoint = format!("http://{}", services.address);
+        let environment = [
+            ("AWS_LAMBDA_RUNTIME_API", services.address.as_str()),
+            ("AWS_ENDPOINT_URL", &endpoint),
+            ("AWS_REGION", "eu-central-1"),
+            ("AWS_ACCESS_KEY_ID", "bench"),
+            ("AWS_SECRET_ACCESS_KEY", "bench"),
+            ("AWS_LAMBDA_FUNCTION_NAME", "producer"),
+            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+            ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
+            ("AWS_LAMBDA_LOG_STREAM_NAME", "bench"),
+            ("AWS_LAMBDA_LOG_GROUP_NAME", "bench"),
+            ("LEDGER_TABLE", "ledger"),
+            ("LINE_URL", "https://sqs.example/line"),
+            ("DEAD_LETTERS_URL", "https://sqs.example/dead"),
+            ("ROOM_NAME", "sale"),
+        ];
+        let mut function = Command::new(program);
+        function.env_clear().envs(environment).stdout(Stdio::null());
+        let begun = Instant::now();
+        let process = function.spawn().with_context(|| format!("could not start {}", program.display()))?;
+        let mut function = Self { process, services, started_within: Duration::ZERO };
+        function.join()?;
+        function.started_within = begun.elapsed();
+        Ok(function)
+    }
+
+    fn join(&self) -> Result<()> {
+        let answer = self.services.ask(&newcomer())?;
+        ensure!(answer["statusCode"] == 302, "the producer answered {answer}");
+        Ok(())
+    }
+
+    /// The processor time that all of its threads have had.
+    fn cpu(&self) -> Result<Duration> {
+        let mut nanoseconds = 0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
+            let times = fs::read_to_string(thread?.path().join("schedstat"))?;
+            nanoseconds += times.split(' ').next().unwrap_or_default().parse::<u64>()?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
+    }
+}
+
+/// `GET /beekeeper` of somebody who has not been here, as API Gateway hands it over.
+fn newcomer() -> Value {
+    json!({
+        "resource": "/beekeeper", "path": "/beekeeper", "httpMethod": "GET", "body": null, "isBase64Encoded": false,
+        "multiValueHeaders": { "Host": ["room.example"], "User-Agent": ["bench"], "Accept": ["text/html"] },
+        "requestContext": { "httpMethod": "GET", "path": "/prod/beekeeper", "stage": "prod", "requestId": "1" },
+    })
+}
+
+/// A ledger with a room in it, and nobody.
+fn furnished() -> Vec<Value> {
+    let texts = |id: &str, texts: &[(&str, &str)]| {
+        let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), json!({ "S": text })));
+        let id = std::iter::once(("id".to_owned(), json!({ "S": id })));
+        id.chain(texts).collect::<serde_json::Map<_, _>>()
+    };
+    let mut room = texts(
+        "room",
+        &[
+            ("room", "sale"),
+            ("title", "Sale"),
+            ("shop", "https://shop.example"),
+            ("url", "https://room.example"),
+            ("message", ""),
+            ("epoch", "ab12"),
+        ],
+    );
+    for (name, number) in [("rate", 300), ("claim", 3600), ("pass", 3600), ("stretch", 1), ("version", 0)] {
+        room.insert(name.into(), json!({ "N": number.to_string() }));
+    }
+    for (name, flag) in [("open", true), ("paused", false)] {
+        room.insert(name.into(), json!({ "BOOL": flag }));
+    }
+    vec![Value::Object(room)]
+}

@@ -1,0 +1,152 @@
+//! What a function talks to, in this process: Lambda's runtime interface, a ledger and a line that always work.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The services, and the calls that were made to them.
+#[derive(Debug)]
+pub(super) struct StandIn {
+    pub(super) address: String,
+    shared: Arc<Shared>,
+    answers: Receiver<Value>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Requests that wait for the function to ask for them.
+    events: Mutex<Receiver<Value>>,
+    more_events: Sender<Value>,
+    answers: Sender<Value>,
+    ledger: Mutex<HashMap<String, Value>>,
+    tickets: Mutex<u64>,
+    calls: Mutex<HashMap<String, u32>>,
+}
+
+impl StandIn {
+    pub(super) fn start(items: Vec<Value>) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?.to_string();
+        let (more_events, events) = channel();
+        let (more_answers, answers) = channel();
+        let id = |item: &Value| item["id"]["S"].as_str().unwrap_or_default().to_owned();
+        let shared = Arc::new(Shared {
+            events: Mutex::new(events),
+            more_events,
+            answers: more_answers,
+            ledger: Mutex::new(items.into_iter().map(|item| (id(&item), item)).collect()),
+            tickets: Mutex::default(),
+            calls: Mutex::default(),
+        });
+        let serving = shared.clone();
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let shared = serving.clone();
+                // A connection that breaks is the function's end.
+                thread::spawn(move || drop(shared.serve(&connection)));
+            }
+        });
+        Ok(Self { address, shared, answers })
+    }
+
+    /// Hands a request to the function and waits for its answer.
+    pub(super) fn ask(&self, event: &Value) -> Result<Value> {
+        self.shared.more_events.send(event.clone())?;
+        self.answers.recv_timeout(PATIENCE).context("the function did not answer; see what it printed")
+    }
+
+    /// What lies in the ledger now.
+    pub(super) fn ledger(&self) -> Vec<Value> {
+        lock(&self.shared.ledger).values().cloned().collect()
+    }
+
+    /// How often each operation has been called since the last time this was asked.
+    pub(super) fn calls(&self) -> HashMap<String, u32> {
+        std::mem::take(&mut *lock(&self.shared.calls))
+    }
+}
+
+impl Shared {
+    fn serve(&self, connection: &TcpStream) -> Result<()> {
+        connection.set_nodelay(true)?;
+        let mut reader = BufReader::new(connection);
+        loop {
+            let mut request = String::new();
+            if reader.read_line(&mut request)? == 0 {
+                return Ok(());
+            }
+            let (mut length, mut operation) = (0, String::new());
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line)?;
+                let Some((name, value)) = line.trim().split_once(':') else { break };
+                match name.to_ascii_lowercase().as_str() {
+                    "content-length" => length = value.trim().parse()?,
+                    "x-amz-target" => value.rsplit('.').next().unwrap_or_default().clone_into(&mut operation),
+                    _ => {}
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body)?;
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let answer = if !operation.is_empty() {
+                *lock(&self.calls).entry(operation.clone()).or_default() += 1;
+                self.call(&operation, &body)
+            } else if request.starts_with("GET ") {
+                lock(&self.events).recv()?
+            } else {
+                self.answers.send(body)?;
+                Value::Null
+            };
+            let answer = answer.to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+                 lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: 9999999999999\r\n\
+                 lambda-runtime-invoked-function-arn: arn:aws:lambda:x:1:function:producer\r\n\r\n",
+                answer.len()
+            );
+            (&mut &*connection).write_all((head + &answer).as_bytes())?;
+        }
+    }
+
+    fn call(&self, operation: &str, asked: &Value) -> Value {
+        match operation {
+            "GetItem" => {
+                let id = asked["Key"]["id"]["S"].as_str().unwrap_or_default();
+                lock(&self.ledger).get(id).map_or(json!({}), |item| json!({ "Item": item }))
+            }
+            "TransactWriteItems" => {
+                for write in asked["TransactItems"].as_array().into_iter().flatten() {
+                    let item = &write["Put"]["Item"];
+                    lock(&self.ledger)
+                        .insert(item["id"]["S"].as_str().unwrap_or_default().into(), item.clone());
+                }
+                json!({})
+            }
+            "UpdateItem" => {
+                let count = asked["ExpressionAttributeValues"][":count"]["N"].as_str();
+                let mut tickets = lock(&self.tickets);
+                *tickets += count.and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
+                json!({ "Attributes": { "next": { "N": tickets.to_string() } } })
+            }
+            "GetQueueAttributes" => json!({ "Attributes": {
+                "ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0",
+                "ApproximateNumberOfMessagesDelayed": "0",
+            } }),
+            _ => json!({ "MessageId": "1" }),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
