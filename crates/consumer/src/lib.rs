@@ -269,7 +269,11 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 let served = self.store.served().await?;
                 let waiting = self.store.waiting().await?;
                 let status = LineStatus::of(room, served, waiting);
-                self.store.publish(status).await?;
+                // A room in which nothing happens costs nothing to speak of: sixteen writes a minute, not 480.
+                if tally.published != Some(status) {
+                    self.store.publish(status).await?;
+                    tally.published = Some(status);
+                }
             }
             PortResult::Ok(())
         };

@@ -3,7 +3,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use waitroom::ports::{PortError, Receipt};
-use waitroom::{Epoch, SliceId, Timestamp, Token};
+use waitroom::{Epoch, LineStatus, SliceId, Timestamp, Token};
 
 use crate::Report;
 
@@ -18,6 +18,8 @@ pub(crate) struct Tally {
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
     told: Option<Timestamp>,
+    /// What everybody who waits was last told by this slice.
+    pub(crate) published: Option<LineStatus>,
     /// Received at a time when the room was of another epoch, as far as we knew.
     strangers: Vec<(Timestamp, Epoch, Receipt)>,
 }
@@ -32,6 +34,7 @@ impl Tally {
             served: 0,
             visitors: HashMap::new(),
             told: None,
+            published: None,
             strangers: Vec::new(),
         }
     }
