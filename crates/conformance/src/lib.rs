@@ -35,6 +35,11 @@ pub trait Room {
 
     /// How long a window takes.
     fn minute(&self) -> Duration;
+
+    /// Whether it counts a request's headers, and not only their bytes.
+    fn counts_headers(&self) -> bool {
+        true
+    }
 }
 
 /// What only the operator can do. It is in force within two seconds.
