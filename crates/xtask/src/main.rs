@@ -56,11 +56,15 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test { package: None } => {
+            package::Package::to_try()?.make()?;
             run(cargo().args(["test", "--locked", "--workspace"]))?;
             site::test()
         }
         Task::Test { package: Some(package) } if package == "site" => site::test(),
         Task::Test { package: Some(package) } => {
+            if package == "rehearsal" {
+                package::Package::to_try()?.make()?;
+            }
             run(cargo().args(["test", "--locked", "--package", &package]))
         }
         Task::Screenshots => site::screenshots(),
