@@ -63,7 +63,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     until("the first leave", 3 * MINUTE, || Ok(stage.released()? >= 20)).unwrap();
     stage.order(Order::Pause);
     let paused = Instant::now();
-    let mut last = (Instant::now(), stage.released().unwrap());
+    let mut last = (paused, stage.released().unwrap());
     until("nobody leaves any more", DEADLINE, || {
         let released = stage.released()?;
         if released != last.1 {
