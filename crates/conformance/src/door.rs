@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::{Answer, Client, Order, Room, eventually};
+use crate::{Answer, Client, Order, Room, pause};
 
 pub(crate) fn check(room: &impl Room, client: &Client) {
-    room.order(Order::Pause);
-    eventually("the room pauses", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    pause(room, client);
     let place = a_newcomer_gets_a_place(client);
     who_waits_keeps_it(client, &place);
     every_newcomer_gets_another(client);

@@ -39,14 +39,20 @@ impl Client {
     }
 
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let mut request = format!("{method} {}{path} HTTP/1.1\r\n", self.prefix);
-        for (name, value) in
-            [("Host", self.authority.as_str()), ("Connection", "close")].iter().chain(headers)
-        {
+        let mut request = self.head(method, path);
+        for (name, value) in headers {
             request.extend([name, ": ", value, "\r\n"]);
         }
         request += "\r\n";
         self.raw(request.as_bytes()).unwrap_or_else(|| panic!("no answer to {method} {path}"))
+    }
+
+    /// How a request to the room begins, for those who go on with something that is no HTTP.
+    pub fn head(&self, method: &str, path: &str) -> String {
+        format!(
+            "{method} {}{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
+            self.prefix, self.authority
+        )
     }
 
     /// Sends these bytes and reads until the room hangs up. None if what it said is not HTTP.

@@ -35,7 +35,15 @@ pub trait Room {
 
     /// How long a window takes.
     fn minute(&self) -> Duration;
+
+    /// Whether it counts a request's headers, and not only their bytes.
+    fn counts_headers(&self) -> bool {
+        true
+    }
 }
+
+/// Within this time an order is in force everywhere.
+const IN_FORCE: Duration = Duration::from_secs(2);
 
 /// What only the operator can do. It is in force within two seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +64,14 @@ pub fn check(room: &impl Room) {
     questions::check(room, &client);
     strangers::check(room, &client);
     operator::check(room, &client);
+}
+
+/// Pauses the room, and waits for as long as somebody may still be let in who joins now: polls may say so before a
+/// consumer under way has heard of it.
+fn pause(room: &impl Room, client: &Client) {
+    room.order(Order::Pause);
+    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    std::thread::sleep(IN_FORCE);
 }
 
 /// Asks again until the answer is as it should be: an order takes up to two seconds, an emulator longer.

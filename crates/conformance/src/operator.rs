@@ -1,6 +1,6 @@
 //! What the operator does, as visitors notice it.
 
-use crate::{Client, Order, Room, eventually};
+use crate::{Client, Order, Room, eventually, pause};
 
 pub(crate) fn check(room: &impl Room, client: &Client) {
     messages_arrive_as_they_were_written(room, client);
@@ -11,8 +11,7 @@ pub(crate) fn check(room: &impl Room, client: &Client) {
 }
 
 fn a_new_epoch_makes_everybody_a_newcomer(room: &impl Room, client: &Client) {
-    room.order(Order::Pause);
-    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     let before = client.get_with("/polling", &place).json()["epoch"].clone();
     room.order(Order::Reset);
@@ -43,8 +42,7 @@ fn rates_arrive(room: &impl Room, client: &Client) {
 }
 
 fn paused_keeps_places(room: &impl Room, client: &Client) {
-    room.order(Order::Pause);
-    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     std::thread::sleep(room.minute() + room.minute() / 2);
     let poll = client.get_with("/polling", &place).json();
@@ -54,8 +52,7 @@ fn paused_keeps_places(room: &impl Room, client: &Client) {
 }
 
 fn off_lets_everybody_through(room: &impl Room, client: &Client) {
-    room.order(Order::Pause);
-    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     room.order(Order::Off);
     eventually("off", || (client.get("/polling").json()["allow"] == true).then_some(()));

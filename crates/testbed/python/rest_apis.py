@@ -19,7 +19,11 @@ def mend_rest_apis():
     match, create_api = RestAPIResourceRouter.match, ApiGatewayRestApiProvider.create
 
     def match_root_too(self, context):
-        if context.invocation_request["path"].strip("/"):
+        asked = context.invocation_request
+        if asked["raw_path"].startswith("//"):
+            # LocalEmu guesses that this is the same with one slash. It is none of the API's own paths.
+            asked["path"] = "/%2F" + asked["raw_path"].lstrip("/")
+        if asked["path"].strip("/"):
             return match(self, context)
         for resource in self._resources.values():
             methods = resource.get("resourceMethods", {})

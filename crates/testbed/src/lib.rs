@@ -16,7 +16,7 @@
 //! let aws = LocalEmu::shared()?;
 //! // For an SDK's endpoint URL. Any region; credentials `test` and `test` may do everything.
 //! let client = aws.endpoint();
-//! let mut sam = Venv::with("sam", &["aws-sam-cli==1.170.0"])?.command("sam");
+//! let mut sam = Venv::sam()?.command("sam");
 //! sam.arg("deploy").envs(aws.environment()).status()?;
 //! let said = aws.function_log("room-trigger")?;
 //!
@@ -39,7 +39,8 @@
 //! A function is a zip with an executable `bootstrap` for this machine (`provided.al2023`). It runs as a process
 //! with the credentials of its role and `AWS_ENDPOINT_URL`, and as many of them at once as there are invocations.
 //! Its limit of memory is told and not enforced. A changed configuration lets invocations under way finish. An
-//! asynchronous invocation that fails is retried after a minute, as on AWS, unless it is told not to.
+//! asynchronous invocation that fails is retried after a minute, as on AWS, unless it is told not to. A test may
+//! [kill](LocalEmu::kill_function) one at work, and keep tables from [writing](LocalEmu::throttle_writes).
 //!
 //! # Where LocalEmu differs from AWS
 //!

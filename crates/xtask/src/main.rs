@@ -37,6 +37,8 @@ enum Task {
         #[arg(value_enum)]
         part: Option<bench::Part>,
     },
+    /// Deploy the room to what stands in for AWS, and play it through; takes about ten minutes
+    Rehearse,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
@@ -67,6 +69,11 @@ fn perform(task: Task) -> Result<()> {
         Task::Test { package: Some(package) } if package == "site" => site::test(),
         Task::Test { package: Some(package) } => {
             run(cargo().args(["test", "--locked", "--package", &package]))
+        }
+        Task::Rehearse => {
+            package::Package::to_try()?.make()?;
+            let rehearsal = ["test", "--locked", "--package", "rehearsal", "--", "--ignored", "--nocapture"];
+            run(cargo().args(rehearsal))
         }
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),

@@ -42,6 +42,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("testbed", &[]),
     ("templates", &["testbed"]),
+    ("rehearsal", &["waitroom", "clock", "aws", "conformance", "testbed"]),
     ("xtask", &["testbed"]),
 ];
 

@@ -1,0 +1,109 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use waitroom::ports::Admissions;
+use waitroom::{Admission, AdmittedBy, Cookie};
+
+use crate::Stage;
+
+/// How many join at the same moment.
+const AT_ONCE: usize = 8;
+
+/// Those who were told that they have a place.
+#[derive(Debug)]
+pub struct Crowd {
+    places: Vec<Place>,
+}
+
+/// A place, and when it was asked for and given, since the first was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    cookie: Cookie,
+    asked: Instant,
+    given: Instant,
+}
+
+/// What became of a crowd.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// How many were admitted by the slices of each plan.
+    pub windows: BTreeMap<u64, usize>,
+    /// The most places by which somebody was admitted before or after their turn.
+    pub displaced: usize,
+    /// How many joined at most within the two seconds in which tickets need not follow arrival.
+    pub at_once: usize,
+}
+
+impl Crowd {
+    /// As many people as this join, each with a browser of their own.
+    pub fn join(stage: &Stage, size: usize) -> Result<Self> {
+        let (client, left) = (stage.client(), AtomicUsize::new(size));
+        let join = || -> Result<Vec<Place>> {
+            let mut places = Vec::new();
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+            {
+                let asked = Instant::now();
+                let answer = client.get("/beekeeper");
+                ensure!(answer.status == 302, "{answer:?}");
+                let cookie = client.cookie(&answer);
+                let value = cookie.split_once('=').map(|(_, value)| value).unwrap_or_default();
+                places.push(Place { cookie: value.parse()?, asked, given: Instant::now() });
+            }
+            Ok(places)
+        };
+        let mut places = thread::scope(|scope| -> Result<Vec<Place>> {
+            let joining: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(join)).collect();
+            let mut all = Vec::new();
+            for one in joining {
+                all.extend(one.join().map_err(|_| anyhow::anyhow!("somebody got no answer"))??);
+            }
+            Ok(all)
+        })?;
+        places.sort_by_key(|place| place.cookie.ticket);
+        Ok(Self { places })
+    }
+
+    /// How many of them are admitted.
+    pub fn admitted(&self, stage: &Stage) -> Result<usize> {
+        Ok(self.admissions(stage)?.into_iter().flatten().count())
+    }
+
+    fn admissions(&self, stage: &Stage) -> Result<Vec<Option<Admission>>> {
+        let look = |place: &Place| stage.ask(|| stage.store().admission(place.cookie.token));
+        self.places.iter().map(look).collect()
+    }
+
+    /// Looks everybody up. An error if somebody is lost, or two have the same place.
+    pub fn account(&self, stage: &Stage) -> Result<Account> {
+        let tokens: BTreeSet<_> = self.places.iter().map(|place| place.cookie.token.to_string()).collect();
+        let tickets: BTreeSet<_> = self.places.iter().map(|place| place.cookie.ticket).collect();
+        let joined = self.places.len();
+        ensure!((tokens.len(), tickets.len()) == (joined, joined), "two have the same token or ticket");
+
+        let mut admitted = Vec::new();
+        for (rank, (place, admission)) in self.places.iter().zip(self.admissions(stage)?).enumerate() {
+            let admission = admission.with_context(|| format!("ticket {} is lost", place.cookie.ticket))?;
+            ensure!(admission.ticket == place.cookie.ticket, "another's ticket");
+            admitted.push((admission.at, rank, admission.by));
+        }
+        let mut windows = BTreeMap::new();
+        for (_, _, by) in &admitted {
+            if let AdmittedBy::Slice(slice) = by {
+                *windows.entry(slice.plan).or_default() += 1;
+            }
+        }
+        admitted.sort_by_key(|&(at, rank, _)| (at, rank));
+        let displaced = admitted.iter().enumerate().map(|(turn, (_, rank, _))| turn.abs_diff(*rank)).max();
+        let at_once = self.places.iter().map(|one| self.asked_around(one)).max();
+        Ok(Account { windows, displaced: displaced.unwrap_or(0), at_once: at_once.unwrap_or(0) })
+    }
+
+    /// How many asked for their place while this one was being given, or within two seconds after it.
+    fn asked_around(&self, one: &Place) -> usize {
+        let around = one.asked..=one.given + Duration::from_secs(2);
+        self.places.iter().filter(|other| around.contains(&other.asked)).count()
+    }
+}

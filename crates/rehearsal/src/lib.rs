@@ -1,0 +1,19 @@
+//! The room on AWS as an operator deploys it, with what stands in for AWS around it: the real template, by `sam build`
+//! and `sam deploy` with the shipped `samconfig.toml`, and the real packages of the functions.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`sam`] | builds and deploys stacks |
+//! | [`Stage`] | a deployed room: its operator's hand, its ledger, its functions |
+//! | [`Crowd`] | people who join it over HTTP, and what became of each |
+//!
+//! The plays are in `tests/it`. What LocalEmu cannot play is in docs/emulators.md.
+
+#![allow(clippy::panic, reason = "an order that is not obeyed fails the test that gave it")]
+
+mod crowd;
+pub mod sam;
+mod stage;
+
+pub use crowd::{Account, Crowd};
+pub use stage::{Stage, until};

@@ -1,0 +1,11 @@
+//! The plays. Each room is deployed once; both play at the same time, since most of either is waiting for minutes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that finds something else fails, and what was measured is worth reading"
+)]
+
+mod conforming;
+mod crowded;
+mod roles;
