@@ -1,8 +1,6 @@
 //! The door's requests and answers, as API Gateway hands them over and takes them.
 
-use lambda_http::http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName, LOCATION, RETRY_AFTER, SET_COOKIE,
-};
+use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName};
 use lambda_http::http::{Error, Method, Response};
 use lambda_http::{Body, Request, RequestExt};
 use producer::Answer;
@@ -41,24 +39,14 @@ pub fn nowhere() -> Result<Response<Body>, Error> {
 
 /// The answer as it goes to the visitor. One that cannot be told, because of a character that no header may have,
 /// is told as if the room were busy.
-pub fn respond(answer: Answer) -> Response<Body> {
-    try_respond(answer).or_else(|_| try_respond(Answer::busy())).unwrap_or_default()
+pub fn respond(answer: &Answer) -> Response<Body> {
+    try_respond(answer).or_else(|_| try_respond(&Answer::busy())).unwrap_or_default()
 }
 
-fn try_respond(answer: Answer) -> Result<Response<Body>, Error> {
-    let mut response = Response::builder()
-        .status(answer.status)
-        .header(CACHE_CONTROL, "no-store")
-        .header(CONTENT_TYPE, "text/html; charset=utf-8");
-    if let Some(location) = answer.location {
-        response = response.header(LOCATION, location);
-    }
-    if let Some(cookie) = answer.set_cookie {
-        response = response.header(SET_COOKIE, cookie);
-    }
-    if let Some(seconds) = answer.retry_after {
-        response = response.header(RETRY_AFTER, seconds);
-    }
+fn try_respond(answer: &Answer) -> Result<Response<Body>, Error> {
+    let response = Response::builder().status(answer.status);
+    let response =
+        answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
     response.body(answer.body.into())
 }
 
@@ -116,14 +104,14 @@ mod tests {
             retry_after: None,
             body: "",
         };
-        let response = respond(answer.clone());
+        let response = respond(&answer);
         assert_eq!(response.status(), 302);
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("location"), answer.location.as_deref());
         assert_eq!(header("set-cookie"), answer.set_cookie.as_deref());
         assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
 
-        let busy = respond(Answer { location: Some("https://shop.example/\n".into()), ..answer });
+        let busy = respond(&Answer { location: Some("https://shop.example/\n".into()), ..answer });
         assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "5"));
     }
 }

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use waitroom::{Cookie, RoomId, Scheme};
 
 /// What `/beekeeper` answers. Never cached: each answer is one visitor's own.
@@ -41,6 +43,16 @@ impl Answer {
             retry_after: Some(5),
             body: include_str!("busy.html"),
         }
+    }
+
+    /// The headers of the answer, the same whoever serves the door.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
+        let always = [("cache-control", "no-store"), ("content-type", "text/html; charset=utf-8")];
+        let always = always.map(|(name, value)| (name, Cow::from(value)));
+        let location = self.location.as_deref().map(|location| ("location", location.into()));
+        let cookie = self.set_cookie.as_deref().map(|cookie| ("set-cookie", cookie.into()));
+        let retry = self.retry_after.map(|seconds| ("retry-after", seconds.to_string().into()));
+        always.into_iter().chain(location).chain(cookie).chain(retry)
     }
 
     fn found(location: String) -> Self {

@@ -6,16 +6,15 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE,
-    COOKIE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE, VARY,
+    COOKIE, HeaderName, HeaderValue, RETRY_AFTER, VARY,
 };
 use hyper::http::response::Builder;
 use hyper::{Method, Request, Response, StatusCode};
+use page::Page;
 use producer::{Producer, SystemTokens, Trouble};
 use serde::Serialize;
 use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomBook};
 use waitroom::{ClientAnswer, Cookie, PollAnswer, Room, Scheme, Standing};
-
-use page::Page;
 
 use crate::files::Files;
 use crate::preview::Preview;
@@ -64,16 +63,9 @@ impl App {
             tracing::debug!(error = &trouble as &dyn std::error::Error, "a visitor was asked to come again");
             producer::Answer::busy()
         });
-        let mut response = uncached(answer.status).header(CONTENT_TYPE, "text/html; charset=utf-8");
-        if let Some(location) = answer.location {
-            response = response.header(LOCATION, location);
-        }
-        if let Some(cookie) = answer.set_cookie {
-            response = response.header(SET_COOKIE, cookie);
-        }
-        if let Some(seconds) = answer.retry_after {
-            response = response.header(RETRY_AFTER, seconds);
-        }
+        let response = Response::builder().status(answer.status);
+        let response =
+            answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
         finish(response, answer.body)
     }
 

@@ -32,7 +32,7 @@ async fn main() -> Result<(), lambda_http::Error> {
         if answer.set_cookie.is_some() {
             metrics.count(SystemClock.now(), &[(Metric::Joined, 1)]);
         }
-        Ok::<_, lambda_http::Error>(respond(answer))
+        Ok::<_, lambda_http::Error>(respond(&answer))
     }))
     .await
 }
