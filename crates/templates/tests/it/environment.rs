@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use templates::Stack;
 
-use crate::support::stack;
+use crate::support::{stack, with_throttle};
 
 /// Every room's functions read these, and each what is its own.
 const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM_NAME"];
@@ -17,17 +17,6 @@ const FUNCTIONS: [(&str, &[&str]); 5] = [
     ("Throttle", &[]),
     ("Caretaker", &["SITE_BUCKET"]),
 ];
-
-fn with_throttle() -> Stack {
-    let parameters = [
-        ("Room", "sale"),
-        ("Title", "Sale"),
-        ("Shop", "https://shop.example"),
-        ("Rate", "1"),
-        ("Throttling", "yes"),
-    ];
-    Stack::with(&parameters).unwrap()
-}
 
 #[test]
 fn each_function_is_told_what_it_reads_and_nothing_else() {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use templates::Stack;
+
+use crate::support::with_throttle;
 
 /// Who does what, on what; on the ledger, on items with these keys. This is what crates/aws and the API's integrations
 /// call: a transaction needs the right to each of its writes and none of its own.
@@ -42,17 +43,6 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
 
 type Call = (String, String, Vec<String>);
 
-fn stack() -> Stack {
-    let parameters = [
-        ("Room", "sale"),
-        ("Title", "Sale"),
-        ("Shop", "https://shop.example"),
-        ("Rate", "1"),
-        ("Throttling", "yes"),
-    ];
-    Stack::with(&parameters).unwrap()
-}
-
 /// What a role allows: action, resource and leading keys.
 fn allowed(role: &Value) -> BTreeSet<Call> {
     let mut allowed = BTreeSet::new();
@@ -88,7 +78,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 #[test]
 fn each_role_allows_exactly_what_is_called() {
-    let stack = stack();
+    let stack = with_throttle();
     for who in ["Producer", "Trigger", "Consumer", "Throttle", "Caretaker", "Api"] {
         let calls = CALLS.iter().filter(|(caller, ..)| *caller == who);
         let mut called: BTreeSet<Call> = calls
@@ -121,7 +111,7 @@ fn the_private_key_is_the_producers_alone() {
 
 #[test]
 fn there_are_no_other_roles_and_nothing_else_grants_anything() {
-    let stack = stack();
+    let stack = with_throttle();
     let resources = stack.resources().unwrap();
     let roles = resources.values().filter(|kind| *kind == "AWS::IAM::Role").count();
     assert_eq!(roles, 6);

@@ -22,6 +22,18 @@ pub(crate) fn stack() -> &'static Stack {
     &STACK
 }
 
+/// A stack with everything that a parameter may leave out of the room itself.
+pub(crate) fn with_throttle() -> Stack {
+    let parameters = [
+        ("Room", "sale"),
+        ("Title", "Sale"),
+        ("Shop", "https://shop.example"),
+        ("Rate", "1"),
+        ("Throttling", "yes"),
+    ];
+    Stack::with(&parameters).unwrap()
+}
+
 pub(crate) fn route(path: &str) -> Route {
     Route::of(stack(), "get", path).unwrap()
 }
