@@ -170,23 +170,23 @@ function stillWaiting(line) {
 
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED;
   const isLonger = (mode === "waiting" || mode === "soon") && isRecent(range.laterAt);
-  const words = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
+  const key = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
   const facts = `${say.say("ahead")} ${number}. ${say.say("when")}: ${when}.`;
   const news = line.message && line.message !== spoken.message ? `${say.say("message")}: ${line.message}` : "";
   const isMark = isPressed || passedMark(spoken.ahead, ahead.ahead);
-  if (!become(mode, say.say(words), `${facts} ${news}`) && (isMark || news)) {
+  if (!become(mode, say.say(key), `${facts} ${news}`) && (isMark || news)) {
     view.announce(`${isMark ? facts : ""} ${news}`);
   }
   spoken = { ahead: isMark ? ahead.ahead : spoken.ahead, message: line.message };
 }
 
 /** Puts the page into a state, and returns whether it is another than before. What is new is also spoken. */
-function become(next, words = say.say(`${next}Hint`), facts = "") {
+function become(next, explanation = say.say(`${next}Hint`), facts = "") {
   const isAnother = next !== state;
   // Until when the way in stays open is reckoned anew each time, and a minute more or less is no news.
-  const isNews = isAnother || (words !== hint && next !== "held");
+  const isNews = isAnother || (explanation !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
-  [state, hint] = [next, words];
+  [state, hint] = [next, explanation];
   view.setState(state);
   view.fill("state", say.say(state));
   view.fill("hint", hint);

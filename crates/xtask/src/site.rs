@@ -12,7 +12,7 @@ use crate::{cargo, run};
 
 pub(crate) fn test() -> Result<()> {
     let folder = workspace::root().join("site/test");
-    run(node()?.arg("--test").args(scripts(&folder)?))?;
+    run(node()?.arg("--test").args(tests(&folder)?))?;
     // One file after the other: two crowds of browsers at once are too many for a small machine.
     run(in_browser()?
         .args(["--test", "--test-concurrency=1", "--test-force-exit"])
@@ -25,13 +25,9 @@ pub(crate) fn screenshots() -> Result<()> {
 }
 
 fn tests(folder: &Path) -> Result<Vec<PathBuf>> {
-    Ok(scripts(folder)?.into_iter().filter(|path| path.to_string_lossy().ends_with(".test.js")).collect())
-}
-
-fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("could not read {}", folder.display()))?;
     let mut found = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "js"));
+    found.retain(|path| path.to_string_lossy().ends_with(".test.js"));
     found.sort();
     Ok(found)
 }
