@@ -40,7 +40,7 @@ pub async fn attend(premises: &impl Premises, event: &Event) -> Answer {
 }
 
 async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> {
-    let Properties { settings, url } = Properties::read(&event.resource_properties)?;
+    let Properties { settings, url, our_page } = Properties::read(&event.resource_properties)?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(settings, url, epoch);
     let told = |error: PortError| told(&error);
@@ -63,7 +63,10 @@ async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> 
     if as_decided != room {
         room = premises.change(decided).await.map_err(told)?;
     }
-    premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)
+    if our_page {
+        premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)?;
+    }
+    Ok(())
 }
 
 /// An error with what caused it.
@@ -181,6 +184,15 @@ mod tests {
         assert_eq!(room.settings.message.as_str(), "More beer");
         memory.attend("Update", &changes);
         assert_eq!(memory.room().version, room.version, "what is so already is not changed");
+    }
+
+    #[test]
+    fn a_page_of_the_operators_own_is_left_as_it_is() {
+        let memory = Memory::default();
+        memory.attend("Create", &[("Page", "yours")]);
+        assert_eq!(*memory.page.lock().unwrap(), None);
+        memory.attend("Update", &[("Page", "ours")]);
+        assert!(memory.page.lock().unwrap().is_some());
     }
 
     #[test]

@@ -13,6 +13,8 @@ type Read = fn(&Value) -> Option<toml::Value>;
 pub(crate) struct Properties {
     pub(crate) settings: Settings,
     pub(crate) url: WebUrl,
+    /// Whether the page in the bucket is ours to put there.
+    pub(crate) our_page: bool,
 }
 
 impl Properties {
@@ -38,7 +40,10 @@ impl Properties {
         let settings = Settings::from_toml(&file.to_string());
         let url = given.get("Url").and_then(Value::as_str).unwrap_or_default().parse::<WebUrl>();
         match (settings, url) {
-            (Ok(settings), Ok(url)) => Ok(Self { settings, url }),
+            (Ok(settings), Ok(url)) => {
+                let our_page = given.get("Page").and_then(Value::as_str) != Some("yours");
+                Ok(Self { settings, url, our_page })
+            }
             (settings, url) => {
                 let mistakes =
                     settings.err().map(|mistakes| mistakes.iter().map(property).collect::<Vec<_>>());

@@ -321,6 +321,8 @@ mod tests {
         assert!(html.contains(":root { --accent: #ffff00; } }"), "yellow is legible in the dark");
         assert!(!html.contains(":root { --accent: #ffff00; }\n"), "and not on white");
         assert_eq!(page.file("bee.svg").unwrap().content_type, "image/svg+xml");
+        assert_eq!(page.files().count(), page.files().collect::<std::collections::BTreeMap<_, _>>().len());
+        assert_eq!(page.files().last().unwrap().0, Page::DOCUMENT, "after everything that it names");
     }
 
     #[test]

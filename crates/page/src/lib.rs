@@ -32,8 +32,11 @@ impl Page {
         self.0.get(name)
     }
 
+    /// The document last: whoever puts them somewhere in this order has what it names there before it.
     pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
-        self.0.iter().map(|(name, file)| (name.as_str(), file))
+        let named = self.0.iter().filter(|&(name, _)| name != Self::DOCUMENT);
+        let document = self.0.get_key_value(Self::DOCUMENT);
+        named.chain(document).map(|(name, file)| (name.as_str(), file))
     }
 }
 

@@ -23,10 +23,7 @@ impl Premises for OnAws {
     }
 
     async fn put_page(&self, page: Page) -> PortResult<()> {
-        let mut files: Vec<_> = page.files().collect();
-        // The document last, so that what it names is there.
-        files.sort_by_key(|&(name, _)| name == Page::DOCUMENT);
-        for (name, file) in files {
+        for (name, file) in page.files() {
             self.site.put(name, file.content_type, &file.policy, &file.body).await?;
         }
         Ok(())
