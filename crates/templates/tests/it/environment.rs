@@ -104,4 +104,5 @@ fn nothing_that_costs_money_is_made_unless_asked_for() {
         assert_eq!(kinds.get(kind), None, "{kind}");
     }
     assert_eq!(stack().properties("Ledger").unwrap()["BillingMode"], "PAY_PER_REQUEST");
+    assert_eq!(stack().properties("Consumer").unwrap()["MemorySize"], 128, "it runs all day");
 }
