@@ -7,9 +7,10 @@
 
 mod tally;
 
+use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future;
+use futures_util::future::{self, Either};
 use tally::Tally;
 use waitroom::ports::{
     Admissions, Admitted, Board, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError,
@@ -78,9 +79,13 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                     continue;
                 }
             };
-            self.tell(&mut tally, &room, false).await;
-            self.drop_strangers(&mut tally, &room).await;
             let now = self.clock.now();
+            if tally.is_due(now) {
+                self.tell_soon(&mut tally, &room).await;
+                // The room may be another by now.
+                continue;
+            }
+            self.drop_strangers(&mut tally, &room).await;
             let (most, at) = match pace.next(now, room.valve()) {
                 Step::Over => break,
                 Step::Wait(until) => {
@@ -89,7 +94,9 @@ impl<S: Store, C: Clock> Consumer<S, C> {
                 }
                 Step::Release { most, at } => (most, at),
             };
-            match self.store.receive(most, Self::PATIENCE).await {
+            // Whoever came after the slice's end would be out of sight for nothing.
+            let patience = Self::PATIENCE.min(slice.ends_at().since(now));
+            match self.store.receive(most, patience).await {
                 Ok(batch) if batch.is_empty() => {
                     self.clock.sleep_until((now + Self::ASK_AGAIN).min(slice.ends_at())).await;
                 }
@@ -105,7 +112,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             }
         }
         if let Ok(room) = self.store.room().await {
-            self.tell(&mut tally, &room, true).await;
+            self.tell(&mut tally, &room).await;
         }
         Ok(Outcome::Done(tally.report))
     }
@@ -255,21 +262,28 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         }
     }
 
-    /// Records and publishes how far the slice has come, every two seconds and at the end.
-    async fn tell(&self, tally: &mut Tally, room: &Room, last: bool) {
-        let now = self.clock.now();
-        if !tally.is_due(now, last) {
-            return;
+    /// Tells how far the slice has come, unless that takes so long that people would wait for it.
+    async fn tell_soon(&self, tally: &mut Tally, room: &Room) {
+        let in_time = {
+            let told = pin!(self.tell(tally, room));
+            let enough = pin!(self.clock.sleep_until(self.clock.now() + Self::PATIENCE));
+            matches!(future::select(told, enough).await, Either::Left(_))
+        };
+        if !in_time {
+            tally.report.troubles += 1;
         }
-        // Told or not, the next time is in two seconds: people are waiting to be released.
-        tally.told(now);
+        tally.told(self.clock.now());
+    }
+
+    /// Records and publishes how far the slice has come.
+    async fn tell(&self, tally: &mut Tally, room: &Room) {
         let told = async {
             self.store.record(tally.slice, tally.report.released, tally.served).await?;
             if tally.slice.index == 0 {
                 let served = self.store.served().await?;
                 let waiting = self.store.waiting().await?;
                 let status = LineStatus::of(room, served, waiting);
-                // A room in which nothing happens costs nothing to speak of: sixteen writes a minute, not 480.
+                // A room in which nothing happens costs nothing to speak of.
                 if tally.published != Some(status) {
                     self.store.publish(status).await?;
                     tally.published = Some(status);

@@ -17,7 +17,8 @@ pub(crate) struct Tally {
     /// Everybody who used up the quota; true once the ledger has confirmed it. A visitor whom the line
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
-    told: Option<Timestamp>,
+    /// When it was told how many were released, and how many these were.
+    told: Option<(Timestamp, u32)>,
     /// What everybody who waits was last told by this slice.
     pub(crate) published: Option<LineStatus>,
     /// Received at a time when the room was of another epoch, as far as we knew.
@@ -26,6 +27,8 @@ pub(crate) struct Tally {
 
 impl Tally {
     const EVERY: Duration = Duration::from_secs(2);
+    /// Where nobody left, nothing is news but newcomers, and a room that is idle all day pays for every look.
+    const IDLE: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(slice: SliceId) -> Self {
         Self {
@@ -70,11 +73,13 @@ impl Tally {
         due.map(|(_, epoch, receipt)| (epoch, receipt)).collect()
     }
 
-    pub(crate) fn is_due(&self, now: Timestamp, last: bool) -> bool {
-        last || self.told.is_none_or(|told| now.since(told) >= Self::EVERY)
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        let Some((told, released)) = self.told else { return true };
+        let pause = if released == self.report.released { Self::IDLE } else { Self::EVERY };
+        now.since(told) >= pause
     }
 
     pub(crate) fn told(&mut self, now: Timestamp) {
-        self.told = Some(now);
+        self.told = Some((now, self.report.released));
     }
 }

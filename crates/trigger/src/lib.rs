@@ -45,7 +45,23 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
         Self { store, clock, crew, minute }
     }
 
+    /// Plans and sends, again if that fails and may still succeed: until the next run most of the minute would be lost.
     pub async fn run(&self) -> PortResult<Report> {
+        let give_up = self.clock.now() + self.minute / 2;
+        loop {
+            let error = match self.run_once().await {
+                Err(error) if error.fault != Fault::Broken => error,
+                ended => return ended,
+            };
+            let again = self.clock.now() + self.minute / 60;
+            if again > give_up {
+                return Err(error);
+            }
+            self.clock.sleep_until(again).await;
+        }
+    }
+
+    async fn run_once(&self) -> PortResult<Report> {
         let room = self.store.room().await?;
         // Only a rough count, for a plan's size: not knowing it must not cost a minute.
         let waiting = self.store.waiting().await.inspect_err(warn).ok();
@@ -54,8 +70,9 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
             report.planned = self.plan(&room, waiting).await?;
             self.send(&mut report).await?;
         }
-        if let Some(waiting) = waiting {
-            self.publish(&room, waiting).await.unwrap_or_else(|error| warn(&error));
+        // Where a consumer is at work it publishes, and knows better than this.
+        if let (Some(waiting), 0) = (waiting, report.sent) {
+            self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
         }
         Ok(report)
     }
@@ -101,9 +118,11 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
         false
     }
 
-    async fn publish(&self, room: &Room, waiting: u64) -> PortResult<()> {
+    async fn publish(&self, waiting: u64) -> PortResult<()> {
         let served = self.store.served().await?;
-        self.store.publish(LineStatus::of(room, served, waiting)).await
+        // As it is now: while consumers were sent it may have changed.
+        let room = self.store.room().await?;
+        self.store.publish(LineStatus::of(&room, served, waiting)).await
     }
 }
 

@@ -170,6 +170,35 @@ fn the_trigger_is_killed_between_plan_and_invocation() {
 }
 
 #[test]
+fn a_ledger_that_refuses_plans_for_a_moment_costs_no_minute() {
+    let mut world = crowded();
+    world.run(Duration::from_secs(58));
+    let until = world.clock.now() + Duration::from_secs(12);
+    let clock = world.clock.clone();
+    world.set_sky(move |call| {
+        let refused = call == Call::WritePlan && clock.now() < until;
+        (if refused { Weather::Refused(Fault::Busy) } else { Weather::Fine }, TAKES)
+    });
+    world.run(Duration::from_secs(30));
+    assert!(world.book.lock().slices.keys().any(|id| id.plan == 2), "planned before the next minute");
+    nobody_is_lost(&mut world);
+}
+
+#[test]
+fn nobody_waits_for_a_board_that_hangs() {
+    let mut world = crowded();
+    // Every count of the line takes half a minute.
+    world.set_sky(|call| {
+        let hangs = call == Call::Count;
+        (Weather::Fine, if hangs { Duration::from_secs(30) } else { TAKES })
+    });
+    world.run(2 * MINUTE + Duration::from_secs(40));
+    let windows = world.audit().windows();
+    assert!(windows.values().any(|&(released, _)| released == 600), "{windows:?}");
+    nobody_is_lost(&mut world);
+}
+
+#[test]
 fn a_consumer_is_killed_between_write_and_delete() {
     let mut world = crowded();
     for _ in 0..3 {
