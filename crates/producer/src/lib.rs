@@ -45,15 +45,34 @@ pub struct Producer<S, C, T> {
     scheme: Scheme,
     /// Numbers of one epoch: another one counts from the beginning again.
     leases: Mutex<(Option<Epoch>, Leases)>,
+    passed: Mutex<Option<Passed>>,
     signing: Signing,
+}
+
+/// How far the line of an epoch had come at this time.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    at: Timestamp,
+    epoch: Epoch,
+    served: u64,
 }
 
 impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long a join waits for a counter that is throttled before the visitor is asked to come again.
     const PATIENCE: Duration = Duration::from_secs(20);
+    /// For how long it is good enough to know how far the line had come.
+    const FRESH: Duration = Duration::from_secs(1);
 
     pub fn new(store: S, clock: C, tokens: T, scheme: Scheme) -> Self {
-        Self { store, clock, tokens, scheme, leases: Mutex::default(), signing: Signing::default() }
+        Self {
+            store,
+            clock,
+            tokens,
+            scheme,
+            leases: Mutex::default(),
+            passed: Mutex::default(),
+            signing: Signing::default(),
+        }
     }
 
     /// Finds the signing keys, or makes the room's first, before the first visitor has to wait for it.
@@ -97,7 +116,21 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
     async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
         // By the rate in force, which is the one that the page knows: it comes here when it finds itself passed.
         let two_minutes = 2 * u64::from(room.rate().get());
-        Ok(self.store.served().await? > ticket.get().saturating_add(two_minutes))
+        Ok(self.served(room.epoch).await? > ticket.get().saturating_add(two_minutes))
+    }
+
+    /// Asked at most once a second: everybody who comes back wants to know it, and in a table it is one item.
+    async fn served(&self, epoch: Epoch) -> PortResult<u64> {
+        let mut passed = self.passed.lock().await;
+        let now = self.clock.now();
+        let fresh =
+            |known: &Passed| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
+        if let Some(known) = passed.filter(fresh) {
+            return Ok(known.served);
+        }
+        let served = self.store.served().await?;
+        *passed = Some(Passed { at: now, epoch, served });
+        Ok(served)
     }
 
     async fn waiting(&self, room: &Room, place: Cookie, request: &Request<'_>) -> Result<Answer, Trouble> {
