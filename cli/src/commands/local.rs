@@ -16,7 +16,7 @@ use server::{App, DemoShop, Preview, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
-use waitroom::ports::{Clock, RoomBook};
+use waitroom::ports::{Clock, RoomBook, Throttling};
 use waitroom::{Epoch, Notice, Rate, Room, Scheme, Settings, Title, WebUrl};
 
 use crate::arguments::Local;
@@ -85,6 +85,9 @@ async fn open(arguments: &Local) -> Result<()> {
         let probe =
             HttpProbe::new().context("could not read this machine's certificates, which --throttle needs")?;
         background.push(tokio::spawn(schedule::govern(store.clone(), probe, arguments.minute)));
+    } else {
+        // What a throttle of an earlier run held down, nobody would lift any more.
+        store.hold(None).await?;
     }
 
     asked_to_stop.await;

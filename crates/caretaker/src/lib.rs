@@ -40,7 +40,7 @@ pub async fn attend(premises: &impl Premises, event: &Event) -> Answer {
 }
 
 async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> {
-    let Properties { settings, url, our_page } = Properties::read(&event.resource_properties)?;
+    let Properties { settings, url, our_page, throttling } = Properties::read(&event.resource_properties)?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(settings, url, epoch);
     let told = |error: PortError| told(&error);
@@ -57,6 +57,10 @@ async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> 
         room.settings.health.clone_from(&first.settings.health);
         room.settings.lifetimes = first.settings.lifetimes;
         room.url.clone_from(&first.url);
+        if !throttling {
+            // Nobody would lift it any more.
+            room.throttled = None;
+        }
     };
     let mut as_decided = room.clone();
     decided(&mut as_decided);
@@ -184,6 +188,17 @@ mod tests {
         assert_eq!(room.settings.message.as_str(), "More beer");
         memory.attend("Update", &changes);
         assert_eq!(memory.room().version, room.version, "what is so already is not changed");
+    }
+
+    #[test]
+    fn a_rate_that_was_held_down_is_free_when_there_is_no_throttle_any_more() {
+        let memory = Memory::default();
+        memory.attend("Create", &[("Throttling", "yes")]);
+        memory.room.lock().unwrap().as_mut().unwrap().throttled = Some(Rate::MIN);
+        memory.attend("Update", &[("Throttling", "yes"), ("Title", "Otter")]);
+        assert_eq!(memory.room().throttled, Some(Rate::MIN));
+        memory.attend("Update", &[("Throttling", "no")]);
+        assert_eq!(memory.room().throttled, None);
     }
 
     #[test]

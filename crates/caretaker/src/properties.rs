@@ -15,6 +15,8 @@ pub(crate) struct Properties {
     pub(crate) url: WebUrl,
     /// Whether the page in the bucket is ours to put there.
     pub(crate) our_page: bool,
+    /// Whether there is a throttle that may hold the rate down, and lift it again.
+    pub(crate) throttling: bool,
 }
 
 impl Properties {
@@ -41,8 +43,9 @@ impl Properties {
         let url = given.get("Url").and_then(Value::as_str).unwrap_or_default().parse::<WebUrl>();
         match (settings, url) {
             (Ok(settings), Ok(url)) => {
-                let our_page = given.get("Page").and_then(Value::as_str) != Some("yours");
-                Ok(Self { settings, url, our_page })
+                let says = |property, word| given.get(property).and_then(Value::as_str) == Some(word);
+                let (our_page, throttling) = (!says("Page", "yours"), says("Throttling", "yes"));
+                Ok(Self { settings, url, our_page, throttling })
             }
             (settings, url) => {
                 let mistakes =
