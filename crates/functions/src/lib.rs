@@ -8,9 +8,10 @@ mod log;
 mod metrics;
 
 use std::error::Error;
+use std::time::Duration;
 
 use aws::Store;
-use waitroom::ports::PortResult;
+use tokio::time::timeout;
 
 pub use environment::{Environment, Missing, variable};
 pub use log::begin_request;
@@ -35,9 +36,17 @@ impl Function {
     }
 }
 
-/// Says what did not go well at start. The first request tries again, so nothing is lost but time.
-pub fn warn_of_a_cold_start(warmed_up: PortResult<()>) {
-    if let Err(error) = warmed_up {
-        tracing::warn!(error = &error as &dyn Error, "connections could not be opened at start");
+/// Lambda starts a function again that is not there within ten seconds.
+const START: Duration = Duration::from_secs(4);
+
+/// Opens connections before the first request needs them. One that does not open is no reason to fail: the first
+/// request tries again.
+pub async fn warm_up<E: Error + 'static>(opening: impl Future<Output = Result<(), E>>) {
+    match timeout(START, opening).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn Error, "not everything could be opened at start");
+        }
+        Err(_) => tracing::warn!("opening connections at start took more than {START:?}"),
     }
 }

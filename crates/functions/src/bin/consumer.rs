@@ -2,7 +2,7 @@
 
 use clock::SystemClock;
 use consumer::{Consumer, Outcome};
-use functions::{Function, Metric, begin_request, warn_of_a_cold_start};
+use functions::{Function, Metric, begin_request, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use waitroom::Slice;
 use waitroom::ports::{Claimant, Clock};
@@ -10,7 +10,7 @@ use waitroom::ports::{Claimant, Clock};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let Function { store, metrics, .. } = Function::start()?;
-    warn_of_a_cold_start(store.warm_up_with_line().await);
+    warm_up(store.warm_up_with_line()).await;
     let consumer = Consumer::new(store, SystemClock);
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Slice>| {
         begin_request(&event.context.request_id);

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use clock::SystemClock;
 use functions::door::{asked, cookies, is_here, nowhere, respond};
-use functions::{Function, Metric, begin_request, warn_of_a_cold_start};
+use functions::{Function, Metric, begin_request, warm_up};
 use lambda_http::{Request, RequestExt, service_fn};
 use producer::{Answer, Producer, SystemTokens};
 use waitroom::Scheme;
@@ -14,11 +14,7 @@ use waitroom::ports::Clock;
 async fn main() -> Result<(), lambda_http::Error> {
     let Function { store, metrics, .. } = Function::start()?;
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
-    let (connected, keys) = tokio::join!(store.warm_up_with_line(), producer.warm_up());
-    warn_of_a_cold_start(connected);
-    if let Err(trouble) = keys {
-        tracing::warn!(error = &trouble as &dyn Error, "there are no signing keys yet");
-    }
+    tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
     lambda_http::run(service_fn(async |request: Request| {
         begin_request(&request.lambda_context().request_id);
         if !is_here(&request) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clock::SystemClock;
-use functions::{Function, Metric, begin_request, warn_of_a_cold_start};
+use functions::{Function, Metric, begin_request, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use probe::HttpProbe;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Order {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let Function { store, metrics, .. } = Function::start()?;
-    warn_of_a_cold_start(store.warm_up().await);
+    warm_up(store.warm_up()).await;
     let throttle = Throttle::new(store, SystemClock, HttpProbe::new()?, Duration::from_mins(1));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Order>| {
         begin_request(&event.context.request_id);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws::Functions;
 use clock::SystemClock;
-use functions::{Function, Metric, begin_request, variable, warn_of_a_cold_start};
+use functions::{Function, Metric, begin_request, variable, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::de::IgnoredAny;
 use trigger::Trigger;
@@ -15,7 +15,7 @@ use waitroom::ports::{Clock, RoomBook};
 async fn main() -> Result<(), lambda_runtime::Error> {
     let Function { config, store, metrics } = Function::start()?;
     let crew = Functions::new(&config, variable("CONSUMER_FUNCTION")?);
-    warn_of_a_cold_start(store.warm_up_with_line().await);
+    warm_up(store.warm_up_with_line()).await;
     let trigger = Trigger::new(store.clone(), SystemClock, crew, Duration::from_mins(1));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<IgnoredAny>| {
         begin_request(&event.context.request_id);
