@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use waitroom::ports::Admissions;
-use waitroom::{Admission, AdmittedBy, Cookie};
+use waitroom::{Admission, AdmittedBy, Cookie, Timestamp};
 
 use crate::Stage;
 
@@ -31,10 +32,29 @@ struct Place {
 pub struct Account {
     /// How many were admitted by the slices of each plan.
     pub windows: BTreeMap<u64, usize>,
-    /// The most places by which somebody was admitted before or after their turn.
+    /// When each was admitted, one after the other.
+    pub times: Vec<Timestamp>,
+    /// The most places by which nine in ten were admitted before or after their turn. The others may have been in a batch
+    /// that came too late to leave, as on a busy machine, and that the line then delivered again.
     pub displaced: usize,
     /// How many joined at most within the two seconds in which tickets need not follow arrival.
     pub at_once: usize,
+}
+
+impl Account {
+    /// How long after a moment those were admitted who were admitted after it, up to another.
+    pub fn delays(&self, after: Timestamp, until: Timestamp) -> Vec<Duration> {
+        let between = self.times.iter().filter(|&&at| after < at && at <= until);
+        between.map(|at| at.since(after)).collect()
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { windows, times, displaced, at_once } = self;
+        write!(f, "{} admitted, in windows {windows:?}; ", times.len())?;
+        write!(f, "nine in ten at most {displaced} places from their turn, where {at_once} joined at once")
+    }
 }
 
 impl Crowd {
@@ -96,9 +116,16 @@ impl Crowd {
             }
         }
         admitted.sort_by_key(|&(at, rank, _)| (at, rank));
-        let displaced = admitted.iter().enumerate().map(|(turn, (_, rank, _))| turn.abs_diff(*rank)).max();
+        let mut displaced: Vec<_> =
+            admitted.iter().enumerate().map(|(turn, (_, rank, _))| turn.abs_diff(*rank)).collect();
+        displaced.sort_unstable();
         let at_once = self.places.iter().map(|one| self.asked_around(one)).max();
-        Ok(Account { windows, displaced: displaced.unwrap_or(0), at_once: at_once.unwrap_or(0) })
+        Ok(Account {
+            windows,
+            times: admitted.iter().map(|&(at, _, _)| at).collect(),
+            displaced: displaced.get(joined * 9 / 10).copied().unwrap_or(0),
+            at_once: at_once.unwrap_or(0),
+        })
     }
 
     /// How many asked for their place while this one was being given, or within two seconds after it.

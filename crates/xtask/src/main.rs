@@ -3,6 +3,7 @@
 mod bench;
 mod deny;
 mod package;
+mod rehearsal;
 mod site;
 
 use std::env;
@@ -24,10 +25,10 @@ struct Arguments {
 enum Task {
     /// Run all tests
     #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site"
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site\n  cargo xtask test rehearsal"
     )]
     Test {
-        /// Run only the tests of this crate, or those of the page in `site`
+        /// Run only the tests of this crate, those of the page in `site`, or the `rehearsal`
         package: Option<String>,
     },
     /// Measure the store, the room on one machine, and the producer as a Lambda function
@@ -37,8 +38,6 @@ enum Task {
         #[arg(value_enum)]
         part: Option<bench::Part>,
     },
-    /// Deploy the room to what stands in for AWS, and play it through; takes about ten minutes
-    Rehearse,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
@@ -62,19 +61,16 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Test { package: None } => {
-            run(cargo().args(["test", "--locked", "--workspace"]))?;
-            site::test()
-        }
-        Task::Test { package: Some(package) } if package == "site" => site::test(),
-        Task::Test { package: Some(package) } => {
-            run(cargo().args(["test", "--locked", "--package", &package]))
-        }
-        Task::Rehearse => {
-            package::Package::to_try()?.make()?;
-            let rehearsal = ["test", "--locked", "--package", "rehearsal", "--", "--ignored", "--nocapture"];
-            run(cargo().args(rehearsal))
-        }
+        Task::Test { package } => match package.as_deref() {
+            None => {
+                run(cargo().args(["test", "--locked", "--workspace"]))?;
+                site::test()?;
+                rehearsal::play()
+            }
+            Some("site") => site::test(),
+            Some("rehearsal") => rehearsal::play(),
+            Some(package) => run(cargo().args(["test", "--locked", "--package", package])),
+        },
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make(),

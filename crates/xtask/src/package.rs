@@ -1,6 +1,7 @@
 //! The functions as Lambda takes them: each alone in a zip, as one executable named `bootstrap`.
 
-use std::env::consts;
+use std::env::{self, consts};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use testbed::workspace::target;
+use testbed::workspace::{root, target};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -19,6 +20,9 @@ const LARGEST: usize = 4_000_000;
 
 /// What Amazon Linux 2023 has.
 const GLIBC: u32 = 34;
+
+/// What cargo's folder is called in programs, wherever it is.
+const CARGO_HOME: &str = "/cargo";
 
 #[derive(Debug, Args)]
 pub(crate) struct Package {
@@ -92,17 +96,19 @@ impl Package {
         let functions = if self.functions.is_empty() { all } else { &self.functions };
         let folder = target().join("lambda").join(self.arch.name());
         fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-        for function in functions {
-            let name = function.name();
-            let program = fs::read(self.build(&name)?).with_context(|| format!("could not read {name}"))?;
-            self.check_glibc(&name, &program)?;
+        let names: Vec<_> = functions.iter().map(|function| function.name()).collect();
+        for (name, program) in names.iter().zip(self.build(&names)?) {
+            let program =
+                fs::read(&program).with_context(|| format!("could not read {}", program.display()))?;
+            self.check_glibc(name, &program)?;
+            check_paths(name, &program)?;
             let package = zipped(&program)?;
             ensure!(
                 package.len() <= LARGEST,
                 "{name} is {} bytes zipped, and {LARGEST} are too many: what has it come to depend on?",
                 package.len()
             );
-            let path = folder.join(&name).with_extension("zip");
+            let path = folder.join(name).with_extension("zip");
             // In one step, so that nobody uploads half a package.
             let new = path.with_extension("zip.new");
             File::create(&new)?.write_all(&package)?;
@@ -112,25 +118,35 @@ impl Package {
         Ok(())
     }
 
-    /// Builds one function, and only that, so that it has no more features than it needs.
-    fn build(&self, name: &str) -> Result<PathBuf> {
-        let only = ["--profile", "function", "--locked", "--package", "functions", "--bin", name];
+    /// Builds the functions, and nothing else of the workspace beside them, so that they have no more features than they
+    /// need. Returns where each program is.
+    fn build(&self, names: &[String]) -> Result<Vec<PathBuf>> {
         let triple = self.arch.target();
-        if runs("cargo-lambda", &["lambda", "--version"]) && has_zig() {
-            let mut lambda = cargo();
-            lambda.args(["lambda", "build", "--target", &format!("{triple}.2.{GLIBC}")]).args(only);
-            run(lambda.env("CARGO_TARGET_DIR", target()))?;
-            return Ok(target().join("lambda").join(name).join("bootstrap"));
-        }
-        if !self.arch.is_this_machine() {
+        let mut build = cargo();
+        let has_cargo_lambda = runs("cargo-lambda", &["lambda", "--version"]) && has_zig();
+        let folder = if has_cargo_lambda {
+            // It moves programs there, those of either architecture to the same place unless it is told another.
+            let folder = target().join("cargo-lambda").join(self.arch.name());
+            build.args(["lambda", "build", "--target", &format!("{triple}.2.{GLIBC}"), "--lambda-dir"]);
+            build.arg(&folder);
+            folder
+        } else if self.arch.is_this_machine() {
+            build.arg("build");
+            target().join("function")
+        } else {
             bail!(
                 "to build for {} on this machine, cargo-lambda and zig are needed: pip install cargo-lambda ziglang, \
                  and rustup target add {triple}",
                 self.arch.name()
             );
-        }
-        run(cargo().arg("build").args(only).env("CARGO_TARGET_DIR", target()))?;
-        Ok(target().join("function").join(name))
+        };
+        build.args(["--profile", "function", "--locked", "--package", "functions"]);
+        build.args(names.iter().flat_map(|name| ["--bin", name]));
+        build.env("CARGO_TARGET_DIR", target());
+        // It counts before all others, so that those of this machine do not change what is built.
+        run(build.env("CARGO_ENCODED_RUSTFLAGS", flags()?))?;
+        let programs = names.iter().map(|name| folder.join(name));
+        Ok(programs.map(|path| if has_cargo_lambda { path.join("bootstrap") } else { path }).collect())
     }
 
     fn check_glibc(&self, name: &str, program: &[u8]) -> Result<()> {
@@ -147,6 +163,39 @@ impl Package {
              install cargo-lambda ziglang. To run it on this machine only: --host-glibc"
         )
     }
+}
+
+/// Panics name the file that they come from. Ours by its path in the workspace; those of other crates lie in cargo's
+/// folder, and where that is on this machine shall neither change the program nor be in it.
+fn flags() -> Result<OsString> {
+    let mut flags = OsString::from("--remap-path-prefix=");
+    flags.push(cargo_home()?);
+    flags.push("=");
+    flags.push(CARGO_HOME);
+    Ok(flags)
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    let usual = || Some(env::home_dir()?.join(".cargo"));
+    env::var_os("CARGO_HOME").map(PathBuf::from).or_else(usual).context("cargo has no folder: set CARGO_HOME")
+}
+
+/// Fails if the program says where it was built: elsewhere it would be another.
+fn check_paths(name: &str, program: &[u8]) -> Result<()> {
+    let mut folders = vec![root().join("crates"), cargo_home()?.join("registry")];
+    folders.retain(|folder| !folder.starts_with(CARGO_HOME));
+    for folder in folders {
+        ensure!(
+            !contains(program, folder.as_os_str().as_encoded_bytes()),
+            "{name} has {} in it and would be another program if it were built elsewhere: which crate puts it there?",
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
+fn contains(program: &[u8], text: &[u8]) -> bool {
+    program.windows(text.len()).any(|window| window == text)
 }
 
 /// Installed as a program, or by pip as a module.
@@ -187,6 +236,7 @@ fn zipped(program: &[u8]) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::path::Path;
 
     use zip::ZipArchive;
 
@@ -205,6 +255,17 @@ mod tests {
         let mut unzipped = Vec::new();
         bootstrap.read_to_end(&mut unzipped).unwrap();
         assert_eq!(unzipped, program);
+    }
+
+    #[test]
+    fn a_program_that_says_where_it_was_built_is_refused() {
+        let says = |folder: &Path| {
+            let program = [b"before ", folder.as_os_str().as_encoded_bytes(), b"/src/lib.rs"].concat();
+            check_paths("producer", &program)
+        };
+        assert!(says(&root().join("crates/producer")).is_err());
+        assert!(says(Path::new("crates/producer")).is_ok());
+        assert!(says(Path::new("/cargo/registry/src/tokio")).is_ok());
     }
 
     #[test]

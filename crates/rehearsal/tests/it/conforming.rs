@@ -7,7 +7,7 @@ use rehearsal::{Stage, sam, until};
 use crate::roles;
 
 #[test]
-#[ignore = "needs the packages and many real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     let begun = Instant::now();
     let stage = Stage::deploy("conforming", 600).unwrap();

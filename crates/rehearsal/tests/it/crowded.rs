@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use conformance::{Order, Room};
 use rehearsal::{Crowd, Stage, until};
+use waitroom::Timestamp;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -16,7 +17,7 @@ const CROWD: usize = 500;
 const SECOND_CROWD: usize = 250;
 
 #[test]
-#[ignore = "needs the packages and many real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     let begun = Instant::now();
     let stage = Stage::deploy("crowded", RATE).unwrap();
@@ -52,6 +53,12 @@ fn orders_are_in_force_within_seconds(stage: &Stage) {
     stage.order(Order::SetRate(RATE));
 }
 
+/// When it had been obeyed: from then on it may take as long as it is given to be in force.
+fn ordered(stage: &Stage, order: Order) -> Timestamp {
+    stage.order(order);
+    stage.now()
+}
+
 /// Paused, so that everybody is in the line before the first may leave.
 fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     let begun = Instant::now();
@@ -62,9 +69,8 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
 
     stage.order(Order::On);
     until("the first leave", 3 * MINUTE, || Ok(stage.released()? >= 20)).unwrap();
-    stage.order(Order::Pause);
-    let paused = Instant::now();
-    let mut last = (paused, stage.released().unwrap());
+    let paused = ordered(stage, Order::Pause);
+    let mut last = (Instant::now(), stage.released().unwrap());
     until("nobody leaves any more", DEADLINE, || {
         let released = stage.released()?;
         if released != last.1 {
@@ -73,13 +79,29 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
         Ok(last.0.elapsed() > 2 * IN_FORCE)
     })
     .unwrap();
-    let took = last.0.saturating_duration_since(paused);
-    println!("pause, in a window under way: the last left after {took:?}");
-
+    let resumed = stage.now();
     stage.order(Order::On);
-    until("all are released", 4 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
+    until("people leave again", 2 * MINUTE, || Ok(stage.released()? >= last.1 + 20)).unwrap();
+    let slowed = ordered(stage, Order::SetRate(RATE / 10));
+    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > DEADLINE)).unwrap();
+    let hastened = stage.now();
+    stage.order(Order::SetRate(RATE));
+    until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
     let account = crowd.account(stage).unwrap();
-    println!("{account:?}");
+    println!("{account}");
+
+    // By the admissions' own times: what is counted is recorded every two seconds only.
+    let late = account.delays(paused, resumed);
+    println!(
+        "pause, in a window under way: the last left after {:?}",
+        late.last().unwrap_or(&Duration::ZERO)
+    );
+    assert!(late.iter().all(|&late| late <= DEADLINE), "{late:?}");
+    let slow = account.delays(slowed, hastened);
+    println!("a tenth of the rate: {} left in {DEADLINE:?}, after {slow:?}", slow.len());
+    let at_full_rate = RATE as usize / 3;
+    assert!(slow.len() < at_full_rate / 2, "{} left in a third of a minute", slow.len());
+
     assert_eq!(account.windows.values().sum::<usize>(), CROWD, "all through the line");
     assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
     assert!(
@@ -126,7 +148,7 @@ fn faults_lose_nobody(stage: &Stage) {
 
     until("all are admitted", 4 * MINUTE, || Ok(crowd.admitted(stage)? == SECOND_CROWD)).unwrap();
     let account = crowd.account(stage).unwrap();
-    println!("{account:?}");
+    println!("{account}");
     assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
     until("the line is empty", 2 * MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
     nothing_is_left(stage);

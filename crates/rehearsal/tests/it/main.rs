@@ -1,4 +1,4 @@
-//! The plays. Each room is deployed once; both play at the same time, since most of either is waiting for minutes.
+//! The plays. Each room is deployed once; all play at the same time, since most of each is waiting for minutes.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
 
+mod choices;
 mod conforming;
 mod crowded;
 mod roles;

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use testbed::DynamoDbLocal;
 
 use crate::boto::Boto;
+use crate::table;
 
 fn put(count: usize) -> Value {
     let put = |number| json!({ "PutRequest": { "Item": { "id": { "S": format!("item {number}") } } } });
@@ -12,13 +13,7 @@ fn put(count: usize) -> Value {
 fn dynamodb_is_as_strict_as_amazon_wrote_it() {
     let dynamodb = DynamoDbLocal::start().unwrap();
     let mut aws = Boto::new(dynamodb.environment());
-    let table = json!({
-        "TableName": "ledger",
-        "KeySchema": [{ "AttributeName": "id", "KeyType": "HASH" }],
-        "AttributeDefinitions": [{ "AttributeName": "id", "AttributeType": "S" }],
-        "BillingMode": "PAY_PER_REQUEST",
-    });
-    aws.call("dynamodb", "create_table", table).unwrap();
+    table::make(&mut aws, "ledger");
 
     let written = aws.call("dynamodb", "batch_write_item", put(25)).unwrap();
     assert_eq!(written["UnprocessedItems"], json!({}));

@@ -38,14 +38,15 @@ impl Function {
 
     /// What it may do from now on.
     pub(crate) fn allow(&mut self, action: &str, resource: &str) {
-        let policy = json!({ "Version": "2012-10-17", "Statement": [{
-            "Effect": "Allow", "Action": action, "Resource": resource,
-        }] });
-        let policy = json!({
-            "RoleName": self.name,
-            "PolicyName": action.replace([':', '*'], "-"),
-            "PolicyDocument": policy.to_string(),
-        });
+        let statement = json!({ "Effect": "Allow", "Action": action, "Resource": resource });
+        self.permit(&action.replace([':', '*'], "-"), &statement);
+    }
+
+    /// Gives its role another policy, of this name.
+    pub(crate) fn permit(&mut self, name: &str, statement: &Value) {
+        let policy = json!({ "Version": "2012-10-17", "Statement": [statement] });
+        let policy =
+            json!({ "RoleName": self.name, "PolicyName": name, "PolicyDocument": policy.to_string() });
         self.aws.call("iam", "put_role_policy", policy).unwrap();
     }
 

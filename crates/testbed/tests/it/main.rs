@@ -6,8 +6,11 @@ mod boto;
 mod dynamodb;
 mod function;
 mod functions;
+mod leading_keys;
 mod lifetime;
 mod schedule;
+mod table;
+mod transactions;
 
 use std::thread;
 use std::time::{Duration, Instant};
