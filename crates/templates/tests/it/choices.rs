@@ -18,7 +18,7 @@ fn choosing(chosen: &[(&str, &str)]) -> Stack {
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
 const CHOICES: [Choice; 7] = [
-    (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &[]),
+    (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["Furnishing"]),
     (&[("Health", "https://shop.example/health")], &[], &["Furnishing"]),
     (
         &[
@@ -39,6 +39,7 @@ const CHOICES: [Choice; 7] = [
             "FunctionErrorsAlarm",
             "FunctionThrottlesAlarm",
             "LineStandsAlarm",
+            "NobodyPlansAlarm",
         ],
         &[],
     ),
