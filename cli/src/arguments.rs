@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use server::control;
+use operator::Command as Order;
 use waitroom::{Notice, Rate, RoomId, Stretch, Title, WebUrl};
 
 /// A virtual waiting room that you own
@@ -153,20 +153,20 @@ pub(crate) struct Polls {
 }
 
 impl Polls {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::Stretch { factor: self.factor }
+    pub(crate) fn command(&self) -> Order {
+        Order::Stretch { factor: self.factor }
     }
 }
 
 impl SetRate {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::SetRate { rate: self.rate }
+    pub(crate) fn command(&self) -> Order {
+        Order::SetRate { rate: self.rate }
     }
 }
 
 impl Message {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::Message { text: self.text.clone() }
+    pub(crate) fn command(&self) -> Order {
+        Order::Message { text: self.text.clone() }
     }
 }
 

@@ -18,10 +18,10 @@ fn main() -> ExitCode {
         Command::SetRate(set_rate) => commands::change::run(&set_rate.room, &set_rate.command()),
         Command::Message(message) => commands::change::run(&message.room, &message.command()),
         Command::Stretch(polls) => commands::change::run(&polls.room, &polls.command()),
-        Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
-        Command::On(room) => commands::change::run(&room, &server::control::Command::On),
+        Command::Pause(room) => commands::change::run(&room, &operator::Command::Pause),
+        Command::On(room) => commands::change::run(&room, &operator::Command::On),
         Command::Reset(reset) => commands::reset::run(&reset),
-        Command::Off(room) => commands::change::run(&room, &server::control::Command::Off),
+        Command::Off(room) => commands::change::run(&room, &operator::Command::Off),
     };
     match ran {
         Ok(()) => ExitCode::SUCCESS,

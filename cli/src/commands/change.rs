@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use server::control::{Command, Reply};
+use operator::{Command, Reply};
 use waitroom::Room as State;
 
 use crate::arguments::Room;

@@ -188,7 +188,7 @@ fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) ->
 async fn keep_up(store: Store) {
     let line = LiveLine::new();
     loop {
-        if let Ok(status) = control::status(&store).await {
+        if let Ok(status) = operator::Status::of(&store).await {
             let window = status.windows.first().map_or(0, |window| window.released);
             let joined = status.released + status.line.waiting;
             line.show(&format!(

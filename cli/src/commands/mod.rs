@@ -6,7 +6,8 @@ pub(crate) mod status;
 use std::io;
 
 use anyhow::{Context, Result, anyhow, bail};
-use server::control::{self, Command, Reply};
+use operator::{Command, Reply};
+use server::control;
 
 use crate::arguments::Room;
 use crate::data;

@@ -1,8 +1,8 @@
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
+use operator::{Command, Reply};
 use rand::rngs::SysRng;
-use server::control::{Command, Reply};
 use waitroom::Epoch;
 
 use crate::arguments::{Reset, Room};

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use server::control::{Command, Reply, Status};
+use operator::{Command, Reply, Status};
 
 use waitroom::governor::{Finding, Verdict};
 
@@ -36,7 +36,7 @@ fn verdict(finding: &Finding) -> String {
 }
 
 fn text(status: &Status) -> String {
-    let Status { room, line, released, windows, findings } = status;
+    let Status { room, line, released, windows, findings, .. } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let mut lines = vec![

@@ -11,6 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &[]),
     ("clock", &["waitroom"]),
+    ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
     ("producer", &["waitroom"]),
     ("trigger", &["waitroom"]),
@@ -22,8 +23,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("contract", &["waitroom"]),
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("beekeeper", &["waitroom", "clock", "probe", "page", "embedded", "server"]),
+    (
+        "server",
+        &["waitroom", "clock", "operator", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
+    ),
+    ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server"]),
     ("caretaker", &["waitroom", "page"]),
     (
         "functions",
