@@ -78,7 +78,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     }
     #[cfg(feature = "aws")]
     if let Some(trouble) = find::<cloud::Trouble>(error) {
-        return crate::aws::exit(trouble.kind());
+        return crate::account::exit(trouble.kind());
     }
     Exit::Failed
 }

@@ -3,7 +3,7 @@
 mod arguments;
 mod ask;
 #[cfg(feature = "aws")]
-mod aws;
+mod account;
 mod commands;
 mod data;
 mod exit;

@@ -113,7 +113,7 @@ impl Room {
         let (mut reply, dead_letters, alarms) = try_join3(obeyed, dead_letters, alarms).await?;
         if let Reply::Status(status) = &mut reply {
             status.dead_letters = Some(dead_letters);
-            status.alarms = alarms.into_iter().map(crate::aws::alarm).collect();
+            status.alarms = alarms.into_iter().map(crate::account::alarm).collect();
         }
         Ok(reply)
     }

@@ -37,7 +37,7 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
         let query = cloud::LogQuery { since: SystemClock.now() - logs.since, follow: logs.follow };
         let (sender, mut unprinted) = mpsc::unbounded_channel();
         let read = deployed.logs(&query, |line| {
-            if let Err(error) = say(&crate::aws::log_line(&line, json)) {
+            if let Err(error) = say(&crate::account::log_line(&line, json)) {
                 // It is heard below, which ends the reading.
                 drop(sender.send(error));
             }
