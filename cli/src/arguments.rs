@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::commands;
 use clap::{Args, Parser, Subcommand};
 use server::control;
 use waitroom::{Notice, Rate, RoomId, Stretch, Title, WebUrl};
@@ -21,6 +22,10 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a whole waiting room on this machine
     Local(Box<Local>),
+    /// Bring a room to AWS, or up to date
+    Deploy(commands::deploy::Deploy),
+    /// Remove a room from AWS, with everything that belongs to it
+    Destroy(commands::destroy::Destroy),
     /// Show how the room stands
     Status(Status),
     /// Set how many visitors may enter a minute

@@ -1,9 +1,13 @@
 //! The `beekeeper` command.
 
 mod arguments;
+#[cfg(feature = "aws")]
+mod aws;
 mod commands;
 mod data;
 mod printer;
+#[cfg(feature = "aws")]
+mod stopgap;
 
 use std::process::ExitCode;
 
@@ -21,6 +25,8 @@ fn main() -> ExitCode {
         Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
         Command::On(room) => commands::change::run(&room, &server::control::Command::On),
         Command::Reset(reset) => commands::reset::run(&reset),
+        Command::Deploy(deploy) => commands::deploy::run(&deploy),
+        Command::Destroy(destroy) => commands::destroy::run(&destroy),
         Command::Off(room) => commands::change::run(&room, &server::control::Command::Off),
     };
     match ran {

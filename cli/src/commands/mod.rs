@@ -1,4 +1,6 @@
 pub(crate) mod change;
+pub(crate) mod deploy;
+pub(crate) mod destroy;
 pub(crate) mod local;
 pub(crate) mod reset;
 pub(crate) mod status;
@@ -10,6 +12,9 @@ use server::control::{self, Command, Reply};
 
 use crate::arguments::Room;
 use crate::data;
+
+#[cfg(not(feature = "aws"))]
+const WITHOUT_AWS: &str = "this beekeeper was built without AWS; cargo xtask dist builds one with it";
 
 /// Sends a command to the room that runs on this machine.
 fn send(room: &Room, command: &Command) -> Result<Reply> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod dist;
 mod package;
 mod site;
 
@@ -46,6 +47,9 @@ enum Task {
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
     )]
     Package(package::Package),
+    /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
+    Dist(dist::Dist),
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -71,13 +75,14 @@ fn perform(task: Task) -> Result<()> {
             run(cargo().args(["test", "--locked", "--package", &package]))
         }
         Task::Rehearse => {
-            package::Package::to_try()?.make()?;
+            dist::Dist::to_try()?.make()?;
             let rehearsal = ["test", "--locked", "--package", "rehearsal", "--", "--ignored", "--nocapture"];
             run(cargo().args(rehearsal))
         }
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
-        Task::Package(package) => package.make(),
+        Task::Package(package) => package.make().map(drop),
+        Task::Dist(dist) => dist.make(),
         Task::Deny => deny::check(),
     }
 }

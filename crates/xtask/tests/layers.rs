@@ -23,7 +23,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("beekeeper", &["waitroom", "clock", "probe", "page", "embedded", "server"]),
+    ("infra", &[]),
+    ("bundle", &[]),
+    ("cloud", &["waitroom", "clock", "probe", "throttle", "aws", "infra"]),
+    ("beekeeper", &["waitroom", "clock", "probe", "page", "embedded", "server", "bundle", "cloud"]),
     ("caretaker", &["waitroom", "page"]),
     (
         "functions",
@@ -41,7 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("testbed", &[]),
-    ("templates", &["testbed"]),
+    ("templates", &["infra", "testbed"]),
     ("rehearsal", &["waitroom", "clock", "aws", "conformance", "testbed"]),
     ("xtask", &["testbed"]),
 ];
