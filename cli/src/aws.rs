@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use cloud::{Architecture, Bundle, Event, Package, Resource};
+use cloud::{Architecture, Bundle, Event, Kind, Package, Resource, Trouble};
 use waitroom::RoomId;
 
 use crate::printer::{LiveLine, say};
@@ -126,4 +126,20 @@ fn line(resource: &Resource) -> String {
     let status = resource.status.to_lowercase().replace('_', " ");
     let reason = resource.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     format!("  {:<28} {:<34} {status}{reason}", resource.name, resource.kind)
+}
+
+/// What the process ends with.
+pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Refused>() {
+        return 6;
+    }
+    if error.is::<Interrupted>() {
+        return 5;
+    }
+    match error.downcast_ref::<Trouble>().map(Trouble::kind) {
+        Some(Kind::Absent) => 3,
+        Some(Kind::Credentials | Kind::Expired | Kind::Denied | Kind::Region) => 4,
+        Some(Kind::Interrupted) => 5,
+        _ => 1,
+    }
 }

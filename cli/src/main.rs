@@ -34,6 +34,15 @@ fn main() -> ExitCode {
         Err(error) if printer::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
+            #[cfg(feature = "aws")]
+            {
+                if let Some(advice) = error.downcast_ref::<cloud::Trouble>().and_then(cloud::Trouble::advice)
+                {
+                    eprintln!("  {advice}");
+                }
+                ExitCode::from(aws::exit_code(&error))
+            }
+            #[cfg(not(feature = "aws"))]
             ExitCode::FAILURE
         }
     }

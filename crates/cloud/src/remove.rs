@@ -238,11 +238,7 @@ pub(crate) async fn stack(stacks: &Stacks<'_>, found: &Standing, tell: Tell<'_>)
 
 /// What CloudFormation could not remove.
 async fn kept(stacks: &Stacks<'_>, id: &str) -> Result<Vec<StackResourceSummary>, Trouble> {
-    let list = stacks.cloudformation.list_stack_resources().stack_name(id).send().await;
-    let list = list.map_err(|error| {
-        stacks.account.adviser.trouble(format!("list what is left of {}", stacks.place()), error)
-    })?;
-    let failed =
-        |resource: &StackResourceSummary| resource.resource_status == Some(ResourceStatus::DeleteFailed);
-    Ok(list.stack_resource_summaries.unwrap_or_default().into_iter().filter(failed).collect())
+    let mut resources = stacks.resources(id).await?;
+    resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
+    Ok(resources)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::types::{StackEvent, StackStatus};
+use aws_sdk_cloudformation::types::{StackEvent, StackResourceSummary, StackStatus};
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
@@ -78,7 +78,6 @@ pub(crate) struct Standing {
     pub(crate) status: StackStatus,
     pub(crate) reason: Option<String>,
     pub(crate) outputs: BTreeMap<String, String>,
-    pub(crate) parameters: BTreeMap<String, String>,
     /// The room that its tag names.
     pub(crate) room: Option<String>,
 }
@@ -143,7 +142,6 @@ impl<'a> Stacks<'a> {
         };
         Ok(answer.stacks.unwrap_or_default().into_iter().next().map(|stack| {
             let outputs = stack.outputs.unwrap_or_default().into_iter();
-            let parameters = stack.parameters.unwrap_or_default().into_iter();
             let tag = stack.tags.unwrap_or_default().into_iter().find(|tag| tag.key() == Some(names::TAG));
             Standing {
                 id: stack.stack_id.unwrap_or_default(),
@@ -151,9 +149,6 @@ impl<'a> Stacks<'a> {
                 reason: stack.stack_status_reason,
                 outputs: outputs
                     .filter_map(|output| Some((output.output_key?, output.output_value?)))
-                    .collect(),
-                parameters: parameters
-                    .filter_map(|one| Some((one.parameter_key?, one.parameter_value?)))
                     .collect(),
                 room: tag.and_then(|tag| tag.value),
             }
@@ -172,6 +167,22 @@ impl<'a> Stacks<'a> {
             more = page.next_token;
             if more.is_none() {
                 all.reverse();
+                return Ok(all);
+            }
+        }
+    }
+
+    /// What a stack is made of.
+    pub(crate) async fn resources(&self, id: &str) -> Result<Vec<StackResourceSummary>, Trouble> {
+        let (mut all, mut more) = (Vec::new(), None);
+        loop {
+            let list = self.cloudformation.list_stack_resources().stack_name(id).set_next_token(more);
+            let page = list.send().await.map_err(|error| {
+                self.account.adviser.trouble(format!("list the parts of {}", self.place()), error)
+            })?;
+            all.extend(page.stack_resource_summaries.unwrap_or_default());
+            more = page.next_token;
+            if more.is_none() {
                 return Ok(all);
             }
         }
