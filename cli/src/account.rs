@@ -21,7 +21,6 @@ impl Profile {
     }
 
     /// The stack that the room is to be.
-    #[expect(dead_code, reason = "until `deploy` is there")]
     pub(crate) fn wanted(&self, name: &RoomId) -> Wanted {
         let Self { title, region: _, shop, rate, throttle, more } = self;
         let More {

@@ -14,6 +14,8 @@ use waitroom::{Notice, Rate, RoomId, Stretch};
 pub(crate) use init::Init;
 pub(crate) use local::Local;
 
+use crate::commands;
+
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
 #[command(name = "beekeeper", version, after_help = EXIT_CODES)]
@@ -43,6 +45,10 @@ pub(crate) enum Command {
     Config(Config),
     /// Run a whole waiting room on this machine
     Local(Box<Local>),
+    /// Bring a room to AWS, or up to date
+    Deploy(commands::deploy::Deploy),
+    /// Remove a room from AWS, with everything that belongs to it
+    Destroy(commands::destroy::Destroy),
     /// Show how the room stands
     Status(Status),
     /// Let people join, and release them at the rate: ends `off` and `pause`

@@ -6,19 +6,20 @@ use anyhow::Result;
 use inquire::{Confirm, InquireError, Select};
 
 use crate::exit::{Exit, Failure};
+use crate::printer::note;
 
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks before something that cannot be taken back. `consequence` is what happens, and `go_on` how to say
-/// so without being asked.
-pub(crate) fn whether_meant(consequence: &str) -> Result<()> {
+/// Asks before something is done. Says first what that means.
+pub(crate) fn whether_meant(consequence: &str, question: &str) -> Result<()> {
     if !can_ask() {
         return Err(unasked(consequence).into());
     }
-    eprintln!("{consequence}.");
-    if answer(Confirm::new("Go on?").with_default(false).prompt())? { Ok(()) } else { Err(declined().into()) }
+    note(&format!("{consequence}."));
+    let goes_on = answer(Confirm::new(question).with_default(false).prompt())?;
+    if goes_on { Ok(()) } else { Err(declined().into()) }
 }
 
 /// Asks which of several ways to go.

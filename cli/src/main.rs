@@ -1,9 +1,11 @@
 //! The `beekeeper` command.
 
+#[cfg(feature = "aws")]
+mod account;
 mod arguments;
 mod ask;
 #[cfg(feature = "aws")]
-mod account;
+mod aws;
 mod commands;
 mod data;
 mod exit;
@@ -20,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
-use commands::{change, completions, config, init, local, logs, man, off, reset, status};
+use commands::{change, completions, config, deploy, destroy, init, local, logs, man, off, reset, status};
 use exit::Exit;
 use operator::Command as Order;
 
@@ -44,6 +46,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Command::Init(init) => init::run(init, json),
         Command::Config(config) => config::run(config, json),
+        Command::Deploy(deploy) => deploy::run(deploy, json),
+        Command::Destroy(destroy) => destroy::run(destroy, json),
         Command::Local(local) => local::run(local, json),
         Command::Status(status) => status::run(status, json),
         Command::On(which) => change::run(which, json, Order::On),

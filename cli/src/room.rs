@@ -52,8 +52,8 @@ impl Room {
 
     #[cfg(not(feature = "aws"))]
     #[expect(clippy::unused_async, reason = "with AWS, it waits for it")]
-    async fn deployed(_: RoomId, _: &Profile) -> Result<Self> {
-        Err(without_aws().into())
+    async fn deployed(name: RoomId, _: &Profile) -> Result<Self> {
+        without_aws(&name)
     }
 
     /// How a command names this room.
@@ -157,9 +157,11 @@ pub(crate) fn on_aws(which: &Which) -> Result<(RoomId, Profile)> {
     Ok((name, profile))
 }
 
-/// The rest of a command, in a beekeeper that cannot do it.
+/// The rest of a command, in a beekeeper that cannot do it. A profile with mistakes is told of all the same.
 #[cfg(not(feature = "aws"))]
-pub(crate) fn without_aws() -> Failure {
-    Failure::new(Exit::Failed, "this beekeeper was built without AWS")
+pub(crate) fn without_aws<T>(name: &RoomId) -> Result<T> {
+    Profiles::of_this_user()?.load(name)?;
+    Err(Failure::new(Exit::Failed, "this beekeeper was built without AWS")
         .advising("`cargo xtask dist` builds one with it")
+        .into())
 }

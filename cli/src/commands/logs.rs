@@ -17,8 +17,8 @@ pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
 
 #[cfg(not(feature = "aws"))]
 fn show(logs: &Logs, _: bool) -> Result<()> {
-    crate::room::on_aws(&logs.which)?;
-    Err(crate::room::without_aws().into())
+    let (name, _) = crate::room::on_aws(&logs.which)?;
+    crate::room::without_aws(&name)
 }
 
 #[cfg(feature = "aws")]

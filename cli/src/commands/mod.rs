@@ -1,6 +1,8 @@
 pub(crate) mod change;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod deploy;
+pub(crate) mod destroy;
 pub(crate) mod init;
 pub(crate) mod local;
 pub(crate) mod logs;

@@ -8,6 +8,7 @@ use operator::Command;
 use super::{block_on, change};
 use crate::arguments::Drastic;
 use crate::ask;
+use crate::printer::note;
 use crate::room::Room;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,15 +47,22 @@ async fn way(room: &Room) -> Result<Way> {
         return Ok(Way::Off);
     }
     let consequence = consequence(waiting, &room.name);
+    let could_pause = !status.room.paused;
     if !ask::can_ask() {
-        let instead = format!(
-            "say --yes if that is meant, or hold them back with: beekeeper pause {}",
-            room.as_typed()
-        );
+        let mut instead = "nothing was changed; say --yes if that is meant".to_owned();
+        if could_pause {
+            let pause = room.as_typed();
+            instead = format!("{instead}, or hold them back with: beekeeper pause {pause}");
+        }
         return Err(ask::unasked(&consequence).advising(instead).into());
     }
-    eprintln!("{consequence}.");
-    ask::which("What is meant?", vec![Way::Pause, Way::Off, Way::Nothing])
+    note(&format!("{consequence}."));
+    // The first is what Enter takes.
+    let mut ways = vec![Way::Nothing, Way::Off];
+    if could_pause {
+        ways.insert(0, Way::Pause);
+    }
+    ask::which("What is meant?", ways)
 }
 
 fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {

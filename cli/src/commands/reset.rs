@@ -17,7 +17,10 @@ pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
         if !reset.yes {
             let waiting = room.status().await?.line.waiting;
             let all = if waiting == 1 { "1 person loses".into() } else { format!("{waiting} people lose") };
-            ask::whether_meant(&format!("{all} their place in {}, and numbers begin at 1", room.name))?;
+            ask::whether_meant(
+                &format!("{all} their place in {}, and numbers begin at 1", room.name),
+                "Go on?",
+            )?;
         }
         let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
         if room.is_far() {

@@ -10,6 +10,8 @@ const COMMANDS: &[&str] = &[
     "init",
     "config",
     "local",
+    "deploy",
+    "destroy",
     "status",
     "on",
     "pause",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::{Client, Order, Room};
 
-use crate::support::{Local, operate, text};
+use crate::support::{Home, Local, operate, text};
 
 #[test]
 fn conforms() {
@@ -81,10 +81,7 @@ fn who_waits_is_not_sent_on_or_away_unasked() {
     client.cookie(&client.get("/beekeeper"));
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
-    let expected = format!(
-        "error: 1 person waits in demo, and off lets them go on at once\nhint: say --yes if that is meant, or hold them back with: beekeeper pause --local demo --data {}\n",
-        room.directory.path().display()
-    );
+    let expected = "error: 1 person waits in demo, and off lets them go on at once\nhint: nothing was changed; say --yes if that is meant\n";
     assert_eq!(text(&off.stderr), expected);
     let reset = room.command(&["reset", "--local"]);
     assert_eq!(reset.status.code(), Some(6));
@@ -96,6 +93,32 @@ fn who_waits_is_not_sent_on_or_away_unasked() {
     assert_eq!(text(&room.command(&["pause", "--local"]).stdout), "room: off -> paused\n");
     let reset = text(&room.command(&["reset", "--local", "--yes"]).stdout);
     assert!(reset.ends_with("\n1 person lost their place\n"), "{reset}");
+}
+
+#[test]
+fn off_offers_to_pause_instead() {
+    let room = Local::start(&["--rate", "1", "--minute", "60s"]);
+    let client = Client::new(&room.base(), "demo");
+    for _ in 0..5 {
+        client.cookie(&client.get("/beekeeper"));
+    }
+    let directory = room.directory.path().to_str().unwrap();
+    let off = room.command(&["off", "--local"]);
+    let hold = format!("or hold them back with: beekeeper pause --local demo --data {directory}\n");
+    assert!(text(&off.stderr).ends_with(&hold), "{}", text(&off.stderr));
+    let mut person = Home::new().person(&["off", "--local", "--data", directory]);
+    person.exp_string("people wait in demo, and off lets all of them go on at once").unwrap();
+    person.exp_string("pause instead").unwrap();
+    person.send("\r").unwrap();
+    person.flush().unwrap();
+    person.exp_string("room: on -> paused").unwrap();
+    person.exp_eof().unwrap();
+    let mut person = Home::new().person(&["off", "--local", "--data", directory]);
+    person.exp_string("change nothing").unwrap();
+    person.send("\r").unwrap();
+    person.flush().unwrap();
+    person.exp_string("error: nothing was changed").unwrap();
+    person.exp_eof().unwrap();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod dist;
 mod package;
 mod site;
 
@@ -12,6 +13,9 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use testbed::workspace::root;
+
+/// What people who only run a room here do not build, and tests must not leave out.
+const WITH_AWS: &str = "beekeeper/aws";
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
@@ -46,6 +50,9 @@ enum Task {
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
     )]
     Package(package::Package),
+    /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
+    Dist(dist::Dist),
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -63,21 +70,29 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test { package: None } => {
-            run(cargo().args(["test", "--locked", "--workspace"]))?;
+            run(cargo().args(["test", "--locked", "--workspace", "--features", WITH_AWS]))?;
+            // And the command as most build it; everything else is built already.
+            run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
             site::test()
         }
         Task::Test { package: Some(package) } if package == "site" => site::test(),
         Task::Test { package: Some(package) } => {
-            run(cargo().args(["test", "--locked", "--package", &package]))
+            let mut test = cargo();
+            test.args(["test", "--locked", "--package", &package]);
+            if package == "beekeeper" {
+                test.args(["--features", WITH_AWS]);
+            }
+            run(&mut test)
         }
         Task::Rehearse => {
-            package::Package::to_try()?.make()?;
+            dist::Dist::to_try()?.make()?;
             let rehearsal = ["test", "--locked", "--package", "rehearsal", "--", "--ignored", "--nocapture"];
             run(cargo().args(rehearsal))
         }
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
-        Task::Package(package) => package.make(),
+        Task::Package(package) => package.make().map(drop),
+        Task::Dist(dist) => dist.make(),
         Task::Deny => deny::check(),
     }
 }

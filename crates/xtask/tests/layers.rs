@@ -27,7 +27,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &["waitroom", "clock", "operator", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
     ),
-    ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server"]),
+    ("infra", &[]),
+    ("bundle", &[]),
+    ("cloud", &["waitroom", "clock", "probe", "throttle", "aws", "infra"]),
+    (
+        "beekeeper",
+        &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "bundle", "cloud"],
+    ),
     ("caretaker", &["waitroom", "page"]),
     (
         "functions",
@@ -45,7 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("testbed", &[]),
-    ("templates", &["testbed"]),
+    ("templates", &["infra", "testbed"]),
     ("rehearsal", &["waitroom", "clock", "aws", "conformance", "testbed"]),
     ("xtask", &["testbed"]),
 ];

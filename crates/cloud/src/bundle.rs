@@ -1,0 +1,120 @@
+//! What a beekeeper carries of a room: the template, and the packages of its functions.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use infra::{Stack, TEMPLATE, parse};
+use serde_json::{Value, json};
+
+use crate::{Architecture, Kind, Trouble, names};
+
+/// A function, zipped for Lambda.
+#[derive(Clone, Debug)]
+pub struct Package {
+    pub architecture: Architecture,
+    /// As the template calls it, in lower case.
+    pub function: String,
+    pub zip: Cow<'static, [u8]>,
+}
+
+impl Package {
+    /// Called by what is in it: an unchanged package is not sent again, and a changed one is another.
+    pub(crate) fn key(&self) -> String {
+        format!("functions/{}/{}.zip", self.function, names::sha256(&self.zip))
+    }
+}
+
+/// Packages of all functions, for one architecture or more.
+#[derive(Clone, Debug, Default)]
+pub struct Bundle {
+    packages: Vec<Package>,
+}
+
+impl Bundle {
+    pub fn new(packages: impl IntoIterator<Item = Package>) -> Self {
+        Self { packages: packages.into_iter().collect() }
+    }
+
+    /// What there are packages for.
+    pub fn architectures(&self) -> BTreeSet<Architecture> {
+        self.packages.iter().map(|package| package.architecture).collect()
+    }
+
+    /// The one that is wanted, or the cheaper one of those that there are.
+    pub(crate) fn choose(&self, wanted: Option<Architecture>) -> Result<Architecture, Trouble> {
+        let carried = self.architectures();
+        let chosen = wanted.or_else(|| carried.first().copied());
+        chosen.filter(|chosen| carried.contains(chosen)).ok_or_else(|| {
+            let reason = match wanted {
+                Some(wanted) if !carried.is_empty() => {
+                    format!("this beekeeper carries no function packages for {wanted}")
+                }
+                _ => "this beekeeper carries no function packages".into(),
+            };
+            let advice = match wanted {
+                Some(wanted) => format!("build one with: cargo xtask dist --arch {wanted}"),
+                None => "build one with: cargo xtask dist".into(),
+            };
+            Trouble::new(Kind::Failed, "deploy a room", reason).advise(advice)
+        })
+    }
+
+    pub(crate) fn packages(&self, architecture: Architecture) -> impl Iterator<Item = &Package> {
+        self.packages.iter().filter(move |package| package.architecture == architecture)
+    }
+
+    /// The template as CloudFormation takes it from a bucket: JSON, with the functions' code where it lies.
+    pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, Trouble> {
+        let mut template = parse(TEMPLATE).map_err(misread)?;
+        let keys: BTreeMap<_, _> =
+            self.packages(architecture).map(|package| (package.function.as_str(), package.key())).collect();
+        for function in functions(&template) {
+            let Some(key) = keys.get(function.to_lowercase().as_str()) else {
+                let reason = format!(
+                    "this beekeeper carries no package of the function {function} for {architecture}"
+                );
+                return Err(Trouble::new(Kind::Failed, "deploy a room", reason)
+                    .advise("build one with: cargo xtask dist"));
+            };
+            let resource = &mut template["Resources"][&function];
+            resource["Properties"]["CodeUri"] = json!({ "Bucket": bucket, "Key": key });
+            // How `sam build` makes it: here it is made.
+            if let Some(resource) = resource.as_object_mut() {
+                resource.remove("Metadata");
+            }
+        }
+        Ok(template.to_string())
+    }
+}
+
+/// The names of the functions in the template.
+fn functions(template: &Value) -> Vec<String> {
+    let resources = template["Resources"].as_object().into_iter().flatten();
+    let functions = resources.filter(|(_, resource)| resource["Type"] == "AWS::Serverless::Function");
+    functions.map(|(name, _)| name.clone()).collect()
+}
+
+/// The template with these parameters, to be asked what is in it.
+pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, Trouble> {
+    let parameters: Vec<_> = parameters.iter().map(|(&name, value)| (name, value.as_str())).collect();
+    Stack::with(&parameters).map_err(misread)
+}
+
+/// These parameters, and the template's values for the others: what CloudFormation would do with those that are not
+/// named depends on what the stack was made with.
+pub(crate) fn all_parameters(
+    given: &BTreeMap<&'static str, String>,
+) -> Result<BTreeMap<String, String>, Trouble> {
+    let template = parse(TEMPLATE).map_err(misread)?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let declared = template["Parameters"].as_object().into_iter().flatten();
+    let mut all: BTreeMap<_, _> = declared
+        .filter_map(|(name, parameter)| Some((name.clone(), text(parameter.get("Default")?))))
+        .collect();
+    all.extend(given.iter().map(|(&name, value)| (name.to_owned(), value.clone())));
+    Ok(all)
+}
+
+fn misread(error: infra::Misread) -> Trouble {
+    Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
+}
