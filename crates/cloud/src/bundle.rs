@@ -83,6 +83,10 @@ impl Bundle {
                 resource.remove("Metadata");
             }
         }
+        // So that the caretaker is called again when it is another one: it brings the page.
+        if let Some(key) = keys.get("caretaker") {
+            template["Resources"]["Furnishing"]["Properties"]["Package"] = json!(key);
+        }
         Ok(template.to_string())
     }
 }
@@ -117,4 +121,62 @@ pub(crate) fn all_parameters(
 
 fn misread(error: infra::Misread) -> Trouble {
     Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle(functions: &[&str], architecture: Architecture) -> Bundle {
+        Bundle::new(functions.iter().map(|function| Package {
+            architecture,
+            function: (*function).to_owned(),
+            zip: function.as_bytes().to_vec().into(),
+        }))
+    }
+
+    const ALL: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "caretaker"];
+
+    #[test]
+    fn the_template_names_each_package_by_what_is_in_it() {
+        let template = bundle(&ALL, Architecture::Arm64).template(Architecture::Arm64, "bucket").unwrap();
+        let template: Value = serde_json::from_str(&template).unwrap();
+        let code = &template["Resources"]["Producer"]["Properties"]["CodeUri"];
+        let expected = format!("functions/producer/{}.zip", names::sha256(b"producer"));
+        assert_eq!(code, &json!({ "Bucket": "bucket", "Key": expected }));
+        let caretaker = &template["Resources"]["Furnishing"]["Properties"]["Package"];
+        assert_eq!(caretaker, &template["Resources"]["Caretaker"]["Properties"]["CodeUri"]["Key"]);
+        let functions = functions(&template);
+        assert_eq!(functions.len(), ALL.len());
+        let relative = template.to_string().contains("../target");
+        assert!(!relative, "nothing is looked for on this machine");
+    }
+
+    #[test]
+    fn a_missing_package_is_told_with_how_to_get_it() {
+        let told = |bundle: Bundle, wanted| {
+            let trouble = bundle
+                .choose(wanted)
+                .and_then(|architecture| bundle.template(architecture, "bucket"))
+                .unwrap_err();
+            (std::error::Error::source(&trouble).unwrap().to_string(), trouble.advice().unwrap().to_owned())
+        };
+        let (said, advice) = told(Bundle::default(), None);
+        assert_eq!(said, "this beekeeper carries no function packages");
+        assert_eq!(advice, "build one with: cargo xtask dist");
+        let (said, advice) = told(bundle(&ALL, Architecture::Arm64), Some(Architecture::X86));
+        assert_eq!(said, "this beekeeper carries no function packages for x86_64");
+        assert_eq!(advice, "build one with: cargo xtask dist --arch x86_64");
+        let (said, _) = told(bundle(&ALL[..4], Architecture::Arm64), None);
+        assert_eq!(said, "this beekeeper carries no package of the function Caretaker for arm64");
+    }
+
+    #[test]
+    fn the_cheaper_architecture_is_taken_where_there_are_both() {
+        let both =
+            [Architecture::X86, Architecture::Arm64].map(|architecture| bundle(&ALL, architecture).packages);
+        let both = Bundle::new(both.into_iter().flatten());
+        assert_eq!(both.choose(None).unwrap(), Architecture::Arm64);
+        assert_eq!(both.choose(Some(Architecture::X86)).unwrap(), Architecture::X86);
+    }
 }

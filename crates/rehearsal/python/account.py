@@ -1,6 +1,7 @@
 """What the tests ask AWS besides, as somebody who may do everything.
 
     account.py user NAME POLICY    makes a user with this policy and nothing else, and prints its keys
+    account.py forbid NAME          takes the policy away from that user
     account.py list                prints everything that there is, one thing a line
 """
 
@@ -19,6 +20,10 @@ def user(name, policy):
     iam.attach_user_policy(UserName=name, PolicyArn=made["Policy"]["Arn"])
     key = iam.create_access_key(UserName=name)["AccessKey"]
     print(json.dumps([key["AccessKeyId"], key["SecretAccessKey"]]))
+
+
+def forbid(name):
+    boto3.client("iam").detach_user_policy(UserName=name, PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
 
 
 def everything():
@@ -52,7 +57,10 @@ def everything():
             yield f"stack {stack['StackName']} {stack['StackStatus']}"
 
 
-if sys.argv[1] == "user":
-    user(*sys.argv[2:])
-else:
-    print("\n".join(sorted(everything())))
+match sys.argv[1:]:
+    case ["user", name, policy]:
+        user(name, policy)
+    case ["forbid", name]:
+        forbid(name)
+    case ["list"]:
+        print("\n".join(sorted(everything())))

@@ -23,14 +23,16 @@ const PATIENCE: Duration = Duration::from_mins(6);
 pub struct Operator {
     aws: &'static LocalEmu,
     folder: TempDir,
-    keys: (String, String),
+    name: String,
+    keys: Option<(String, String)>,
 }
 
 impl Operator {
     pub fn new(aws: &'static LocalEmu, name: &str) -> Result<Self> {
         let policy = workspace::root().join("docs/operator-policy.json");
         let keys = asked(aws, &["user", name, &policy.to_string_lossy()])?;
-        Ok(Self { aws, folder: tempfile::tempdir()?, keys: serde_json::from_str(&keys)? })
+        let keys = Some(serde_json::from_str(&keys)?);
+        Ok(Self { aws, folder: tempfile::tempdir()?, name: name.to_owned(), keys })
     }
 
     /// Writes the profile of a room.
@@ -45,12 +47,26 @@ impl Operator {
         Ok(fs::write(folder.join(room).with_extension("toml"), profile)?)
     }
 
+    /// From now on nothing is allowed any more.
+    pub fn take_policy(&self) -> Result<()> {
+        asked(self.aws, &["forbid", &self.name]).map(drop)
+    }
+
+    /// From now on there are no credentials.
+    pub fn forget_keys(&mut self) {
+        self.keys = None;
+    }
+
     fn beekeeper(&self, arguments: &[&str]) -> Command {
         let mut beekeeper = Command::new(binary());
         beekeeper.args(arguments).env_clear().stdin(Stdio::null());
         beekeeper.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
         beekeeper.env("AWS_ENDPOINT_URL", self.aws.endpoint());
-        beekeeper.env("AWS_ACCESS_KEY_ID", &self.keys.0).env("AWS_SECRET_ACCESS_KEY", &self.keys.1);
+        // This machine may be one of AWS's own.
+        beekeeper.env("AWS_EC2_METADATA_DISABLED", "true");
+        if let Some((id, secret)) = &self.keys {
+            beekeeper.env("AWS_ACCESS_KEY_ID", id).env("AWS_SECRET_ACCESS_KEY", secret);
+        }
         beekeeper
     }
 

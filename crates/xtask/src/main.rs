@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test { package: None } => {
-            run(cargo().args(["test", "--locked", "--workspace"]))?;
+            run(cargo().args(["test", "--locked", "--workspace", "--features", "beekeeper/aws"]))?;
             site::test()
         }
         Task::Test { package: Some(package) } if package == "site" => site::test(),

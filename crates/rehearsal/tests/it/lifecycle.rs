@@ -48,8 +48,8 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     operator.profile("sale", "Another Title").unwrap();
     let standing = operator.listing().unwrap();
     let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
-    let changed = |change: &serde_json::Value| change["name"].as_str().map(ToOwned::to_owned);
-    let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().filter_map(changed).collect();
+    let name = |change: &serde_json::Value| change["name"].as_str().map(ToOwned::to_owned);
+    let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().filter_map(name).collect();
     assert_eq!(changes, ["Furnishing"], "{plan}");
     assert_eq!(operator.listing().unwrap(), standing, "a dry run changes nothing");
     let again = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
@@ -150,4 +150,49 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
             println!("{stage}, {signal:?}: the next run succeeded");
         }
     }
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
+    let aws = account();
+    let operator = Operator::new(aws, "operator").unwrap();
+    let before = operator.listing().unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    let deploy = [&["deploy", "sale"], DEPLOY].concat();
+    {
+        // The caretaker cannot furnish it.
+        let _throttled = aws.throttle_writes("room").unwrap();
+        let failed = operator.run(&deploy).unwrap();
+        let complaint = String::from_utf8_lossy(&failed.stderr).into_owned();
+        assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+        assert!(complaint.contains("could not make the stack beekeeper-sale in us-east-1"), "{complaint}");
+        assert!(
+            complaint.contains("Furnishing (Custom::Room): could not put the room into the ledger"),
+            "{complaint}"
+        );
+    }
+    let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+    assert_eq!(ended, Some(5));
+    operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
+    assert_eq!(operator.listing().unwrap(), before);
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+fn what_is_not_allowed_or_not_there_is_told_apart() {
+    let aws = account();
+    let mut operator = Operator::new(aws, "operator").unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    operator.take_policy().unwrap();
+    let denied = operator.run(&["deploy", "sale", "--yes"]).unwrap();
+    let complaint = String::from_utf8_lossy(&denied.stderr).into_owned();
+    assert_eq!(denied.status.code(), Some(4), "{complaint}");
+    assert!(complaint.contains("you need the permission cloudformation:DescribeStacks"), "{complaint}");
+    operator.forget_keys();
+    let nobody = operator.run(&["deploy", "sale", "--yes"]).unwrap();
+    let complaint = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert_eq!(nobody.status.code(), Some(4), "{complaint}");
+    assert!(complaint.contains("could not enter AWS in us-east-1"), "{complaint}");
+    assert!(complaint.contains("run: aws configure sso"), "{complaint}");
 }
