@@ -65,7 +65,7 @@ impl Bundle {
 
     /// The template as CloudFormation takes it from a bucket: JSON, with the functions' code where it lies.
     pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, Trouble> {
-        let mut template = parse(TEMPLATE).map_err(misread)?;
+        let mut template = parse(TEMPLATE).map_err(|error| misread(&error))?;
         let keys: BTreeMap<_, _> =
             self.packages(architecture).map(|package| (package.function.as_str(), package.key())).collect();
         for function in functions(&template) {
@@ -101,7 +101,7 @@ fn functions(template: &Value) -> Vec<String> {
 /// The template with these parameters, to be asked what is in it.
 pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, Trouble> {
     let parameters: Vec<_> = parameters.iter().map(|(&name, value)| (name, value.as_str())).collect();
-    Stack::with(&parameters).map_err(misread)
+    Stack::with(&parameters).map_err(|error| misread(&error))
 }
 
 /// These parameters, and the template's values for the others: what CloudFormation would do with those that are not
@@ -109,7 +109,7 @@ pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack
 pub(crate) fn all_parameters(
     given: &BTreeMap<&'static str, String>,
 ) -> Result<BTreeMap<String, String>, Trouble> {
-    let template = parse(TEMPLATE).map_err(misread)?;
+    let template = parse(TEMPLATE).map_err(|error| misread(&error))?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let declared = template["Parameters"].as_object().into_iter().flatten();
     let mut all: BTreeMap<_, _> = declared
@@ -119,7 +119,7 @@ pub(crate) fn all_parameters(
     Ok(all)
 }
 
-fn misread(error: infra::Misread) -> Trouble {
+pub(crate) fn misread(error: &infra::Misread) -> Trouble {
     Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use waitroom::governor::{Baseline, Sample};
 use waitroom::{Epoch, Room, Settings, WebUrl};
 
+use crate::bundle::misread;
 use crate::cost::{Costs, Shape, estimate, polls_near_the_front};
 use crate::stack::{Next, Stacks, next_step};
 use crate::trouble::code;
@@ -239,14 +240,11 @@ fn concerns(wanted: &Wanted, bears: &Bears, shop: &Shop) -> Vec<Concern> {
 fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, Trouble> {
     let mut makes = BTreeMap::new();
     let mut count = |kind: &str| *makes.entry(kind.to_owned()).or_default() += 1;
-    let misread = |error: infra::Misread| {
-        Trouble::new(crate::Kind::Failed, "use the template that this beekeeper carries", error.to_string())
-    };
-    for (name, kind) in stack.resources().map_err(misread)? {
+    for (name, kind) in stack.resources().map_err(|error| misread(&error))? {
         match kind.as_str() {
             "AWS::Serverless::Function" => {
                 count("AWS::Lambda::Function");
-                let properties = stack.properties(&name).map_err(misread)?;
+                let properties = stack.properties(&name).map_err(|error| misread(&error))?;
                 for _ in properties["Events"].as_object().into_iter().flatten() {
                     count("AWS::Events::Rule");
                     count("AWS::Lambda::Permission");

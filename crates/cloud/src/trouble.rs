@@ -93,6 +93,7 @@ pub(crate) struct Adviser {
 
 impl Adviser {
     /// A call that failed. `attempt` completes the sentence "could not …".
+    #[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
     pub(crate) fn trouble<E>(&self, attempt: impl Into<String>, error: SdkError<E, HttpResponse>) -> Trouble
     where
         E: Error + ProvideErrorMetadata + Send + Sync + 'static,
