@@ -8,7 +8,7 @@ use infra::Stack;
 use probe::HttpProbe;
 use serde::Serialize;
 use waitroom::governor::{Baseline, Sample};
-use waitroom::{Epoch, Room, Settings, WebUrl};
+use waitroom::{Epoch, Rate, Room, Settings, WebUrl};
 
 use crate::bundle::misread;
 use crate::cost::{Costs, Shape, estimate, polls_near_the_front};
@@ -202,7 +202,9 @@ fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Be
             (Some(door), Some(requests)) => Some(door.min(requests as u64)),
             (door, requests) => door.or(requests.map(|requests| requests as u64)),
         },
-        rate: concurrency.map(|all| ((all - others - 10.0).max(0.0) / 1.5) as u64 * u64::from(SLICE)),
+        rate: concurrency
+            .map(|all| ((all - others - 10.0).max(0.0) / 1.5) as u64 * u64::from(SLICE))
+            .map(|most| most.min(u64::from(Rate::MAX.get()))),
     }
 }
 
