@@ -103,8 +103,11 @@ impl Room {
     async fn obeyed(&self, deployed: &cloud::Deployed, command: Command) -> Result<Reply> {
         use futures_util::future::try_join3;
 
-        let obeyed =
-            async { operator::obey(deployed.store(), command.clone()).await.map_err(|error| anyhow!(error)) };
+        let obeyed = async {
+            let obeyed = operator::obey(deployed.store(), command.clone()).await;
+            let attempt = || format!("operate the room {}", self.name);
+            obeyed.map_err(|error| anyhow::Error::new(cloud::Trouble::of_port(attempt(), error)))
+        };
         if command != Command::Status {
             return obeyed.await;
         }

@@ -15,7 +15,7 @@ use crate::{Kind, Trouble, names};
 /// A call is made again this often, with growing pauses: nobody is kept waiting by it but the operator.
 const ATTEMPTS: u32 = 6;
 const CONNECT: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// How an account is entered: what a room's profile says. What it leaves open is taken from the environment and the
 /// files of AWS's own tools.

@@ -65,7 +65,7 @@ impl Bundle {
 
     /// The template as CloudFormation takes it from a bucket: JSON, with the functions' code where it lies.
     pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, Trouble> {
-        let mut template = parse(TEMPLATE).map_err(misread)?;
+        let mut template = parse(TEMPLATE).map_err(|error| misread(&error))?;
         let keys: BTreeMap<_, _> =
             self.packages(architecture).map(|package| (package.function.as_str(), package.key())).collect();
         for function in functions(&template) {
@@ -83,6 +83,10 @@ impl Bundle {
                 resource.remove("Metadata");
             }
         }
+        // So that the caretaker is called again when it is another one: it brings the page.
+        if let Some(key) = keys.get("caretaker") {
+            template["Resources"]["Furnishing"]["Properties"]["Package"] = json!(key);
+        }
         Ok(template.to_string())
     }
 }
@@ -97,7 +101,7 @@ fn functions(template: &Value) -> Vec<String> {
 /// The template with these parameters, to be asked what is in it.
 pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, Trouble> {
     let parameters: Vec<_> = parameters.iter().map(|(&name, value)| (name, value.as_str())).collect();
-    Stack::with(&parameters).map_err(misread)
+    Stack::with(&parameters).map_err(|error| misread(&error))
 }
 
 /// These parameters, and the template's values for the others: what CloudFormation would do with those that are not
@@ -105,7 +109,7 @@ pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack
 pub(crate) fn all_parameters(
     given: &BTreeMap<&'static str, String>,
 ) -> Result<BTreeMap<String, String>, Trouble> {
-    let template = parse(TEMPLATE).map_err(misread)?;
+    let template = parse(TEMPLATE).map_err(|error| misread(&error))?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let declared = template["Parameters"].as_object().into_iter().flatten();
     let mut all: BTreeMap<_, _> = declared
@@ -115,6 +119,64 @@ pub(crate) fn all_parameters(
     Ok(all)
 }
 
-fn misread(error: infra::Misread) -> Trouble {
+pub(crate) fn misread(error: &infra::Misread) -> Trouble {
     Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle(functions: &[&str], architecture: Architecture) -> Bundle {
+        Bundle::new(functions.iter().map(|function| Package {
+            architecture,
+            function: (*function).to_owned(),
+            zip: function.as_bytes().to_vec().into(),
+        }))
+    }
+
+    const ALL: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "caretaker"];
+
+    #[test]
+    fn the_template_names_each_package_by_what_is_in_it() {
+        let template = bundle(&ALL, Architecture::Arm64).template(Architecture::Arm64, "bucket").unwrap();
+        let template: Value = serde_json::from_str(&template).unwrap();
+        let code = &template["Resources"]["Producer"]["Properties"]["CodeUri"];
+        let expected = format!("functions/producer/{}.zip", names::sha256(b"producer"));
+        assert_eq!(code, &json!({ "Bucket": "bucket", "Key": expected }));
+        let caretaker = &template["Resources"]["Furnishing"]["Properties"]["Package"];
+        assert_eq!(caretaker, &template["Resources"]["Caretaker"]["Properties"]["CodeUri"]["Key"]);
+        let functions = functions(&template);
+        assert_eq!(functions.len(), ALL.len());
+        let relative = template.to_string().contains("../target");
+        assert!(!relative, "nothing is looked for on this machine");
+    }
+
+    #[test]
+    fn a_missing_package_is_told_with_how_to_get_it() {
+        let told = |bundle: Bundle, wanted| {
+            let trouble = bundle
+                .choose(wanted)
+                .and_then(|architecture| bundle.template(architecture, "bucket"))
+                .unwrap_err();
+            (std::error::Error::source(&trouble).unwrap().to_string(), trouble.advice().unwrap().to_owned())
+        };
+        let (said, advice) = told(Bundle::default(), None);
+        assert_eq!(said, "this beekeeper carries no function packages");
+        assert_eq!(advice, "build one with: cargo xtask dist");
+        let (said, advice) = told(bundle(&ALL, Architecture::Arm64), Some(Architecture::X86));
+        assert_eq!(said, "this beekeeper carries no function packages for x86_64");
+        assert_eq!(advice, "build one with: cargo xtask dist --arch x86_64");
+        let (said, _) = told(bundle(&ALL[..4], Architecture::Arm64), None);
+        assert_eq!(said, "this beekeeper carries no package of the function Caretaker for arm64");
+    }
+
+    #[test]
+    fn the_cheaper_architecture_is_taken_where_there_are_both() {
+        let both =
+            [Architecture::X86, Architecture::Arm64].map(|architecture| bundle(&ALL, architecture).packages);
+        let both = Bundle::new(both.into_iter().flatten());
+        assert_eq!(both.choose(None).unwrap(), Architecture::Arm64);
+        assert_eq!(both.choose(Some(Architecture::X86)).unwrap(), Architecture::X86);
+    }
 }

@@ -135,12 +135,17 @@ pub(crate) fn estimate(shape: Shape) -> Costs {
         ("logs", VISITORS * 2.0 * 0.5e-6 * price::GB_LOGGED),
     ];
     Costs {
-        idle_month: off_month + MINUTES_A_MONTH * idle_slice,
-        off_month,
-        per_100_000: parts.iter().map(|(_, dollars)| dollars).sum(),
+        idle_month: cents(off_month + MINUTES_A_MONTH * idle_slice),
+        off_month: cents(off_month),
+        per_100_000: cents(parts.iter().map(|(_, dollars)| dollars).sum()),
         polls_each: whole(polls),
-        parts,
+        parts: parts.into_iter().map(|(name, dollars)| (name, cents(dollars))).collect(),
     }
+}
+
+/// No estimate is better than that.
+fn cents(dollars: f64) -> f64 {
+    (dollars * 100.0).round() / 100.0
 }
 
 fn slice(gb_second: f64) -> f64 {
@@ -186,7 +191,7 @@ mod tests {
 
     #[test]
     fn who_waits_longer_asks_more_often_but_not_much() {
-        assert_eq!([0.3, 5.0, 30.0, 120.0].map(|minutes| whole(polls(minutes))), [4, 13, 20, 38]);
+        assert_eq!([0.3, 5.0, 30.0, 120.0].map(|minutes| whole(polls(minutes))), [4, 14, 21, 39]);
     }
 
     #[test]

@@ -51,7 +51,9 @@ impl Deployed {
                     }
                 }
             }
-            lines.into_iter().for_each(|(line, _)| see(line));
+            for (line, _) in lines {
+                see(line);
+            }
             if !query.follow {
                 return Ok(());
             }

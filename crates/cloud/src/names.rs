@@ -1,5 +1,7 @@
 //! What things are called in the account.
 
+use std::fmt::Write;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use waitroom::RoomId;
 
@@ -29,7 +31,12 @@ pub(crate) fn artefacts(room: &RoomId, account: &str, region: &str) -> String {
 
 /// In hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut digits = String::new();
+    for byte in digest(&SHA256, bytes).as_ref() {
+        // A `String` takes whatever it is given.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
 }
 
 #[cfg(test)]

@@ -41,6 +41,9 @@ pub enum Found {
     Off,
 }
 
+/// Whether a room that is well answers like this.
+type IsWell = fn(&Answer) -> bool;
+
 struct Answer {
     status: u16,
     location: Option<String>,
@@ -53,7 +56,7 @@ impl Deployed {
         let attempt = || format!("look at the room {} from outside", self.room);
         let eye = Eye::new(self.account.config.endpoint_url(), &self.urls.stage)
             .map_err(|reason| Trouble::new(Kind::Failed, attempt(), reason))?;
-        let checks: [(Method, &str, &str, fn(&Answer) -> bool); 4] = [
+        let checks: [(Method, &str, &str, IsWell); 4] = [
             (Method::HEAD, "/beekeeper", "the door", |answer| {
                 answer.status == 302 && answer.location.is_some()
             }),

@@ -8,8 +8,9 @@ use infra::Stack;
 use probe::HttpProbe;
 use serde::Serialize;
 use waitroom::governor::{Baseline, Sample};
-use waitroom::{Epoch, Room, Settings, WebUrl};
+use waitroom::{Epoch, Rate, Room, Settings, WebUrl};
 
+use crate::bundle::misread;
 use crate::cost::{Costs, Shape, estimate, polls_near_the_front};
 use crate::stack::{Next, Stacks, next_step};
 use crate::trouble::code;
@@ -201,7 +202,9 @@ fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Be
             (Some(door), Some(requests)) => Some(door.min(requests as u64)),
             (door, requests) => door.or(requests.map(|requests| requests as u64)),
         },
-        rate: concurrency.map(|all| ((all - others - 10.0).max(0.0) / 1.5) as u64 * u64::from(SLICE)),
+        rate: concurrency
+            .map(|all| ((all - others - 10.0).max(0.0) / 1.5) as u64 * u64::from(SLICE))
+            .map(|most| most.min(u64::from(Rate::MAX.get()))),
     }
 }
 
@@ -239,14 +242,11 @@ fn concerns(wanted: &Wanted, bears: &Bears, shop: &Shop) -> Vec<Concern> {
 fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, Trouble> {
     let mut makes = BTreeMap::new();
     let mut count = |kind: &str| *makes.entry(kind.to_owned()).or_default() += 1;
-    let misread = |error: infra::Misread| {
-        Trouble::new(crate::Kind::Failed, "use the template that this beekeeper carries", error.to_string())
-    };
-    for (name, kind) in stack.resources().map_err(misread)? {
+    for (name, kind) in stack.resources().map_err(|error| misread(&error))? {
         match kind.as_str() {
             "AWS::Serverless::Function" => {
                 count("AWS::Lambda::Function");
-                let properties = stack.properties(&name).map_err(misread)?;
+                let properties = stack.properties(&name).map_err(|error| misread(&error))?;
                 for _ in properties["Events"].as_object().into_iter().flatten() {
                     count("AWS::Events::Rule");
                     count("AWS::Lambda::Permission");

@@ -1,6 +1,5 @@
 //! Taking a room away, and proving that it is gone.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
@@ -21,7 +20,8 @@ const ATTEMPTS: u32 = 3;
 const INDEX_LAGS: Duration = Duration::from_secs(45);
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// The functions, as the template calls them: AWS makes a log for each if it writes one elsewhere than it is told.
+/// The functions, as the template calls them. Should one have written its log after that was removed, or elsewhere than it
+/// is told, there is one again.
 const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Caretaker"];
 
 /// What was removed, and what was looked for afterwards without being found.
@@ -40,12 +40,8 @@ impl Account {
     pub async fn destroy(&self, room: &RoomId, tell: Tell<'_>) -> Result<Proof, Trouble> {
         let stacks = Stacks::of(self, room);
         let mut proof = Proof::default();
-        let mut logs = BTreeSet::new();
         loop {
             let Some(found) = stacks.standing().await? else { break };
-            if let Some(api) = found.outputs.get("StageUrl").and_then(|url| api_of(url)) {
-                logs.insert(format!("API-Gateway-Execution-Logs_{api}/"));
-            }
             match next_step_to_nothing(Some(&found.status)) {
                 Next::Create => break,
                 Next::Wait => {
@@ -71,12 +67,19 @@ impl Account {
             proof.removed.push(artefacts.bucket.clone());
         }
         step(tell, Step::RemoveLogs, "remove what AWS logged besides");
-        logs.extend(FUNCTIONS.map(|function| format!("/aws/lambda/{}-{function}-", stacks.name)));
+        let logs: Vec<_> = FUNCTIONS
+            .iter()
+            .flat_map(|function| ["", "/aws/lambda/"].map(|place| (place, function)))
+            .map(|(place, function)| {
+                // What is random in their names begins after these.
+                let log = if place.is_empty() { "Log" } else { "" };
+                format!("{place}{}-{function}{log}-", stacks.name)
+            })
+            .collect();
         for prefix in &logs {
             proof.removed.extend(self.remove_logs(prefix).await?);
         }
         step(tell, Step::Prove, "look whether anything is left");
-        logs.extend(FUNCTIONS.map(|function| format!("{}-{function}Log-", stacks.name)));
         self.prove(&stacks, &artefacts, &logs, room, &mut proof, tell).await?;
         Ok(proof)
     }
@@ -117,7 +120,7 @@ impl Account {
         &self,
         stacks: &Stacks<'_>,
         artefacts: &Artefacts<'_>,
-        logs: &BTreeSet<String>,
+        logs: &[String],
         room: &RoomId,
         proof: &mut Proof,
         tell: Tell<'_>,
@@ -192,11 +195,6 @@ impl Account {
             sleep(LOOK_EVERY).await;
         }
     }
-}
-
-/// From `https://<api>.execute-api.…`.
-fn api_of(url: &str) -> Option<&str> {
-    url.strip_prefix("https://")?.split('.').next()
 }
 
 /// Deletes a stack until it is gone. What keeps it is dealt with as far as that is possible from here.

@@ -73,8 +73,8 @@ impl Trouble {
         self.advice.as_deref()
     }
 
-    /// A port of the room's failed: its source says why.
-    pub(crate) fn of_port(attempt: impl Into<String>, error: waitroom::ports::PortError) -> Self {
+    /// A port of the room's failed: its source says why. `attempt` completes the sentence "could not …".
+    pub fn of_port(attempt: impl Into<String>, error: waitroom::ports::PortError) -> Self {
         let (kind, advice) = match judge("", &chain(&error)) {
             Some((kind, Remedy::SignIn)) => (kind, Some("sign in to AWS again".to_owned())),
             Some((kind, Remedy::Say(advice))) => (kind, Some(advice)),
@@ -93,6 +93,7 @@ pub(crate) struct Adviser {
 
 impl Adviser {
     /// A call that failed. `attempt` completes the sentence "could not …".
+    #[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
     pub(crate) fn trouble<E>(&self, attempt: impl Into<String>, error: SdkError<E, HttpResponse>) -> Trouble
     where
         E: Error + ProvideErrorMetadata + Send + Sync + 'static,
@@ -275,4 +276,181 @@ pub(crate) fn message<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>
 fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use aws_sdk_cloudformation::error::{ConnectorError, ErrorMetadata};
+    use aws_sdk_cloudformation::operation::create_change_set::CreateChangeSetError;
+
+    use super::*;
+
+    fn adviser(profile: Option<&str>, region: &str) -> Adviser {
+        Adviser { profile: profile.map(ToOwned::to_owned), region: region.to_owned() }
+    }
+
+    /// As AWS answers a call.
+    fn answered(status: u16, code: &str, message: &str) -> SdkError<CreateChangeSetError, HttpResponse> {
+        let metadata = ErrorMetadata::builder().code(code).message(message).build();
+        let response = HttpResponse::new(status.try_into().unwrap(), "".into());
+        SdkError::service_error(CreateChangeSetError::generic(metadata), response)
+    }
+
+    /// An error inside an error.
+    #[derive(Debug)]
+    struct Link(&'static str, Option<Box<Link>>);
+
+    impl fmt::Display for Link {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Link {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|link| link as _)
+        }
+    }
+
+    fn never_sent(chain: &[&'static str]) -> SdkError<CreateChangeSetError, HttpResponse> {
+        let link = chain.iter().rev().fold(None, |inner, &text| Some(Box::new(Link(text, inner))));
+        SdkError::dispatch_failure(ConnectorError::other(link.unwrap(), None))
+    }
+
+    #[test]
+    fn what_aws_answers_is_told_with_what_to_do() {
+        let denied = "User: arn:aws:sts::123456789012:assumed-role/Developer/anna is not authorized to perform: \
+                      cloudformation:CreateChangeSet on resource: arn:aws:cloudformation:eu-central-1:123456789012:stack/\
+                      beekeeper-sale/* because no identity-based policy allows the cloudformation:CreateChangeSet action";
+        let table = [
+            (
+                "AccessDenied",
+                403,
+                denied,
+                Kind::Denied,
+                "you need the permission cloudformation:CreateChangeSet;",
+            ),
+            (
+                "ExpiredToken",
+                403,
+                "The security token included in the request is expired",
+                Kind::Expired,
+                "aws sso login --profile shop",
+            ),
+            (
+                "UnrecognizedClientException",
+                403,
+                "The security token included in the request is invalid.",
+                Kind::Credentials,
+                "does not know these keys",
+            ),
+            (
+                "InvalidClientTokenId",
+                403,
+                "The security token included in the request is invalid",
+                Kind::Credentials,
+                "does not know these keys",
+            ),
+            (
+                "SignatureDoesNotMatch",
+                403,
+                "Signature expired: 20260101T000000Z is now earlier than …",
+                Kind::Credentials,
+                "clock",
+            ),
+            (
+                "OptInRequired",
+                403,
+                "The AWS Access Key Id needs a subscription for the service",
+                Kind::Region,
+                "enabled",
+            ),
+            ("Throttling", 400, "Rate exceeded", Kind::Throttled, "in a minute"),
+            (
+                "LimitExceededException",
+                400,
+                "Limit for stack has been exceeded",
+                Kind::Quota,
+                "Service Quotas",
+            ),
+        ];
+        for (code, status, message, kind, advice) in table {
+            let error = answered(status, code, message);
+            let trouble = adviser(Some("shop"), "eu-central-1").trouble("plan the stack", error);
+            assert_eq!(trouble.kind(), kind, "{code}");
+            assert!(trouble.advice().unwrap().contains(advice), "{code}: {:?}", trouble.advice());
+            assert_eq!(trouble.to_string(), "could not plan the stack");
+            assert_eq!(trouble.source().unwrap().to_string(), format!("{code}: {message}"));
+        }
+        let other =
+            adviser(None, "eu-central-1").trouble("plan the stack", answered(400, "ValidationError", "no"));
+        assert_eq!((other.kind(), other.advice()), (Kind::Failed, None));
+    }
+
+    #[test]
+    fn a_region_that_has_to_be_enabled_first_is_recognised_by_keys_that_are_not() {
+        let error =
+            answered(403, "InvalidClientTokenId", "The security token included in the request is invalid");
+        let trouble = adviser(None, "ap-east-1").trouble("enter AWS", error);
+        assert_eq!(trouble.kind(), Kind::Region);
+        assert!(trouble.advice().unwrap().starts_with("ap-east-1 has to be enabled"));
+    }
+
+    #[test]
+    fn credentials_that_are_missing_or_over_are_told_apart() {
+        let none = [
+            "other",
+            "the credential provider was not enabled",
+            "no providers in chain provided credentials",
+        ];
+        let trouble = adviser(None, "eu-central-1").trouble("enter AWS", never_sent(&none));
+        assert_eq!(trouble.kind(), Kind::Credentials);
+        assert!(trouble.advice().unwrap().contains("aws configure sso"));
+
+        for over in
+            ["the SSO token has expired and cannot be refreshed", "failed to load the cached SSO token"]
+        {
+            let expired = ["other", "an error occurred while loading credentials", over];
+            let trouble = adviser(Some("shop"), "eu-central-1").trouble("enter AWS", never_sent(&expired));
+            assert_eq!(trouble.kind(), Kind::Expired, "{over}");
+            assert!(trouble.advice().unwrap().starts_with("sign in again: aws sso login --profile shop"));
+        }
+
+        let unknown = ["other", "could not find profile `shop`"];
+        let trouble = adviser(Some("shop"), "eu-central-1").trouble("enter AWS", never_sent(&unknown));
+        assert!(trouble.advice().unwrap().starts_with("check the profile shop"));
+    }
+
+    #[test]
+    fn the_reasons_that_cloudformation_gives_for_a_resource_are_recognised() {
+        let reasons = [
+            (
+                "Resource handler returned message: \"User: arn:aws:iam::123456789012:user/anna is not authorized to \
+                 perform: lambda:CreateFunction on resource: arn:aws:lambda:eu-central-1:123456789012:function:\
+                 beekeeper-sale-Producer-x because no identity-based policy allows the lambda:CreateFunction action \
+                 (Service: Lambda, Status Code: 403, Request ID: 1)\" (RequestToken: 2, HandlerErrorCode: AccessDenied)",
+                Kind::Denied,
+                "lambda:CreateFunction;",
+            ),
+            (
+                "Resource handler returned message: \"Cannot exceed quota for RolesPerAccount: 1000 (Service: Iam, Status \
+                 Code: 409)\" (RequestToken: 3, HandlerErrorCode: ServiceLimitExceeded)",
+                Kind::Quota,
+                "Service Quotas",
+            ),
+            (
+                "beekeeper-sale-Line already exists (RequestToken: 4, HandlerErrorCode: AlreadyExists)",
+                Kind::Taken,
+                "remove it",
+            ),
+            ("Rate exceeded (Service: ApiGateway, Status Code: 429)", Kind::Throttled, "in a minute"),
+        ];
+        for (reason, kind, expected) in reasons {
+            let (found, advice) = adviser(None, "eu-central-1").advice("", reason);
+            assert_eq!(found, kind, "{reason}");
+            assert!(advice.as_ref().is_some_and(|advice| advice.contains(expected)), "{advice:?}");
+        }
+    }
 }

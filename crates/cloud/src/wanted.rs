@@ -119,3 +119,38 @@ impl Wanted {
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use infra::{TEMPLATE, parse};
+
+    use super::*;
+
+    #[test]
+    fn every_parameter_of_the_template_can_be_wanted_and_nothing_else() {
+        let rate = Rate::new(300).unwrap();
+        let mut wanted = Wanted::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            rate,
+        );
+        let template = parse(TEMPLATE).unwrap();
+        let declared = template["Parameters"].as_object().unwrap();
+        let needed = declared.iter().filter(|(_, parameter)| parameter.get("Default").is_none());
+        let said = |wanted: &Wanted| -> BTreeSet<String> {
+            wanted.parameters(Architecture::Arm64).into_keys().map(ToOwned::to_owned).collect()
+        };
+        assert!(needed.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>().is_subset(&said(&wanted)));
+
+        let some = Some(1);
+        (wanted.health, wanted.alarm_email) = (Some(wanted.shop.clone()), Some("a@b.example".into()));
+        wanted.domain = Some(Domain { name: "queue.example".into(), certificate: "arn".into() });
+        (wanted.claim_minutes, wanted.pass_minutes, wanted.log_days) = (some, some, some);
+        (wanted.requests_per_second, wanted.request_burst, wanted.requests_per_address) = (some, some, some);
+        (wanted.warm_reads, wanted.warm_writes) = (some, some);
+        assert_eq!(said(&wanted), declared.keys().cloned().collect());
+    }
+}

@@ -108,7 +108,7 @@ impl Stack {
                 let condition = condition.as_str().ok_or_else(|| Misread(format!("!If {condition}")))?;
                 self.resolve(if self.condition(condition)? { then } else { otherwise })
             }
-            other => return Err(Misread(format!("{other} is not something that this template uses"))),
+            other => Err(Misread(format!("{other} is not something that this template uses"))),
         }
     }
 
@@ -148,7 +148,7 @@ impl Stack {
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
             ("Fn::Not", [inner]) => Ok(!self.holds(inner)?),
-            _ => return Err(Misread(format!("{condition} is not something that this template uses"))),
+            _ => Err(Misread(format!("{condition} is not something that this template uses"))),
         }
     }
 }

@@ -46,11 +46,11 @@ impl Dist {
             build.arg("--release");
         }
         run(&mut build)?;
-        let built = target().join(if self.to_try { "debug" } else { "release" }).join("beekeeper");
+        let program = target().join(if self.to_try { "debug" } else { "release" }).join("beekeeper");
         let made = folder.join("beekeeper");
         // In one step, so that one that runs is not written over.
         let new = folder.join("beekeeper.new");
-        fs::copy(&built, &new).with_context(|| format!("could not copy {}", built.display()))?;
+        fs::copy(&program, &new).with_context(|| format!("could not copy {}", program.display()))?;
         fs::rename(&new, &made)?;
         eprintln!("{:>10} bytes  {}", fs::metadata(&made)?.len(), made.display());
         Ok(())

@@ -8,4 +8,5 @@
 
 mod conforming;
 mod crowded;
+mod lifecycle;
 mod roles;
