@@ -1,180 +1,231 @@
 //! What can be typed. What it does lies in `commands`, one file each.
 
+mod init;
+mod local;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use server::control;
-use waitroom::{Notice, Rate, RoomId, Stretch, Title, WebUrl};
+use clap_complete::Shell;
+use operator::Command as Order;
+use waitroom::{Notice, Rate, RoomId, Stretch};
+
+pub(crate) use init::Init;
+pub(crate) use local::Local;
+
+use crate::commands;
 
 /// A virtual waiting room that you own
-///
-/// Exit codes: 0 done, 1 it did not work and the last line says why, 2 the command line makes no sense.
 #[derive(Debug, Parser)]
-#[command(name = "beekeeper", version)]
+#[command(name = "beekeeper", version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Print JSON, for scripts; errors too, on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
 }
+
+const EXIT_CODES: &str = "Exit codes:
+  0  done
+  1  it did not work
+  2  the command line makes no sense
+  3  there is no such room or profile
+  4  AWS does not let us: credentials missing or expired, permission, region
+  5  interrupted: what was begun goes on, run the command again
+  6  a question was answered no, or could not be asked: no terminal and no --yes";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write down a room: six questions, or flags; run again, it edits
+    Init(Box<Init>),
+    /// List the rooms that are written down, or show one
+    #[command(after_help = "Examples:\n  beekeeper config\n  beekeeper config spring-sale --json")]
+    Config(Config),
     /// Run a whole waiting room on this machine
     Local(Box<Local>),
+    /// Bring a room to AWS, or up to date
+    Deploy(commands::deploy::Deploy),
+    /// Remove a room from AWS, with everything that belongs to it
+    Destroy(commands::destroy::Destroy),
     /// Show how the room stands
     Status(Status),
+    /// Let people join, and release them at the rate: ends `off` and `pause`
+    #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
+    On(Which),
+    /// Release nobody for now; people still join and keep their places
+    #[command(after_help = "Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local")]
+    Pause(Which),
+    /// Let everybody go straight on to the shop; asks if people wait
+    #[command(after_help = "Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes")]
+    Off(Drastic),
     /// Set how many visitors may enter a minute
     SetRate(SetRate),
     /// Tell those who wait something; an empty text takes it back
     Message(Message),
     /// Let every waiting page ask less often, when polls become too many
     Stretch(Polls),
-    /// Release nobody for now; people still join and keep their places
-    #[command(after_help = "Example:\n  beekeeper pause --local")]
-    Pause(Room),
-    /// Let people join, and release them at the rate: ends `off` and `pause`
-    #[command(after_help = "Example:\n  beekeeper on --local")]
-    On(Room),
-    /// Let everybody go straight on to the shop
-    #[command(after_help = "Example:\n  beekeeper off --local")]
-    Off(Room),
-    /// Empty the line and begin anew: everybody who waits loses their place
-    #[command(after_help = "Example:\n  beekeeper reset --local --yes")]
-    Reset(Reset),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  beekeeper local                                          a demonstration, with a shop of its own
-  beekeeper local --minute 5s                              the same, in a hurry
-  beekeeper local --name spring-sale --title \"Seal Brewing\" \\
-      --origin https://shop.example/sale --rate 300        a room for your shop
-  beekeeper local --name spring-sale --url https://wait.example
-                                                           the same room, behind your web server
-  beekeeper local --page branding                          with your page; every state is at /preview/")]
-pub(crate) struct Local {
-    /// The room's short name, part of its cookie
-    #[arg(long, default_value = "demo")]
-    pub(crate) name: RoomId,
-    /// What visitors read as the room's name
-    #[arg(long)]
-    pub(crate) title: Option<Title>,
-    /// Where the admitted are sent; a new room without it gets a demonstration shop
-    #[arg(long, value_name = "URL")]
-    pub(crate) origin: Option<WebUrl>,
-    /// Where visitors reach the room, if something that serves your domain stands in front of it
-    #[arg(long, value_name = "URL")]
-    pub(crate) url: Option<WebUrl>,
-    /// How many may enter a minute, from 1 to 270000 [a new room: 60]
-    #[arg(long)]
-    pub(crate) rate: Option<Rate>,
-    /// The port to listen on at 127.0.0.1; 0 takes any free one
-    #[arg(long, default_value_t = 8080)]
-    pub(crate) port: u16,
-    /// Where the room is kept [default: beekeeper/NAME in your data directory]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// How long a minute takes: shorter for demonstrations and tests
-    #[arg(long, default_value = "60s", value_parser = minute)]
-    pub(crate) minute: Duration,
-    /// A folder with your colour and logo, or a whole page of your own; see docs/page.md
-    #[arg(long, value_name = "DIR")]
-    pub(crate) page: Option<PathBuf>,
-    /// Let fewer enter while the shop is slower than usual or fails
-    #[arg(long)]
-    pub(crate) throttle: bool,
-    /// What the throttle asks instead of the shop's own URL
-    #[arg(long, value_name = "URL", requires = "throttle")]
-    pub(crate) health: Option<WebUrl>,
-    /// Print a line for every request
-    #[arg(long)]
-    pub(crate) access_log: bool,
+    /// Show what the functions of a room on AWS have logged
+    Logs(Logs),
+    /// Empty the line and begin anew: everybody who waits loses their place; asks
+    ///
+    /// On AWS that takes a minute, during which the room goes on.
+    #[command(after_help = "Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes")]
+    Reset(Drastic),
+    /// Print what a shell needs to complete commands
+    #[command(
+        after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish"
+    )]
+    Completions(Completions),
+    /// Print the manual page, or write one for every command
+    #[command(
+        after_help = "Examples:\n  beekeeper man | man -l -\n  beekeeper man --dir ~/.local/share/man/man1"
+    )]
+    Man(Man),
 }
 
 /// Which room a command is for.
 #[derive(Debug, Args)]
-pub(crate) struct Room {
-    /// The room that runs on this machine
-    #[arg(long, required = true)]
-    local: bool,
-    /// Its name
-    #[arg(long, default_value = "demo")]
-    pub(crate) name: RoomId,
-    /// Where it is kept, if it was started with --data
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// Print JSON, for scripts
+pub(crate) struct Which {
+    /// The room, as `beekeeper config` lists it; with --local one on this machine [there: demo]
+    pub(crate) name: Option<RoomId>,
+    /// The room runs on this machine
     #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) local: bool,
+    /// Where it is kept, if it was started with --data
+    #[arg(long, value_name = "DIR", requires = "local")]
+    pub(crate) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  beekeeper status --local\n  beekeeper status --local --json")]
+pub(crate) struct Config {
+    /// Show this one
+    pub(crate) name: Option<RoomId>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper status spring-sale
+  beekeeper status spring-sale --watch              charts, in a terminal; q leaves
+  beekeeper status spring-sale --watch >> sale.log  a line whenever something changes
+  beekeeper status --local --json")]
 pub(crate) struct Status {
     #[command(flatten)]
-    pub(crate) room: Room,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  beekeeper set-rate --local 600")]
-pub(crate) struct SetRate {
-    /// Visitors a minute, from 1 to 270000
-    rate: Rate,
-    #[command(flatten)]
-    pub(crate) room: Room,
+    pub(crate) which: Which,
+    /// Keep showing it: charts in a terminal, elsewhere a line for each change
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How often --watch looks
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = every, requires = "watch")]
+    pub(crate) every: Duration,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  beekeeper message --local \"More beer at noon\"\n  beekeeper message --local \"\""
+    allow_missing_positional = true,
+    after_help = "Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate --local 600"
 )]
-pub(crate) struct Message {
-    text: Notice,
+pub(crate) struct SetRate {
     #[command(flatten)]
-    pub(crate) room: Room,
+    pub(crate) which: Which,
+    /// Visitors a minute, from 1 to 270000
+    rate: Rate,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Reset {
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:\n  beekeeper message spring-sale \"More beer at noon\"\n  beekeeper message spring-sale \"\"\n  beekeeper message --local \"More beer at noon\""
+)]
+pub(crate) struct Message {
     #[command(flatten)]
-    pub(crate) room: Room,
+    pub(crate) which: Which,
+    /// At most 500 characters
+    text: Notice,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1"
+)]
+pub(crate) struct Polls {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// How many times less often than usual, from 1 (as usual) to 12
+    factor: Stretch,
+}
+
+/// What takes something away from those who wait.
+#[derive(Debug, Args)]
+pub(crate) struct Drastic {
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  beekeeper stretch --local 3\n  beekeeper stretch --local 1")]
-pub(crate) struct Polls {
-    /// How many times less often than usual, from 1 (as usual) to 12
-    factor: Stretch,
+#[command(after_help = "Examples:
+  beekeeper logs spring-sale
+  beekeeper logs spring-sale --since 2h
+  beekeeper logs spring-sale --follow
+  beekeeper logs spring-sale --json | jq .text")]
+pub(crate) struct Logs {
     #[command(flatten)]
-    pub(crate) room: Room,
+    pub(crate) which: Which,
+    /// How far back: 30s, 10m, 2h, 1d
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
+    pub(crate) since: Duration,
+    /// Go on with what is logged from now on; Ctrl-C ends it
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write a page for every command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 impl Polls {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::Stretch { factor: self.factor }
+    pub(crate) fn order(&self) -> Order {
+        Order::Stretch { factor: self.factor }
     }
 }
 
 impl SetRate {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::SetRate { rate: self.rate }
+    pub(crate) fn order(&self) -> Order {
+        Order::SetRate { rate: self.rate }
     }
 }
 
 impl Message {
-    pub(crate) fn command(&self) -> control::Command {
-        control::Command::Message { text: self.text.clone() }
+    pub(crate) fn order(&self) -> Order {
+        Order::Message { text: self.text.clone() }
     }
 }
 
-fn minute(text: &str) -> Result<Duration, String> {
-    let minute =
-        humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))?;
-    let allowed = Duration::from_secs(1)..=Duration::from_mins(1);
-    if allowed.contains(&minute) { Ok(minute) } else { Err("a minute takes from 1s to 60s".into()) }
+/// Reads a length of time that lies within bounds.
+fn time(
+    text: &str,
+    allowed: std::ops::RangeInclusive<Duration>,
+    refusal: &'static str,
+) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))?;
+    if allowed.contains(&time) { Ok(time) } else { Err(refusal.into()) }
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    time(text, Duration::from_secs(1)..=Duration::from_hours(1), "a look is taken every 1s to 1h")
 }
 
 #[cfg(test)]
@@ -189,10 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_is_at_most_a_minute() {
-        assert_eq!(minute("5s"), Ok(Duration::from_secs(5)));
-        assert_eq!(minute("1m"), Ok(Duration::from_mins(1)));
-        assert_eq!(minute("2m"), Err("a minute takes from 1s to 60s".into()));
-        assert!(minute("soon").unwrap_err().ends_with("write it like 5s or 1m"));
+    fn the_room_may_be_left_out_before_what_is_said_to_it() {
+        let read = |line: &[&str]| Arguments::try_parse_from([&["beekeeper"], line].concat());
+        let Command::SetRate(set) = read(&["set-rate", "sale", "600"]).unwrap().command else { panic!() };
+        assert_eq!(set.which.name.unwrap().as_str(), "sale");
+        let Command::Message(message) = read(&["message", "--local", "sale"]).unwrap().command else {
+            panic!()
+        };
+        assert_eq!((message.which.name, message.text.as_str()), (None, "sale"));
+        assert!(read(&["status", "--data", "room"]).is_err(), "a directory is one on this machine");
     }
 }

@@ -1,34 +1,77 @@
 //! The `beekeeper` command.
 
+#[cfg(feature = "aws")]
+mod account;
 mod arguments;
+mod ask;
+#[cfg(feature = "aws")]
+mod aws;
 mod commands;
 mod data;
+mod exit;
 mod printer;
+mod profile;
+mod reach;
+mod region;
+mod room;
+mod watch;
 
+use std::env;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
+use commands::{change, completions, config, deploy, destroy, init, local, logs, man, off, reset, status};
+use exit::Exit;
+use operator::Command as Order;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let ran = match arguments.command {
-        Command::Local(local) => commands::local::run(&local),
-        Command::Status(status) => commands::status::run(&status),
-        Command::SetRate(set_rate) => commands::change::run(&set_rate.room, &set_rate.command()),
-        Command::Message(message) => commands::change::run(&message.room, &message.command()),
-        Command::Stretch(polls) => commands::change::run(&polls.room, &polls.command()),
-        Command::Pause(room) => commands::change::run(&room, &server::control::Command::Pause),
-        Command::On(room) => commands::change::run(&room, &server::control::Command::On),
-        Command::Reset(reset) => commands::reset::run(&reset),
-        Command::Off(room) => commands::change::run(&room, &server::control::Command::Off),
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return not_understood(&error),
     };
-    match ran {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if printer::is_broken_pipe(&error) => ExitCode::SUCCESS,
+    match run(&arguments) {
+        Ok(()) => Exit::Done.into(),
+        Err(error) if printer::is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            printer::complain(&error, arguments.json);
+            exit::exit(&error).into()
         }
     }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let json = arguments.json;
+    match &arguments.command {
+        Command::Init(init) => init::run(init, json),
+        Command::Config(config) => config::run(config, json),
+        Command::Deploy(deploy) => deploy::run(deploy, json),
+        Command::Destroy(destroy) => destroy::run(destroy, json),
+        Command::Local(local) => local::run(local, json),
+        Command::Status(status) => status::run(status, json),
+        Command::On(which) => change::run(which, json, Order::On),
+        Command::Pause(which) => change::run(which, json, Order::Pause),
+        Command::Off(off) => off::run(off, json),
+        Command::SetRate(set_rate) => change::run(&set_rate.which, json, set_rate.order()),
+        Command::Message(message) => change::run(&message.which, json, message.order()),
+        Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
+        Command::Logs(logs) => logs::run(logs, json),
+        Command::Reset(reset) => reset::run(reset, json),
+        Command::Completions(completions) => completions::run(completions),
+        Command::Man(man) => man::run(man, json),
+    }
+}
+
+/// What was typed is no command, or asks for help.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    let wants_json =
+        env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    if wants_json && error.use_stderr() {
+        printer::complain_about_usage(error);
+        return Exit::Usage.into();
+    }
+    // Whoever asked may have gone.
+    drop(error.print());
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }

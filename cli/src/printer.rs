@@ -2,10 +2,48 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use crate::exit::{self, Exit};
+
 use tracing_subscriber::fmt::MakeWriter;
 
 pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{text}")
+}
+
+/// What is no result: for the person, not for the script.
+pub(crate) fn note(text: &str) {
+    // Nobody may be listening.
+    drop(writeln!(io::stderr().lock(), "{text}"));
+}
+
+pub(crate) fn write(data: &[u8]) -> io::Result<()> {
+    io::stdout().lock().write_all(data)
+}
+
+/// Says what went wrong and what can be done: as text, or as one line of JSON.
+pub(crate) fn complain(error: &anyhow::Error, json: bool) {
+    let exit = exit::exit(error);
+    complain_as(&format!("{error:#}"), exit::advice(error), exit, json);
+}
+
+/// The same for a command line that makes no sense.
+pub(crate) fn complain_about_usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    let said = text.split("\n\n").next().unwrap_or_default().trim();
+    complain_as(said.strip_prefix("error: ").unwrap_or(said), Some("see: beekeeper help"), Exit::Usage, true);
+}
+
+fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
+    if !json {
+        note(&format!("error: {error}"));
+        advice.inspect(|advice| note(&format!("hint: {advice}")));
+        return;
+    }
+    let mut told = serde_json::json!({ "error": error, "kind": exit.kind() });
+    if let Some(advice) = advice {
+        told["advice"] = advice.into();
+    }
+    note(&told.to_string());
 }
 
 /// Whoever reads our output may stop reading it.

@@ -1,20 +1,31 @@
-use anyhow::{Result, bail};
-use server::control::{Command, Reply};
+use anyhow::Result;
+use operator::{Command, Reply};
+use serde_json::json;
 use waitroom::Room as State;
 
-use crate::arguments::Room;
-use crate::commands::send;
+use super::block_on;
+use crate::arguments::Which;
 use crate::printer::say;
+use crate::room::Room;
 
 /// Changes the room, and says what changed from what to what.
-pub(crate) fn run(room: &Room, command: &Command) -> Result<()> {
-    let Reply::Changed { before, after } = send(room, command)? else {
-        bail!("the room {} answered something else; is it of another version?", room.name);
+pub(crate) fn run(which: &Which, json: bool, command: Command) -> Result<()> {
+    block_on(async { order(&Room::find(which).await?, json, command).await })
+}
+
+pub(crate) async fn order(room: &Room, json: bool, command: Command) -> Result<()> {
+    let Reply::Changed { before, after } = room.send(command).await? else {
+        return Err(room.unexpected());
     };
-    if room.json {
-        return Ok(say(&serde_json::json!({ "before": before, "after": after }).to_string())?);
+    if json {
+        return Ok(say(&json!({ "before": before, "after": after }).to_string())?);
     }
-    let mut changes = changes(&before, &after).peekable();
+    told(changes(&before, &after))
+}
+
+/// Prints what changed, a line each.
+pub(crate) fn told(changes: impl Iterator<Item = String>) -> Result<()> {
+    let mut changes = changes.peekable();
     if changes.peek().is_none() {
         return Ok(say("nothing to change: it is so already")?);
     }

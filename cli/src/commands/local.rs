@@ -10,6 +10,7 @@ use embedded::Store;
 use page::Design;
 use probe::HttpProbe;
 use rand::rngs::SysRng;
+use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::control::{self, Control};
 use server::{App, DemoShop, Preview, schedule};
@@ -26,13 +27,13 @@ use crate::printer::{AboveLiveLine, LiveLine, say};
 /// The path of the demonstration shop.
 const DEMO_SHOP: &str = "/demo-shop";
 
-pub(crate) fn run(arguments: &Local) -> Result<()> {
+pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
     let level = if arguments.access_log { LevelFilter::INFO } else { LevelFilter::WARN };
     tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(AboveLiveLine).init();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments))
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
 }
 
-async fn open(arguments: &Local) -> Result<()> {
+async fn open(arguments: &Local, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let directory = data::directory(arguments.data.as_ref(), &arguments.name)?;
     let design = arguments.page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
@@ -58,7 +59,12 @@ async fn open(arguments: &Local) -> Result<()> {
     let control = Control::bind(&directory)
         .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
 
-    let greeting = greeting(&*store.room().await?, &url, &directory, shows_preview);
+    let room = store.room().await?;
+    let greeting = if json {
+        greeting_for_scripts(&room, &directory)
+    } else {
+        greeting(&room, &url, &directory, shows_preview)
+    };
     // Whoever started the room may not listen; it runs all the same.
     let _ = say(&greeting);
     let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
@@ -104,6 +110,10 @@ async fn open(arguments: &Local) -> Result<()> {
     }
     let waiting = store.status().waiting;
     tokio::task::spawn_blocking(move || store.close()).await?;
+    if json {
+        let _ = say(&json!({ "waiting": waiting, "kept_in": directory }).to_string());
+        return Ok(());
+    }
     let _ = say(&format!(
         "\nstopped. {waiting} waiting, every place is kept in {}; the same command goes on from here",
         directory.display()
@@ -147,7 +157,7 @@ async fn take_over(store: &Store, arguments: &Local, demo_shop: WebUrl, url: Web
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
         bail!(
-            "{} holds the room {}, not {}; say --name {} or choose another --data directory",
+            "{} holds the room {}, not {}; say beekeeper local {} or choose another --data directory",
             data::directory(arguments.data.as_ref(), &arguments.name)?.display(),
             kept.settings.room,
             arguments.name,
@@ -187,11 +197,18 @@ fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) ->
     )
 }
 
+fn greeting_for_scripts(room: &Room, directory: &Path) -> String {
+    let url = room.url.to_string();
+    let url = url.trim_end_matches('/');
+    let urls = (format!("{url}/beekeeper"), format!("{url}/client"));
+    json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory }).to_string()
+}
+
 /// One calm line, once a second.
 async fn keep_up(store: Store) {
     let line = LiveLine::new();
     loop {
-        if let Ok(status) = control::status(&store).await {
+        if let Ok(status) = operator::Status::of(&store).await {
             let window = status.windows.first().map_or(0, |window| window.released);
             let joined = status.released + status.line.waiting;
             line.show(&format!(

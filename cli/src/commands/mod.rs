@@ -1,30 +1,21 @@
 pub(crate) mod change;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod deploy;
+pub(crate) mod destroy;
+pub(crate) mod init;
 pub(crate) mod local;
+pub(crate) mod logs;
+pub(crate) mod man;
+pub(crate) mod off;
 pub(crate) mod reset;
 pub(crate) mod status;
 
-use std::io;
+use std::future::Future;
 
-use anyhow::{Context, Result, anyhow, bail};
-use server::control::{self, Command, Reply};
+use anyhow::Result;
 
-use crate::arguments::Room;
-use crate::data;
-
-/// Sends a command to the room that runs on this machine.
-fn send(room: &Room, command: &Command) -> Result<Reply> {
-    let directory = data::directory(room.data.as_ref(), &room.name)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let reply = runtime.block_on(control::send(&directory, command)).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => anyhow!(
-            "no room runs in {}; start it with: beekeeper local --name {}",
-            directory.display(),
-            room.name
-        ),
-        _ => anyhow!(error),
-    });
-    match reply.with_context(|| format!("could not reach the room {}", room.name))? {
-        Reply::Failed { error } => bail!("the room {} {error}", room.name),
-        reply => Ok(reply),
-    }
+/// Lets a command wait for what is elsewhere.
+pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }

@@ -1,37 +1,50 @@
-use std::io::{self, IsTerminal, Write};
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use operator::{Command, Reply};
 use rand::rngs::SysRng;
-use server::control::{Command, Reply};
+use serde_json::json;
 use waitroom::Epoch;
 
-use crate::arguments::{Reset, Room};
-use crate::commands::send;
-use crate::printer::say;
+use super::block_on;
+use crate::arguments::Drastic;
+use crate::ask;
+use crate::exit::{Exit, Failure};
+use crate::printer::{note, say};
+use crate::room::Room;
 
-pub(crate) fn run(reset: &Reset) -> Result<()> {
-    if !reset.yes && !confirmed(&reset.room)? {
-        bail!("nothing was changed");
-    }
-    let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
-    let Reply::Reset { lost_places, before, after } = send(&reset.room, &Command::Reset { epoch })? else {
-        bail!("the room {} answered something else; is it of another version?", reset.room.name);
-    };
-    if reset.room.json {
-        let told = serde_json::json!({ "lost_places": lost_places, "before": before, "after": after });
-        return Ok(say(&told.to_string())?);
-    }
-    Ok(say(&format!("epoch: {before} -> {after}\n{lost_places} people lost their places"))?)
-}
-
-fn confirmed(room: &Room) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("reset takes everybody's place away; say --yes if that is meant");
-    }
-    let Reply::Status(status) = send(room, &Command::Status)? else { return Ok(false) };
-    eprint!("{} people lose their places in {}. Go on? [y/N] ", status.line.waiting, room.name);
-    io::stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
+    block_on(async {
+        let room = Room::find(&reset.which).await?;
+        if !reset.yes {
+            let waiting = room.status().await?.line.waiting;
+            let all = if waiting == 1 { "1 person loses".into() } else { format!("{waiting} people lose") };
+            ask::whether_meant(
+                &format!("{all} their place in {}, and numbers begin at 1", room.name),
+                "Go on?",
+            )?;
+        }
+        let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
+        if room.is_far() {
+            note("emptying the line; SQS takes a minute for it, in which the room goes on as it is");
+        }
+        let reply = tokio::select! {
+            reply = room.send(Command::Reset { epoch }) => reply?,
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted?;
+                let half = format!("interrupted: the line of {} may be empty, and its new epoch has not begun", room.name);
+                let again = format!("whoever waited is not let in until you run it again: beekeeper reset {}", room.as_typed());
+                return Err(Failure::new(Exit::Interrupted, half).advising(again).into());
+            }
+        };
+        let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected()) };
+        if json {
+            let told = json!({ "lost_places": lost_places, "before": before, "after": after });
+            return Ok(say(&told.to_string())?);
+        }
+        let lost = if lost_places == 1 {
+            "1 person lost their place".into()
+        } else {
+            format!("{lost_places} people lost their places")
+        };
+        Ok(say(&format!("epoch: {before} -> {after}\n{lost}"))?)
+    })
 }

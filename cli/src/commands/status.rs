@@ -1,33 +1,49 @@
-use anyhow::{Result, bail};
-use server::control::{Command, Reply, Status};
+//! `beekeeper status`: how the room stands, once or all the time.
 
+use std::io::{self, IsTerminal};
+
+use anyhow::Result;
+use operator::{AlarmState, Status};
 use waitroom::governor::{Finding, Verdict};
 
+use super::block_on;
+use super::change::state;
 use crate::arguments;
-use crate::commands::change::state;
-use crate::commands::send;
 use crate::printer::say;
+use crate::room::Room;
+use crate::watch;
 
-pub(crate) fn run(arguments: &arguments::Status) -> Result<()> {
-    let Reply::Status(status) = send(&arguments.room, &Command::Status)? else {
-        bail!("the room {} answered something else; is it of another version?", arguments.room.name);
-    };
-    if arguments.room.json {
-        return Ok(say(&serde_json::to_string(&status)?)?);
-    }
-    Ok(say(&text(&status))?)
+pub(crate) fn run(arguments: &arguments::Status, json: bool) -> Result<()> {
+    block_on(async {
+        let room = Room::find(&arguments.which).await?;
+        let status = room.status().await?;
+        if !arguments.watch {
+            return Ok(say(&if json { serde_json::to_string(&status)? } else { text(&status) })?);
+        }
+        let shows_charts = !json && io::stdout().is_terminal() && io::stdin().is_terminal();
+        if shows_charts {
+            Box::pin(watch::charts(&room, status, arguments.every)).await
+        } else {
+            Box::pin(watch::lines(&room, status, arguments.every, json)).await
+        }
+    })
 }
 
-fn verdict(finding: &Finding) -> String {
-    let millis =
-        |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
-    let verdict = match finding.verdict {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Well => "well",
         Verdict::Slow => "slow",
         Verdict::Failing => "failing",
-    };
+    }
+}
+
+/// What the throttle found in one minute.
+pub(crate) fn found(finding: &Finding) -> String {
+    let millis =
+        |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
     format!(
-        "shop's health  {verdict}: {} on average, {} is too slow, {} of 20 failed; {} a minute",
+        "{}: {} on average, {} is too slow, {} of 20 failed; {} a minute",
+        word(finding.verdict),
         millis(finding.mean),
         millis(finding.threshold),
         finding.failed,
@@ -35,10 +51,29 @@ fn verdict(finding: &Finding) -> String {
     )
 }
 
+/// One sentence for all alarms.
+pub(crate) fn alarms(status: &Status) -> Option<String> {
+    let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
+    match (status.alarms.len(), ringing) {
+        (0, _) => None,
+        (all, 0) => Some(format!("none of {all} rings")),
+        (all, 1) => Some(format!("1 of {all} rings")),
+        (all, _) => Some(format!("{ringing} of {all} ring")),
+    }
+}
+
+/// The room's URLs: for visitors, and for the shop.
+pub(crate) fn urls(status: &Status) -> (String, String) {
+    let url = status.room.url.to_string();
+    let url = url.trim_end_matches('/');
+    (format!("{url}/beekeeper"), format!("{url}/client"))
+}
+
 fn text(status: &Status) -> String {
-    let Status { room, line, released, windows, findings } = status;
+    let Status { room, line, released, windows, findings, dead_letters, alarms: _ } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
+    let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
         format!("{} ({}), {}", room.settings.title, room.settings.room, state(room)),
         format!("waiting        {}", line.waiting),
@@ -47,16 +82,61 @@ fn text(status: &Status) -> String {
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("the one before {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {} a minute", room.settings.rate),
-        format!("shop           {}", room.settings.shop),
     ];
     if let Some(throttled) = room.throttled {
         lines.push(format!("throttled to   {throttled} a minute: the shop suffers"));
     }
     for finding in findings.iter().rev().take(5) {
-        lines.push(verdict(finding));
+        lines.push(format!("shop's health  {}", found(finding)));
     }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));
     }
+    if room.stretch != waitroom::Stretch::USUAL {
+        lines.push(format!("polls          {} times less often than usual", room.stretch));
+    }
+    if let Some(dead_letters) = dead_letters {
+        lines.push(format!("dead letters   {dead_letters}"));
+    }
+    lines.extend(alarms(status).map(|alarms| format!("alarms         {alarms}")));
+    for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
+        lines.push(format!("               {}: {}", alarm.name, alarm.reason));
+    }
+    lines.push(format!("waiting room   {waiting_room}"));
+    lines.push(format!("client check   {client_check}"));
+    lines.push(format!("shop           {}", room.settings.shop));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::tests::suffering;
+
+    #[test]
+    fn a_room_on_aws_that_suffers_says_everything() {
+        snapbox::assert_data_eq!(
+            text(&suffering()),
+            snapbox::str![[r#"
+Seal's Spring Sale (spring-sale), on
+waiting        9120
+served         up to number 4100
+released       4090
+this window    31 of 300
+the one before 298 of 300
+rate           600 a minute
+throttled to   300 a minute: the shop suffers
+shop's health  slow: 212 ms on average, 131 ms is too slow, 0 of 20 failed; 300 a minute
+shop's health  well: 98 ms on average, 131 ms is too slow, 1 of 20 failed; 600 a minute
+message        "More beer at noon"
+polls          3 times less often than usual
+dead letters   2
+alarms         1 of 2 rings
+               producer-errors: 7 errors in a minute
+waiting room   https://abc.example/prod/beekeeper
+client check   https://abc.example/prod/client
+shop           https://shop.example/sale
+"#]]
+        );
+    }
 }

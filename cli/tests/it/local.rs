@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::{Client, Order, Room};
 
-use crate::support::{Local, operate, text};
+use crate::support::{Home, Local, operate, text};
 
 #[test]
 fn conforms() {
@@ -74,20 +74,97 @@ fn the_operator_is_told_what_changed() {
 }
 
 #[test]
+fn who_waits_is_not_sent_on_or_away_unasked() {
+    let room = Local::start(&["--rate", "60"]);
+    room.order(Order::Pause);
+    let client = Client::new(&room.base(), "demo");
+    client.cookie(&client.get("/beekeeper"));
+    let off = room.command(&["off", "--local"]);
+    assert_eq!(off.status.code(), Some(6));
+    let expected = "error: 1 person waits in demo, and off lets them go on at once\nhint: nothing was changed; say --yes if that is meant\n";
+    assert_eq!(text(&off.stderr), expected);
+    let reset = room.command(&["reset", "--local"]);
+    assert_eq!(reset.status.code(), Some(6));
+    let expected = "error: 1 person loses their place in demo, and numbers begin at 1\nhint: nothing was changed; say --yes if that is meant\n";
+    assert_eq!(text(&reset.stderr), expected);
+    let told = text(&room.command(&["off", "--local", "--yes"]).stdout);
+    assert_eq!(told, "room: paused -> off\n");
+    assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing to change: it is so already\n");
+    assert_eq!(text(&room.command(&["pause", "--local"]).stdout), "room: off -> paused\n");
+    let reset = text(&room.command(&["reset", "--local", "--yes"]).stdout);
+    assert!(reset.ends_with("\n1 person lost their place\n"), "{reset}");
+}
+
+#[test]
+fn off_offers_to_pause_instead() {
+    let room = Local::start(&["--rate", "1", "--minute", "60s"]);
+    let client = Client::new(&room.base(), "demo");
+    for _ in 0..5 {
+        client.cookie(&client.get("/beekeeper"));
+    }
+    let directory = room.directory.path().to_str().unwrap();
+    let off = room.command(&["off", "--local"]);
+    let hold = format!("or hold them back with: beekeeper pause --local demo --data {directory}\n");
+    assert!(text(&off.stderr).ends_with(&hold), "{}", text(&off.stderr));
+    let mut person = Home::new().person(&["off", "--local", "--data", directory]);
+    person.exp_string("people wait in demo, and off lets all of them go on at once").unwrap();
+    person.exp_string("pause instead").unwrap();
+    person.send("\r").unwrap();
+    person.flush().unwrap();
+    person.exp_string("room: on -> paused").unwrap();
+    person.exp_eof().unwrap();
+    let mut person = Home::new().person(&["off", "--local", "--data", directory]);
+    person.exp_string("change nothing").unwrap();
+    person.send("\r").unwrap();
+    person.flush().unwrap();
+    person.exp_string("error: nothing was changed").unwrap();
+    person.exp_eof().unwrap();
+}
+
+#[test]
+fn scripts_are_answered_in_json() {
+    let room = Local::start(&["--rate", "60"]);
+    let json = |arguments: &[&str]| {
+        let output = room.command(&[arguments, &["--json"]].concat());
+        let said = if output.status.success() { output.stdout } else { output.stderr };
+        let said = text(&said);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        serde_json::from_str::<serde_json::Value>(&said).unwrap()
+    };
+    let changed = json(&["set-rate", "--local", "600"]);
+    assert_eq!(
+        (&changed["before"]["settings"]["rate"], &changed["after"]["settings"]["rate"]),
+        (&60.into(), &600.into())
+    );
+    assert_eq!(json(&["reset", "--local", "--yes"])["lost_places"], 0);
+    let status = json(&["status", "--local"]);
+    for field in ["room", "line", "released", "windows", "findings"] {
+        assert!(!status[field].is_null(), "{field} in {status}");
+    }
+    assert_eq!(status.get("alarms"), None);
+    let unasked = json(&["reset", "--local"]);
+    assert_eq!(unasked["kind"], "declined");
+    assert_eq!(unasked["advice"], "nothing was changed; say --yes if that is meant");
+    let nonsense = json(&["set-rate", "--local", "many"]);
+    assert_eq!(nonsense["kind"], "usage");
+    let said = nonsense["error"].as_str().unwrap();
+    assert!(said.ends_with("a rate is a whole number of visitors a minute, from 1 to 270000"), "{said}");
+}
+
+#[test]
 fn mistakes_are_explained() {
     let complaint = |output: Output| {
         assert!(!output.status.success());
-        text(&output.stderr).lines().next().unwrap_or_default().to_owned()
+        text(&output.stderr).trim_end().to_owned()
     };
     let nowhere = tempfile::tempdir().unwrap();
     let expected = format!(
-        "error: could not reach the room demo: no room runs in {}; start it with: beekeeper local --name demo",
+        "error: could not reach the room demo: no room runs in {}\nhint: start it with: beekeeper local demo",
         nowhere.path().display()
     );
-    assert_eq!(complaint(operate(nowhere.path(), &["status", "--local"])), expected);
-
-    let unasked = complaint(operate(nowhere.path(), &["reset", "--local"]));
-    assert_eq!(unasked, "error: reset takes everybody's place away; say --yes if that is meant");
+    let unreached = operate(nowhere.path(), &["status", "--local"]);
+    assert_eq!(unreached.status.code(), Some(3));
+    assert_eq!(complaint(unreached), expected);
 
     let room = Local::start(&[]);
     let port = room.url.rsplit(':').next().unwrap();
@@ -107,7 +184,7 @@ fn mistakes_are_explained() {
     for (arguments, expected) in [
         (["local", "--rate", "0"], "a rate is a whole number of visitors a minute, from 1 to 270000"),
         (["local", "--origin", "shop.example"], "not a URL (relative URL without a base)"),
-        (["local", "--name", "My Room"], "a room's name is 1 to 30 lower-case letters"),
+        (["local", "My Room", "--access-log"], "a room's name is 1 to 30 lower-case letters"),
         (["local", "--minute", "2m"], "a minute takes from 1s to 60s"),
     ] {
         let output = operate(nowhere.path(), &arguments);

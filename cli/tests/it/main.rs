@@ -1,4 +1,4 @@
-//! `beekeeper local`, from outside.
+//! The `beekeeper` command, from outside.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,9 +7,14 @@
     reason = "a test that finds something else fails"
 )]
 
+mod config;
 mod crowd;
+mod help;
+mod init;
 mod local;
+mod manners;
 mod page;
 mod readme;
 mod support;
 mod throttle;
+mod watch;

@@ -1,11 +1,12 @@
 //! A room as a newcomer runs it: the real binary, its real port, its real control socket.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
 use conformance::{Order, Room};
+use rexpect::session::{PtySession, spawn_command};
 use tempfile::TempDir;
 
 const BEEKEEPER: &str = env!("CARGO_BIN_EXE_beekeeper");
@@ -89,7 +90,7 @@ impl Room for Local {
         let rate;
         let arguments = match &order {
             Order::On => vec!["on", "--local"],
-            Order::Off => vec!["off", "--local"],
+            Order::Off => vec!["off", "--local", "--yes"],
             Order::Pause => vec!["pause", "--local"],
             Order::Reset => vec!["reset", "--local", "--yes"],
             Order::SetRate(per_minute) => {
@@ -105,6 +106,93 @@ impl Room for Local {
     fn minute(&self) -> Duration {
         Duration::from_secs(2)
     }
+}
+
+/// A person with a configuration directory of their own, and nothing of AWS.
+pub(crate) struct Home(TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BEEKEEPER);
+        let ours = |name: &str| name.starts_with("AWS_") || name == "NO_COLOR";
+        for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
+            command.env_remove(name);
+        }
+        command.args(arguments).env("HOME", self.0.path()).env("XDG_CONFIG_HOME", self.0.path());
+        command
+    }
+
+    /// Without a terminal.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Somebody at a terminal of a usual size, without colours.
+    pub(crate) fn person(&self, arguments: &[&str]) -> PtySession {
+        const SIZED: &str = "stty cols 100 rows 30 && exec \"$0\" \"$@\"";
+
+        let command = self.command(&[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", SIZED, BEEKEEPER]).args(arguments);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.env("TERM", "xterm-256color").env("NO_COLOR", "1");
+        spawn_command(shell, Some(20_000)).unwrap()
+    }
+
+    /// The same, where it has to work; returns what it printed.
+    pub(crate) fn printed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// Where it must not work: how it ended, and what it complained.
+    pub(crate) fn refused(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.run(arguments);
+        assert_eq!(text(&output.stdout), "", "{arguments:?}: results are for standard output");
+        (output.status.code().unwrap(), self.masked(&text(&output.stderr)))
+    }
+
+    pub(crate) fn profile(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(format!("beekeeper/{name}.toml"))
+    }
+
+    pub(crate) fn write(&self, name: &str, profile: &str) {
+        std::fs::create_dir_all(self.profile(name).parent().unwrap()).unwrap();
+        std::fs::write(self.profile(name), profile).unwrap();
+    }
+
+    /// What was said, with this home called `~`.
+    pub(crate) fn masked(&self, said: &str) -> String {
+        said.replace(self.0.path().to_str().unwrap(), "~")
+    }
+}
+
+/// A web server where every path leads to `/sale`, and `/sale` answers. Returns its URL.
+pub(crate) fn website() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for visitor in listener.incoming() {
+            let mut visitor = visitor.unwrap();
+            let request = BufReader::new(visitor.try_clone().unwrap()).lines();
+            let request: Vec<_> = request.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            let is_sale = request.first().is_some_and(|line| line.starts_with("GET /sale "));
+            let answer = if is_sale { "200 OK" } else { "301 Moved\r\nLocation: /sale" };
+            let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            drop(visitor.write_all(answer.as_bytes()));
+        }
+    });
+    url
 }
 
 pub(crate) fn operate(directory: &Path, arguments: &[&str]) -> Output {

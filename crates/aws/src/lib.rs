@@ -9,7 +9,7 @@
 //! | `Plans`, `Slices`, `Board` | `plans` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Crew` | `crew` |
-//! | none: what the operator and a deployment do | `operator`, `site` |
+//! | `Steering`, and what a deployment does | `operator`, `site` |
 
 mod call;
 mod config;

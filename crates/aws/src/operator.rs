@@ -1,4 +1,4 @@
-//! What the operator does, and what a deployment needs: no port, since no handler does it.
+//! What the operator does, and what a deployment needs.
 //!
 //! What the operator decides is in `room`, for the functions, and in the sixteen `status` items, for polls. Both are
 //! written together or not at all, so that nobody is told what does not hold.
@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clock::SystemClock;
 use futures_util::future;
-use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult};
+use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, Steering};
 use waitroom::{Epoch, Room};
 
 use crate::Store;
@@ -104,6 +105,20 @@ impl Store {
         }
         let others = "others keep changing it, or the ledger is incomplete; deploy the stack again";
         Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, others)))
+    }
+}
+
+impl Steering for Store {
+    async fn change(
+        &self,
+        attempt: &'static str,
+        change: impl Fn(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        self.change_room(attempt, change).await
+    }
+
+    async fn begin_anew(&self, epoch: Epoch) -> PortResult<u64> {
+        self.reset(epoch, &SystemClock).await
     }
 }
 

@@ -10,10 +10,10 @@ use redb::ReadableTable;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Board, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
-    PlanRecord, Plans, PortError, PortResult, Receipt, RoomBook, Slices, ThrottleMemory, Throttling,
-    TicketCounter,
+    PlanRecord, Plans, PortError, PortResult, Receipt, RoomBook, Slices, Steering, ThrottleMemory,
+    Throttling, TicketCounter,
 };
-use waitroom::{Admission, BATCH, Cookie, LineStatus, Plan, Progress, Rate, Room, SliceId, Token};
+use waitroom::{Admission, BATCH, Cookie, Epoch, LineStatus, Plan, Progress, Rate, Room, SliceId, Token};
 
 use crate::Store;
 use crate::tables::{
@@ -32,6 +32,20 @@ fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
 impl RoomBook for Store {
     async fn room(&self) -> PortResult<Arc<Room>> {
         Ok(self.shared.room())
+    }
+}
+
+impl Steering for Store {
+    async fn change(
+        &self,
+        attempt: &'static str,
+        change: impl Fn(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        self.change_room(attempt, change).await
+    }
+
+    async fn begin_anew(&self, epoch: Epoch) -> PortResult<u64> {
+        self.reset(epoch).await
     }
 }
 

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`sam`] | builds and deploys stacks |
 //! | [`Stage`] | a deployed room: its operator's hand, its ledger, its functions |
+//! | [`Operator`] | somebody with `beekeeper` and the permissions that the docs name |
 //! | [`Crowd`] | people who join it over HTTP, and what became of each |
 //!
 //! The plays are in `tests/it`. What LocalEmu cannot play is in docs/emulators.md.
@@ -12,8 +13,11 @@
 #![allow(clippy::panic, reason = "an order that is not obeyed fails the test that gave it")]
 
 mod crowd;
+mod operator;
 pub mod sam;
 mod stage;
 
 pub use crowd::{Account, Crowd};
+pub use operator::Operator;
+pub use rustix::process::Signal;
 pub use stage::{Stage, until};

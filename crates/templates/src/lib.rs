@@ -6,12 +6,10 @@
 //! Test support only: no product code depends on it.
 
 mod mapping;
-mod stack;
 mod velocity;
-mod yaml;
 
+pub use infra::Stack;
 pub use mapping::{MappingTemplate, Route};
-pub use stack::Stack;
 pub use velocity::{Rendered, Request, Velocity};
 
 use std::path::PathBuf;

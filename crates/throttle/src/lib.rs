@@ -14,6 +14,9 @@ use waitroom::governor::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomBook, Throttling};
 use waitroom::{Rate, Room};
 
+/// Requests to the shop at the same time.
+const AT_ONCE: usize = 4;
+
 /// What the throttle needs of a store.
 pub trait Store: RoomBook + Throttling {}
 
@@ -46,7 +49,6 @@ pub enum Outcome {
 }
 
 impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
-    const AT_ONCE: usize = 4;
     const ATTEMPTS: u32 = 4;
 
     pub fn new(store: S, clock: C, probe: P, minute: Duration) -> Self {
@@ -61,7 +63,7 @@ impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
             return Ok(Outcome::AlreadyDone);
         }
         let room = self.store.room().await?;
-        let sample = self.measure(&room).await;
+        let sample = measure(&self.probe, &self.clock, &room).await;
         let mut refused = false;
         if memory.baseline.is_none() || purpose == Purpose::Baseline {
             let taken = Baseline::of(&sample);
@@ -101,20 +103,21 @@ impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
             }
         }
     }
+}
 
-    async fn measure(&self, room: &Room) -> Sample {
-        let visits = (0..SAMPLE_SIZE).map(|_| visit(&self.probe, &self.clock, room));
-        let results: Vec<_> = stream::iter(visits).buffer_unordered(Self::AT_ONCE).collect().await;
-        let mut sample = Sample::default();
-        for result in results {
-            match result {
-                Ok(took) => sample.answered.push(took),
-                Err(failure) => {
-                    tracing::debug!(error = &failure as &dyn std::error::Error, "the shop failed a request");
-                    sample.failed += 1;
-                }
+/// Asks the shop as often as a sample needs, a few at a time.
+pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Sample {
+    let visits = (0..SAMPLE_SIZE).map(|_| visit(probe, clock, room));
+    let results: Vec<_> = stream::iter(visits).buffer_unordered(AT_ONCE).collect().await;
+    let mut sample = Sample::default();
+    for result in results {
+        match result {
+            Ok(took) => sample.answered.push(took),
+            Err(failure) => {
+                tracing::debug!(error = &failure as &dyn std::error::Error, "the shop failed a request");
+                sample.failed += 1;
             }
         }
-        sample
     }
+    sample
 }

@@ -12,6 +12,7 @@
 
 mod admission;
 mod cookie;
+pub mod entries;
 mod epoch;
 pub mod governor;
 mod lease;
@@ -33,6 +34,7 @@ mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
 pub use cookie::{Cookie, CookieError, Scheme};
+pub use entries::Mistakes;
 pub use epoch::{Epoch, EpochError};
 pub use lease::Leases;
 pub use name::{NameError, Notice, RoomId, Title};
@@ -40,7 +42,7 @@ pub use pace::{Pace, Step, Valve};
 pub use plan::{BATCH, Demand, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
 pub use room::Room;
-pub use settings::{Lifetimes, Mistakes, Settings};
+pub use settings::{Lifetimes, Settings};
 pub use standing::{ClientAnswer, PollAnswer, Standing};
 pub use status::{LineStatus, Progress};
 pub use stretch::{Stretch, StretchError};

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use crate::governor::{Baseline, Finding};
 use crate::pass::KeyRing;
-use crate::{Admission, Cookie, LineStatus, Plan, Progress, Rate, Room, Slice, SliceId, Timestamp, Token};
+use crate::{
+    Admission, Cookie, Epoch, LineStatus, Plan, Progress, Rate, Room, Slice, SliceId, Timestamp, Token,
+};
 
 /// A need that was not met: what was attempted, and what the caller may assume about it.
 #[derive(Debug, thiserror::Error)]
@@ -209,6 +211,22 @@ pub trait Throttling: Send + Sync {
 
     /// Holds the rate down, or with none lets it be what the operator wants.
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// What only the operator does.
+pub trait Steering: Send + Sync {
+    /// Changes the room, counts that as a new version, and returns the room as it was and as it is.
+    ///
+    /// The change may be made again on what another change left, so it says what is to be, as in "paused".
+    fn change(
+        &self,
+        attempt: &'static str,
+        change: impl Fn(&mut Room) + Send + 'static,
+    ) -> impl Future<Output = PortResult<(Arc<Room>, Arc<Room>)>> + Send;
+
+    /// Empties the line and begins a new epoch: whoever waited is a newcomer then, and numbers begin at 1.
+    /// Returns how many lost their places, roughly where the line is far away. There it takes a minute.
+    fn begin_anew(&self, epoch: Epoch) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
 /// One request to the shop.

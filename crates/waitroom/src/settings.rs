@@ -1,12 +1,12 @@
 //! What the operator decides about a room, and the TOML file in which they write it down.
 
-use std::fmt;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Value;
 
+use crate::entries::{self, Entries, Mistakes, parsed};
 use crate::{Notice, Rate, RoomId, Title, WebUrl};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,42 +37,17 @@ impl Default for Lifetimes {
     }
 }
 
-/// Everything that is wrong with what the operator wrote, not only the first thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistakes(Vec<String>);
-
-impl From<Vec<String>> for Mistakes {
-    fn from(mistakes: Vec<String>) -> Self {
-        Self(mistakes)
-    }
-}
-
-impl Mistakes {
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
-}
-
-impl fmt::Display for Mistakes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
-
-impl std::error::Error for Mistakes {}
-
 impl Settings {
-    const MINUTES: std::ops::RangeInclusive<i64> = 1..=14 * 24 * 60;
+    /// How long a claim or a pass may last.
+    pub const MINUTES: RangeInclusive<u32> = 1..=14 * 24 * 60;
 
     /// Reads a settings file. `room`, `title`, `shop` and `rate` are needed, the rest has defaults.
     pub fn from_toml(text: &str) -> Result<Self, Mistakes> {
-        let table =
-            text.parse::<Table>().map_err(|error| Mistakes(vec![error.to_string().trim_end().into()]))?;
-        let mut entries = Entries { table, mistakes: Vec::new() };
+        let mut entries = Entries::of_toml(text)?;
         let room = entries.needed("room", parsed);
         let title = entries.needed("title", parsed);
         let shop = entries.needed("shop", parsed);
-        let rate = entries.needed("rate", rate);
+        let rate = entries.needed("rate", entries::rate);
         let health = entries.optional("health", parsed);
         let message = entries.optional("message", parsed);
         let claim = entries.optional("claim_minutes", minutes);
@@ -81,7 +56,7 @@ impl Settings {
         let (Some(room), Some(title), Some(shop), Some(rate), true) =
             (room, title, shop, rate, mistakes.is_empty())
         else {
-            return Err(Mistakes(mistakes));
+            return Err(mistakes.into());
         };
         let usual = Lifetimes::default();
         let lifetimes = Lifetimes { claim: claim.unwrap_or(usual.claim), pass: pass.unwrap_or(usual.pass) };
@@ -89,50 +64,9 @@ impl Settings {
     }
 }
 
-/// The file's entries, taken out one by one so that what is left over is unknown.
-struct Entries {
-    table: Table,
-    mistakes: Vec<String>,
-}
-
-impl Entries {
-    fn needed<T>(&mut self, key: &str, read: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
-        if !self.table.contains_key(key) {
-            self.mistakes.push(format!("{key}: is missing"));
-        }
-        self.optional(key, read)
-    }
-
-    fn optional<T>(&mut self, key: &str, read: impl FnOnce(&Value) -> Result<T, String>) -> Option<T> {
-        let value = self.table.remove(key)?;
-        read(&value).map_err(|mistake| self.mistakes.push(format!("{key}: {mistake}"))).ok()
-    }
-
-    fn finish(mut self) -> Vec<String> {
-        let unknown =
-            self.table.keys().map(|key| format!("{key}: is not a setting; look for a typing error"));
-        self.mistakes.extend(unknown);
-        self.mistakes
-    }
-}
-
-fn parsed<T: FromStr<Err: fmt::Display>>(value: &Value) -> Result<T, String> {
-    let text = value.as_str().ok_or("is a text, in quotation marks")?;
-    text.parse().map_err(|error: T::Err| error.to_string())
-}
-
-fn rate(value: &Value) -> Result<Rate, String> {
-    let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
-    number.ok_or(crate::RateError).and_then(Rate::new).map_err(|error| error.to_string())
-}
-
 fn minutes(value: &Value) -> Result<Duration, String> {
-    let allowed = Settings::MINUTES;
-    value
-        .as_integer()
-        .filter(|minutes| allowed.contains(minutes))
-        .map(|minutes| Duration::from_secs(60 * minutes.unsigned_abs()))
-        .ok_or_else(|| format!("is a whole number of minutes, from {} to {}", allowed.start(), allowed.end()))
+    let minutes = entries::whole("minutes", Settings::MINUTES)(value)?;
+    Ok(Duration::from_secs(60 * u64::from(minutes)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod deny;
+mod dist;
 mod package;
 mod rehearsal;
 mod site;
@@ -13,6 +14,9 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use testbed::workspace::root;
+
+/// What people who only run a room here do not build, and tests must not leave out.
+const WITH_AWS: &str = "beekeeper/aws";
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
@@ -45,6 +49,9 @@ enum Task {
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
     )]
     Package(package::Package),
+    /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
+    #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
+    Dist(dist::Dist),
     /// Check licences, sources and duplicates of all dependencies
     Deny,
 }
@@ -63,17 +70,23 @@ fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test { package } => match package.as_deref() {
             None => {
-                run(cargo().args(["test", "--locked", "--workspace"]))?;
+                run(cargo().args(["test", "--locked", "--workspace", "--features", WITH_AWS]))?;
+                // And the command as most build it; everything else is built already.
+                run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
                 site::test()?;
                 rehearsal::play()
             }
             Some("site") => site::test(),
             Some("rehearsal") => rehearsal::play(),
+            Some("beekeeper") => {
+                run(cargo().args(["test", "--locked", "--package", "beekeeper", "--features", WITH_AWS]))
+            }
             Some(package) => run(cargo().args(["test", "--locked", "--package", package])),
         },
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
-        Task::Package(package) => package.make(),
+        Task::Package(package) => package.make().map(drop),
+        Task::Dist(dist) => dist.make(),
         Task::Deny => deny::check(),
     }
 }

@@ -38,14 +38,19 @@ pub(crate) struct Package {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Arch {
+pub(crate) enum Arch {
     Arm64,
     #[value(name = "x86_64")]
     X86,
 }
 
 impl Arch {
-    fn name(self) -> &'static str {
+    pub(crate) fn of_this_machine() -> Result<Self> {
+        let here = Self::value_variants().iter().copied().find(|arch| arch.is_this_machine());
+        here.context("functions are built for Linux with glibc, and run nowhere else")
+    }
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",
             Self::X86 => "x86_64",
@@ -84,14 +89,13 @@ impl Function {
 }
 
 impl Package {
-    /// All functions, to be tried here.
-    pub(crate) fn to_try() -> Result<Self> {
-        let here = Arch::value_variants().iter().copied().find(|arch| arch.is_this_machine());
-        let arch = here.context("functions are built for Linux with glibc, and run nowhere else")?;
-        Ok(Self { arch, host_glibc: true, functions: Vec::new() })
+    /// All functions.
+    pub(crate) fn all(arch: Arch, host_glibc: bool) -> Self {
+        Self { arch, host_glibc, functions: Vec::new() }
     }
 
-    pub(crate) fn make(&self) -> Result<()> {
+    /// The folder in which they lie.
+    pub(crate) fn make(&self) -> Result<PathBuf> {
         let all = Function::value_variants();
         let functions = if self.functions.is_empty() { all } else { &self.functions };
         let folder = target().join("lambda").join(self.arch.name());
@@ -115,7 +119,7 @@ impl Package {
             fs::rename(&new, &path)?;
             eprintln!("{:>10} bytes  {} ({} unzipped)", package.len(), path.display(), program.len());
         }
-        Ok(())
+        Ok(folder)
     }
 
     /// Builds the functions, and nothing else of the workspace beside them, so that they have no more features than they

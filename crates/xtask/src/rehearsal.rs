@@ -2,14 +2,13 @@
 
 use anyhow::Result;
 
-use crate::package::Package;
-use crate::{cargo, run};
+use crate::{WITH_AWS, cargo, dist, run};
 
 /// Not beside other tests, nor while something compiles: the plays measure how soon an order is in force.
 pub(crate) fn play() -> Result<()> {
-    Package::to_try()?.make()?;
-    // With the whole workspace, as the other tests are built: alone it would have other features, and all that it
-    // depends on would be compiled once more.
-    let plays = ["test", "--locked", "--workspace", "--test", "rehearsal", "--", "--ignored", "--nocapture"];
-    run(cargo().args(plays))
+    dist::to_try()?;
+    // With the whole workspace, as the other tests are built, and for the same reason.
+    let mut plays = cargo();
+    plays.args(["test", "--locked", "--workspace", "--features", WITH_AWS, "--test", "rehearsal"]);
+    run(plays.args(["--", "--ignored", "--nocapture"]))
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &[]),
     ("clock", &["waitroom"]),
+    ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
     ("producer", &["waitroom"]),
     ("trigger", &["waitroom"]),
@@ -22,8 +23,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("contract", &["waitroom"]),
     ("conformance", &[]),
     ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("server", &["waitroom", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"]),
-    ("beekeeper", &["waitroom", "clock", "probe", "page", "embedded", "server"]),
+    (
+        "server",
+        &["waitroom", "clock", "operator", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
+    ),
+    ("infra", &[]),
+    ("bundle", &[]),
+    ("cloud", &["waitroom", "clock", "probe", "throttle", "aws", "infra"]),
+    (
+        "beekeeper",
+        &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "bundle", "cloud"],
+    ),
     ("caretaker", &["waitroom", "page"]),
     (
         "functions",
@@ -41,7 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("testbed", &[]),
-    ("templates", &["testbed"]),
+    ("templates", &["infra", "testbed"]),
     ("rehearsal", &["waitroom", "clock", "aws", "conformance", "testbed"]),
     ("xtask", &["testbed"]),
 ];

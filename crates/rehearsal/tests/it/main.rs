@@ -9,4 +9,5 @@
 mod choices;
 mod conforming;
 mod crowded;
+mod lifecycle;
 mod roles;

@@ -1,12 +1,10 @@
 //! The template with its parameters filled in and its conditions decided.
 
 use std::collections::BTreeMap;
-use std::fs;
 
-use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
-use crate::{path, yaml};
+use crate::{Misread, Result, TEMPLATE, yaml};
 
 /// The stack that would be made. What only AWS can know stays a name: `Ledger` for a reference to the table,
 /// `Ledger.Arn` for its ARN, `AWS::Region` for the region.
@@ -19,9 +17,7 @@ pub struct Stack {
 impl Stack {
     /// With these parameters, and the defaults of the others.
     pub fn with(parameters: &[(&str, &str)]) -> Result<Self> {
-        let file = path();
-        let text = fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
-        let template = yaml::parse(&text)?;
+        let template = yaml::parse(TEMPLATE)?;
         let mut all = BTreeMap::new();
         for (name, declared) in members(&template, "Parameters")? {
             if let Some(default) = declared.get("Default") {
@@ -51,7 +47,7 @@ impl Stack {
                 None => true,
             };
             if wanted {
-                let kind = resource["Type"].as_str().with_context(|| format!("{name} has no type"))?;
+                let kind = resource["Type"].as_str().ok_or_else(|| Misread(format!("{name} has no type")))?;
                 made.insert(name.clone(), kind.to_owned());
             }
         }
@@ -61,7 +57,7 @@ impl Stack {
     /// The properties of a resource, resolved.
     pub fn properties(&self, resource: &str) -> Result<Value> {
         let found = self.template["Resources"].get(resource);
-        self.resolve(&found.with_context(|| format!("there is no {resource}"))?["Properties"])
+        self.resolve(&found.ok_or_else(|| Misread(format!("there is no {resource}")))?["Properties"])
     }
 
     pub fn resolve(&self, value: &Value) -> Result<Value> {
@@ -88,7 +84,8 @@ impl Stack {
     }
 
     fn call(&self, function: &str, argument: &Value) -> Result<Value> {
-        let text = || argument.as_str().ok_or_else(|| anyhow!("{function} {argument} is not a text"));
+        let text =
+            || argument.as_str().ok_or_else(|| Misread(format!("{function} {argument} is not a text")));
         match function {
             "Ref" => Ok(self.reference(text()?)),
             "Fn::GetAtt" => {
@@ -97,17 +94,21 @@ impl Stack {
             }
             "Fn::Sub" => Ok(json!(self.substitute(text()?)?)),
             "Fn::Join" => {
-                let [separator, items] = list(argument)? else { bail!("!Join {argument}") };
+                let [separator, items] = list(argument)? else {
+                    return Err(Misread(format!("!Join {argument}")));
+                };
                 let items = self.resolve(items)?;
                 let items: Vec<&str> = list(&items)?.iter().filter_map(Value::as_str).collect();
                 Ok(json!(items.join(separator.as_str().unwrap_or_default())))
             }
             "Fn::If" => {
-                let [condition, then, otherwise] = list(argument)? else { bail!("!If {argument}") };
-                let condition = condition.as_str().with_context(|| format!("!If {condition}"))?;
+                let [condition, then, otherwise] = list(argument)? else {
+                    return Err(Misread(format!("!If {argument}")));
+                };
+                let condition = condition.as_str().ok_or_else(|| Misread(format!("!If {condition}")))?;
                 self.resolve(if self.condition(condition)? { then } else { otherwise })
             }
-            other => bail!("{other} is not something that this template uses"),
+            other => Err(Misread(format!("{other} is not something that this template uses"))),
         }
     }
 
@@ -122,7 +123,7 @@ impl Stack {
         let mut parts = text.split("${");
         let mut substituted = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let (name, rest) = part.split_once('}').with_context(|| format!("no }} in {text}"))?;
+            let (name, rest) = part.split_once('}').ok_or_else(|| Misread(format!("no }} in {text}")))?;
             match self.reference(name) {
                 Value::String(text) => substituted += &text,
                 other => substituted += &other.to_string(),
@@ -134,20 +135,20 @@ impl Stack {
 
     fn condition(&self, name: &str) -> Result<bool> {
         let condition = self.template["Conditions"].get(name);
-        self.holds(condition.with_context(|| format!("there is no condition {name}"))?)
+        self.holds(condition.ok_or_else(|| Misread(format!("there is no condition {name}")))?)
     }
 
     fn holds(&self, condition: &Value) -> Result<bool> {
-        let object = condition.as_object().with_context(|| format!("{condition} is no condition"))?;
+        let object = condition.as_object().ok_or_else(|| Misread(format!("{condition} is no condition")))?;
         let (function, argument) =
-            intrinsic(object).with_context(|| format!("{condition} is no condition"))?;
+            intrinsic(object).ok_or_else(|| Misread(format!("{condition} is no condition")))?;
         match (function, list(argument)?) {
             ("Fn::Equals", [left, right]) => {
                 let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
             ("Fn::Not", [inner]) => Ok(!self.holds(inner)?),
-            _ => bail!("{condition} is not something that this template uses"),
+            _ => Err(Misread(format!("{condition} is not something that this template uses"))),
         }
     }
 }
@@ -163,9 +164,9 @@ fn intrinsic(object: &Map<String, Value>) -> Option<(&str, &Value)> {
 }
 
 fn list(value: &Value) -> Result<&[Value]> {
-    value.as_array().map(Vec::as_slice).with_context(|| format!("{value} is not a list"))
+    value.as_array().map(Vec::as_slice).ok_or_else(|| Misread(format!("{value} is not a list")))
 }
 
 fn members<'a>(template: &'a Value, section: &str) -> Result<&'a Map<String, Value>> {
-    template[section].as_object().with_context(|| format!("there are no {section}"))
+    template[section].as_object().ok_or_else(|| Misread(format!("there are no {section}")))
 }

@@ -1,12 +1,14 @@
 //! YAML with CloudFormation's short forms, as the JSON that they stand for.
 
-use anyhow::{Context, Result, anyhow, bail};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-pub(crate) fn parse(text: &str) -> Result<Value> {
-    let documents = Yaml::load_from_str(text)?;
-    let [document] = &documents[..] else { bail!("one YAML document is expected") };
+use crate::{Misread, Result};
+
+/// The one document in this text.
+pub fn parse(text: &str) -> Result<Value> {
+    let documents = Yaml::load_from_str(text).map_err(|error| Misread(error.to_string()))?;
+    let [document] = &documents[..] else { return Err(Misread("one YAML document is expected".into())) };
     value(document)
 }
 
@@ -20,13 +22,13 @@ fn value(node: &Yaml) -> Result<Value> {
         Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_>>()?,
         Yaml::Mapping(members) => {
             let members = members.iter().map(|(key, member)| {
-                let key = key.as_str().with_context(|| format!("{key:?} is no name"))?;
+                let key = key.as_str().ok_or_else(|| Misread(format!("{key:?} is no name")))?;
                 Ok((key.to_owned(), value(member)?))
             });
             Value::Object(members.collect::<Result<Map<_, _>>>()?)
         }
         Yaml::Tagged(tag, inner) => short_form(&tag.suffix, &value(inner)?)?,
-        other => bail!("{other:?} is not something that CloudFormation reads"),
+        other => return Err(Misread(format!("{other:?} is not something that CloudFormation reads"))),
     })
 }
 
@@ -36,7 +38,8 @@ fn short_form(name: &str, argument: &Value) -> Result<Value> {
         "Ref" => json!({ "Ref": argument }),
         "GetAtt" => {
             let path = argument.as_str().and_then(|path| path.split_once('.'));
-            let (resource, attribute) = path.ok_or_else(|| anyhow!("!GetAtt {argument} has no dot"))?;
+            let (resource, attribute) =
+                path.ok_or_else(|| Misread(format!("!GetAtt {argument} has no dot")))?;
             json!({ "Fn::GetAtt": [resource, attribute] })
         }
         _ => json!({ format!("Fn::{name}"): argument }),

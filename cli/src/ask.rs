@@ -1,0 +1,46 @@
+//! Questions to the person, who may not be there: only a terminal is asked.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Result;
+use inquire::{Confirm, InquireError, Select};
+
+use crate::exit::{Exit, Failure};
+use crate::printer::note;
+
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks before something is done. Says first what that means.
+pub(crate) fn whether_meant(consequence: &str, question: &str) -> Result<()> {
+    if !can_ask() {
+        return Err(unasked(consequence).into());
+    }
+    note(&format!("{consequence}."));
+    let goes_on = answer(Confirm::new(question).with_default(false).prompt())?;
+    if goes_on { Ok(()) } else { Err(declined().into()) }
+}
+
+/// Asks which of several ways to go.
+pub(crate) fn which<T: std::fmt::Display>(question: &str, ways: Vec<T>) -> Result<T> {
+    answer(Select::new(question, ways).without_filtering().without_help_message().prompt())
+}
+
+pub(crate) fn unasked(consequence: &str) -> Failure {
+    Failure::new(Exit::Declined, consequence).advising("nothing was changed; say --yes if that is meant")
+}
+
+pub(crate) fn declined() -> Failure {
+    Failure::new(Exit::Declined, "nothing was changed")
+}
+
+/// Ctrl-C and Escape end the command, not only the question.
+pub(crate) fn answer<T>(given: Result<T, InquireError>) -> Result<T> {
+    match given {
+        Err(InquireError::OperationCanceled | InquireError::OperationInterrupted) => {
+            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed").into())
+        }
+        given => Ok(given?),
+    }
+}

@@ -1,0 +1,92 @@
+//! `beekeeper destroy`: removes a room and everything that belongs to it.
+
+use anyhow::Result;
+use clap::Args;
+use waitroom::RoomId;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper destroy spring-sale
+  beekeeper destroy spring-sale --yes        without asking
+
+Can be run again after any interruption; a room that is gone already is no mistake.")]
+pub(crate) struct Destroy {
+    /// The room's name, which is its profile's
+    pub(crate) name: RoomId,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[cfg(not(feature = "aws"))]
+pub(crate) fn run(destroy: &Destroy, _: bool) -> Result<()> {
+    crate::room::without_aws(&destroy.name)
+}
+
+#[cfg(feature = "aws")]
+pub(crate) use with_aws::run;
+
+#[cfg(feature = "aws")]
+mod with_aws {
+    use cloud::{Account, Event, Kind, Proof};
+    use waitroom::ports::LineLength;
+
+    use super::{Destroy, Result};
+    use crate::ask;
+    use crate::aws::{Progress, interruptible, run_async};
+    use crate::printer::say;
+    use crate::profile::Profiles;
+
+    pub(crate) fn run(destroy: &Destroy, json: bool) -> Result<()> {
+        run_async(interruptible("destroy", &destroy.name, destroyed(destroy, json)))
+    }
+
+    async fn destroyed(destroy: &Destroy, json: bool) -> Result<()> {
+        let profile = Profiles::of_this_user()?.load(&destroy.name)?;
+        let account = Account::enter(&profile.access()).await?;
+        if !destroy.yes {
+            ask::whether_meant(
+                &waiting(&account, destroy).await?,
+                &format!("Remove the room {} for good?", destroy.name),
+            )?;
+        }
+        let progress = Progress::new(json);
+        let tell = |event: Event| progress.show(&event);
+        let proof = account.destroy(&destroy.name, &tell).await?;
+        drop(progress);
+        if json {
+            return Ok(say(
+                &serde_json::json!({ "event": "destroyed", "room": destroy.name, "proof": proof })
+                    .to_string(),
+            )?);
+        }
+        Ok(say(&told(destroy, &proof))?)
+    }
+
+    /// How many would lose their places. A room that is only half there has nobody to count.
+    async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
+        match account.room(&destroy.name).await {
+            Ok(room) => Ok(match room.store().waiting().await? {
+                0 => "Nobody waits".to_owned(),
+                1 => "One person waits, and loses the place".to_owned(),
+                waiting => format!("About {waiting} people wait, and lose their places"),
+            }),
+            Err(trouble) if trouble.kind() == Kind::Absent => {
+                Ok("The room is not, or not wholly, there".to_owned())
+            }
+            Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    fn told(destroy: &Destroy, proof: &Proof) -> String {
+        let mut lines = vec![if proof.removed.is_empty() {
+            format!("the room {} was gone already", destroy.name)
+        } else {
+            format!("the room {} is gone", destroy.name)
+        }];
+        lines.extend(proof.removed.iter().map(|what| format!("  removed          {what}")));
+        lines.extend(proof.gone.iter().map(|what| format!("  looked for, none {what}")));
+        lines.extend(proof.unseen.iter().map(|what| format!("  could not see    {what}")));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,138 @@
+//! How a command ends, for the script that called it: documented in `beekeeper --help` and docs/cli.md.
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+/// The codes are part of what scripts rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    /// It was attempted and did not work.
+    Failed = 1,
+    /// The command line makes no sense.
+    Usage = 2,
+    /// There is no such room, profile or stack.
+    Missing = 3,
+    /// AWS does not let us.
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS nobody asks it"))]
+    Denied = 4,
+    /// What was begun goes on, or nothing was begun: run the command again.
+    Interrupted = 5,
+    /// A question was answered no, or could not be asked.
+    Declined = 6,
+}
+
+impl Exit {
+    /// As `--json` names it.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Missing => "missing",
+            Self::Denied => "denied",
+            Self::Interrupted => "interrupted",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error that knows how the command ends, and perhaps what the person can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    exit: Exit,
+    said: String,
+    advice: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, said: impl Into<String>) -> Self {
+        Self { exit, said: said.into(), advice: None }
+    }
+
+    pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said)
+    }
+}
+
+impl Error for Failure {}
+
+/// How a command ends that failed with `error`.
+pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    if let Some(failure) = find::<Failure>(error) {
+        return failure.exit;
+    }
+    #[cfg(feature = "aws")]
+    if let Some(trouble) = find::<cloud::Trouble>(error) {
+        return crate::account::exit(trouble.kind());
+    }
+    Exit::Failed
+}
+
+pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
+    if let Some(failure) = find::<Failure>(error) {
+        return failure.advice.as_deref();
+    }
+    #[cfg(feature = "aws")]
+    if let Some(trouble) = find::<cloud::Trouble>(error) {
+        return trouble.advice();
+    }
+    None
+}
+
+fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+    error.chain().find_map(|cause| cause.downcast_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn an_error_ends_as_its_innermost_failure_says() {
+        let missing = Failure::new(Exit::Missing, "there is no room sale").advising("name another");
+        let error = Err::<(), _>(missing).context("could not show the room").unwrap_err();
+        assert_eq!(exit(&error), Exit::Missing);
+        assert_eq!(advice(&error), Some("name another"));
+        assert_eq!(format!("{error:#}"), "could not show the room: there is no room sale");
+        assert_eq!((exit(&anyhow!("disk full")), advice(&anyhow!("disk full"))), (Exit::Failed, None));
+    }
+
+    #[test]
+    fn the_codes_are_those_that_help_and_docs_name() {
+        let help = include_str!("arguments.rs");
+        let docs = include_str!("../../docs/cli.md");
+        for (code, exit) in [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Missing,
+            Exit::Denied,
+            Exit::Interrupted,
+            Exit::Declined,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(usize::from(exit as u8), code);
+            assert!(docs.contains(&format!("| {code} | `{}` |", exit.kind())), "{exit:?} in docs/cli.md");
+            assert!(help.contains(&format!("\n  {code}  ")), "{exit:?} in --help");
+        }
+    }
+}

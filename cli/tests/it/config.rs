@@ -1,0 +1,79 @@
+//! Rooms that are written down, and what is wrong with them.
+
+use crate::support::Home;
+
+const SALE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\nrate = 300\nlog_days = 30\n";
+
+#[test]
+fn they_are_listed_and_shown() {
+    let home = Home::new();
+    assert_eq!(home.printed(&["config"]), "no room is written down yet; begin with: beekeeper init\n");
+    assert_eq!(home.printed(&["config", "--json"]), "[]\n");
+    home.write("spring-sale", SALE);
+    home.write("autumn", &SALE.replace("eu-central-1", "us-west-2"));
+    home.write("broken", "rate = 0");
+    home.write("No Room", SALE);
+    assert_eq!(
+        home.masked(&home.printed(&["config"])),
+        "autumn       us-west-2       300 a minute to https://shop.example/sale\n\
+         broken       ~/beekeeper/broken.toml cannot be used as it is; see: beekeeper config broken\n\
+         spring-sale  eu-central-1    300 a minute to https://shop.example/sale\n"
+    );
+    let shown = home.masked(&home.printed(&["config", "spring-sale"]));
+    assert_eq!(
+        shown,
+        "spring-sale, in ~/beekeeper/spring-sale.toml
+  title                Seal's Spring Sale
+  region               eu-central-1  Frankfurt
+  shop                 https://shop.example/sale
+  rate                 300
+  throttle             false
+  log_days             30
+"
+    );
+    let json = |arguments: &[&str]| {
+        serde_json::from_str::<serde_json::Value>(&home.masked(&home.printed(arguments))).unwrap()
+    };
+    let sale = serde_json::json!({
+        "name": "spring-sale", "path": "~/beekeeper/spring-sale.toml", "title": "Seal's Spring Sale",
+        "region": "eu-central-1", "shop": "https://shop.example/sale", "rate": 300, "throttle": false, "log_days": 30,
+    });
+    assert_eq!(json(&["config", "spring-sale", "--json"]), sale);
+    let all = json(&["config", "--json"]);
+    assert_eq!((all.as_array().unwrap().len(), &all[2]), (3, &sale));
+    assert!(all[1]["error"].as_str().unwrap().contains("rate: a rate is"), "{all}");
+}
+
+#[test]
+fn every_mistake_in_a_file_is_named_with_its_path() {
+    let home = Home::new();
+    home.write("sale", "rate = 0\ncolour = \"red\"\n");
+    let complaint = "error: ~/beekeeper/sale.toml cannot be used as it is: title: is missing
+region: is missing
+shop: is missing
+rate: a rate is a whole number of visitors a minute, from 1 to 270000
+colour: is not a setting; look for a typing error
+";
+    for command in [&["config", "sale"][..], &["status", "sale"], &["init", "sale", "--rate", "5"]] {
+        assert_eq!(home.refused(command), (1, complaint.into()), "{command:?}");
+    }
+}
+
+#[test]
+fn a_slip_does_not_hit_another_room() {
+    let home = Home::new();
+    let nothing = "error: which room?\nhint: say --local for the room on this machine, or write one for AWS down with: beekeeper init\n";
+    assert_eq!(home.refused(&["status"]), (2, nothing.into()));
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: write it down with: beekeeper init spring\n";
+    assert_eq!(home.refused(&["off", "spring"]), (3, unknown.into()));
+    home.write("spring-sale", SALE);
+    home.write("autumn", SALE);
+    let which = "error: which room?\nhint: name one of: autumn, spring-sale; or say --local for the room on this machine\n";
+    for command in
+        [&["off"][..], &["set-rate", "600"], &["message", "spring-sale"], &["reset", "--yes"], &["logs"]]
+    {
+        assert_eq!(home.refused(command), (2, which.into()), "{command:?}");
+    }
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: rooms that are written down: autumn, spring-sale; one more: beekeeper init spring\n";
+    assert_eq!(home.refused(&["set-rate", "spring", "600"]), (3, unknown.into()));
+}

@@ -1,0 +1,177 @@
+//! `beekeeper init`: by flags, and in a terminal.
+
+use std::fs;
+
+use rexpect::process::WaitStatus;
+use rexpect::session::PtySession;
+
+use crate::support::{Home, text, website};
+
+fn flags(shop: &str) -> Vec<&str> {
+    let mut flags = vec!["init", "spring-sale", "--title", "Seal's Spring Sale", "--region", "eu-central-1"];
+    flags.extend(["--shop", shop, "--rate", "300", "--throttle"]);
+    flags
+}
+
+#[test]
+fn flags_are_answers_and_nothing_is_asked() {
+    let home = Home::new();
+    let site = website();
+    let shop = format!("{site}/old");
+    let output = home.run(&flags(&shop));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        home.masked(&text(&output.stdout)),
+        "spring-sale is written down in ~/beekeeper/spring-sale.toml\nbring it to AWS with: beekeeper deploy spring-sale\n"
+    );
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with(&format!("{site}/old leads to {site}/sale (301)\n{site}/sale answers 200 after ")),
+        "{said}"
+    );
+    let written = fs::read_to_string(home.profile("spring-sale")).unwrap();
+    assert!(
+        written.starts_with("# The waiting room spring-sale. `beekeeper deploy spring-sale`"),
+        "{written}"
+    );
+    assert!(written.contains(&format!("shop = \"{shop}\"\nrate = 300  # how many")), "{written}");
+    let left: Vec<_> = fs::read_dir(home.profile("x").parent().unwrap()).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing is left behind but the profile");
+}
+
+#[test]
+fn run_again_it_edits() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let before = fs::read_to_string(home.profile("spring-sale")).unwrap();
+    let again = |extra: &[&str]| home.printed(&[&["init", "spring-sale"], extra].concat());
+    assert_eq!(again(&[]), "nothing to change: it is so already\n");
+    assert_eq!(fs::read_to_string(home.profile("spring-sale")).unwrap(), before);
+    assert_eq!(again(&["--rate", "500", "--no-throttle"]), "rate: 300 -> 500\nthrottle: true -> false\n");
+    assert_eq!(
+        again(&["--health", "http://127.0.0.1:1/up"]),
+        "health: not set -> \"http://127.0.0.1:1/up\"\n"
+    );
+    let told: serde_json::Value = serde_json::from_str(&again(&["--rate", "5", "--json"])).unwrap();
+    assert_eq!((&told["created"], &told["rate"]), (&false.into(), &5.into()));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let home = Home::new();
+    for (flag, answer, reason) in [
+        ("--title", "", "a title is 1 to 100 characters on one line"),
+        ("--region", "Frankfurt", "a region is written like eu-central-1"),
+        (
+            "--shop",
+            "shop.example",
+            "not a URL (relative URL without a base); write it out, like https://shop.example/sale",
+        ),
+        ("--shop", "ftp://shop.example", "a URL that begins with http:// or https:// is needed, not ftp://"),
+        ("--rate", "0", "a rate is a whole number of visitors a minute, from 1 to 270000"),
+        ("--rate", "270001", "a rate is a whole number of visitors a minute, from 1 to 270000"),
+    ] {
+        let (code, said) = home.refused(&["init", "sale", flag, answer]);
+        assert_eq!(code, 2);
+        assert!(said.contains(reason), "{flag}: {said}");
+    }
+    let (code, said) = home.refused(&["init", "My Room"]);
+    assert!(code == 2 && said.contains("a room's name is 1 to 30 lower-case letters, digits and hyphens"));
+    let expected = "error: a new room also needs --title, --shop, --throttle or --no-throttle\nhint: run it in a terminal, and it asks\n";
+    assert_eq!(
+        home.refused(&["init", "sale", "--rate", "5", "--region", "eu-central-1"]),
+        (2, expected.into())
+    );
+    let (code, said) = home.refused(&["init"]);
+    assert!(code == 2 && said.contains("a new room also needs NAME"), "{said}");
+}
+
+#[test]
+fn a_shop_that_nobody_can_reach_is_kept_only_where_that_is_meant() {
+    let home = Home::new();
+    let shop = "http://127.0.0.1:1/sale";
+    let (code, said) = home.refused(&flags(shop));
+    assert_eq!(code, 6);
+    assert!(said.starts_with(&format!("{shop} does not answer: ")), "{said}");
+    assert!(said.ends_with(&format!(
+        "error: nobody would see anything at {shop}\nhint: nothing was written; say --yes to keep the URL all the same\n"
+    )), "{said}");
+    assert!(!home.profile("spring-sale").exists());
+    home.printed(&[&flags(shop)[..], &["--yes"]].concat());
+    assert!(home.profile("spring-sale").exists());
+}
+
+#[test]
+fn a_region_that_is_not_on_the_list_is_taken_with_a_warning() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let output = home.run(&["init", "spring-sale", "--region", "eu-east-9"]);
+    let warning = "warning: eu-east-9 is no region that this beekeeper knows; is it spelled right?\n";
+    assert_eq!(text(&output.stderr), warning);
+    assert_eq!(text(&output.stdout), "region: \"eu-central-1\" -> \"eu-east-9\"\n");
+}
+
+/// What is typed where something else lies to be edited.
+fn corrected(there: &str, typed: &str) -> String {
+    "\u{7f}".repeat(there.len()) + typed
+}
+
+/// Reads the question, and answers it.
+fn reply(person: &mut PtySession, question: &str, answer: &str) {
+    person.exp_string(question).unwrap();
+    person.send(answer).unwrap();
+    person.send("\r").unwrap();
+    person.flush().unwrap();
+}
+
+#[test]
+fn a_person_is_asked_six_questions() {
+    let home = Home::new();
+    let site = website();
+    let mut person = home.person(&["init"]);
+    reply(&mut person, "Short name of the room:", "My Room");
+    // Refused, with the reason; what was typed can be corrected.
+    person.exp_string("a room's name is 1 to 30").unwrap();
+    person.send(&corrected("My Room", "spring-sale\r")).unwrap();
+    person.flush().unwrap();
+    reply(&mut person, "Name that visitors read:", "Seal's Spring Sale");
+    person.exp_string("AWS region:").unwrap();
+    person.send("frank\t\r").unwrap();
+    person.flush().unwrap();
+    reply(&mut person, "Where do the admitted go?", "http://127.0.0.1:1/sale");
+    person.exp_string("does not answer").unwrap();
+    reply(&mut person, "Keep it?", "n");
+    person.exp_string("Where do the admitted go?").unwrap();
+    person.send(&corrected("http://127.0.0.1:1/sale", &format!("{site}/old\r"))).unwrap();
+    person.flush().unwrap();
+    person.exp_string("(301)").unwrap();
+    reply(&mut person, "How many may enter a minute?", "300");
+    reply(&mut person, "Let fewer enter while the shop is slow or fails?", "y");
+    person.exp_string("spring-sale is written down in").unwrap();
+    person.exp_eof().unwrap();
+    let shown = home.printed(&["config", "spring-sale"]);
+    for line in ["Seal's Spring Sale", "eu-central-1  Frankfurt", &format!("{site}/old"), "300", "true"] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+}
+
+#[test]
+fn who_is_asked_again_finds_their_answers_and_ctrl_c_leaves_the_old_file() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let before = fs::read(home.profile("spring-sale")).unwrap();
+    let mut person = home.person(&["init", "spring-sale"]);
+    person.exp_string("what is there is the default").unwrap();
+    reply(&mut person, "Seal's Spring Sale", " 2");
+    reply(&mut person, "eu-central-1", "");
+    person.exp_string(&shop).unwrap();
+    person.send("\u{3}").unwrap();
+    person.flush().unwrap();
+    person.exp_string("error: interrupted; nothing was changed").unwrap();
+    person.exp_eof().unwrap();
+    assert!(matches!(person.process().wait().unwrap(), WaitStatus::Exited(_, 5)));
+    assert_eq!(fs::read(home.profile("spring-sale")).unwrap(), before);
+}

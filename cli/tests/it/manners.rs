@@ -1,0 +1,60 @@
+//! How it ends, and what it says then.
+
+use crate::support::{Home, text};
+
+#[test]
+fn an_error_is_one_line_of_json_for_scripts() {
+    let home = Home::new();
+    let (code, said) = home.refused(&["status", "spring", "--json"]);
+    let error = serde_json::json!({
+        "error": "there is no room spring: ~/beekeeper/spring.toml does not exist", "kind": "missing",
+        "advice": "write it down with: beekeeper init spring",
+    });
+    assert_eq!((code, serde_json::from_str::<serde_json::Value>(&said).unwrap()), (3, error));
+    let (code, said) = home.refused(&["--json", "dance"]);
+    let error = serde_json::json!({
+        "error": "unrecognized subcommand 'dance'", "kind": "usage", "advice": "see: beekeeper help",
+    });
+    assert_eq!((code, serde_json::from_str::<serde_json::Value>(&said).unwrap()), (2, error));
+}
+
+#[test]
+fn whoever_stops_reading_is_no_error() {
+    let home = Home::new();
+    let mut child =
+        home.command(&["completions", "bash"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn nothing_is_coloured_off_a_terminal() {
+    let home = Home::new();
+    for arguments in [&["--help"][..], &["dance"], &["status"]] {
+        let output = home.run(arguments);
+        assert!(!text(&output.stdout).contains('\x1b') && !text(&output.stderr).contains('\x1b'));
+    }
+}
+
+#[test]
+fn a_room_on_this_machine_has_no_log_to_show() {
+    let expected = "error: a room on this machine keeps no log: it says what happens in the terminal that it runs in\n\
+        hint: start it with --access-log, and it prints a line for every request\n";
+    assert_eq!(Home::new().refused(&["logs", "--local"]), (2, expected.into()));
+}
+
+#[cfg(not(feature = "aws"))]
+#[test]
+fn without_aws_it_says_so_and_how_to_get_it() {
+    let home = Home::new();
+    home.write(
+        "sale",
+        "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example\"\nrate = 300\n",
+    );
+    let expected =
+        "error: this beekeeper was built without AWS\nhint: `cargo xtask dist` builds one with it\n";
+    for command in [&["status", "sale"][..], &["on", "sale"], &["set-rate", "sale", "600"], &["logs", "sale"]]
+    {
+        assert_eq!(home.refused(command), (1, expected.into()), "{command:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! `beekeeper status --watch`, in a terminal and off it.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use conformance::{Order, Room};
+use rexpect::process::WaitStatus;
+
+use crate::support::{Home, Local};
+
+#[test]
+fn a_terminal_is_left_as_it_was_found() {
+    let room = Local::start(&[]);
+    let home = Home::new();
+    for leaving in ["q", "\u{3}"] {
+        let directory = room.directory.path().to_str().unwrap();
+        let mut person = home.person(&["status", "--local", "--watch", "--every", "1s", "--data", directory]);
+        person.exp_string("\u{1b}[?1049h").unwrap();
+        // Words are put at their places one by one.
+        person.exp_string("planned").unwrap();
+        person.send(leaving).unwrap();
+        person.flush().unwrap();
+        person.exp_string("\u{1b}[?1049l").unwrap();
+        person.exp_eof().unwrap();
+        assert!(matches!(person.process().wait().unwrap(), WaitStatus::Exited(_, 0)));
+    }
+}
+
+#[test]
+fn off_a_terminal_it_prints_what_changes() {
+    let room = Local::start(&[]);
+    let home = Home::new();
+    for (extra, paused) in [(None, ", 0 waiting"), (Some("--json"), "\"paused\":true")] {
+        room.order(Order::On);
+        let mut command = home.command(&["status", "--local", "--watch", "--every", "1s", "--data"]);
+        command.arg(room.directory.path()).args(extra).stdout(Stdio::piped());
+        let mut watcher = command.spawn().unwrap();
+        let mut lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.next().unwrap().contains("waiting"));
+        room.order(Order::Pause);
+        assert!(lines.by_ref().any(|line| line.contains("paused, ") || line.contains(paused)));
+        watcher.kill().unwrap();
+        watcher.wait().unwrap();
+    }
+}

@@ -1,0 +1,66 @@
+"""What the tests ask AWS besides, as somebody who may do everything.
+
+    account.py user NAME POLICY    makes a user with this policy and nothing else, and prints its keys
+    account.py forbid NAME          takes the policy away from that user
+    account.py list                prints everything that there is, one thing a line
+"""
+
+import json
+import sys
+
+import boto3
+
+ACCOUNT = "000000000000"
+
+
+def user(name, policy):
+    iam = boto3.client("iam")
+    iam.create_user(UserName=name)
+    made = iam.create_policy(PolicyName=name, PolicyDocument=open(policy).read())
+    iam.attach_user_policy(UserName=name, PolicyArn=made["Policy"]["Arn"])
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    print(json.dumps([key["AccessKeyId"], key["SecretAccessKey"]]))
+
+
+def forbid(name):
+    boto3.client("iam").detach_user_policy(UserName=name, PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
+
+
+def everything():
+    def each(service, operation, member, name):
+        client = boto3.client(service)
+        if client.can_paginate(operation):
+            pages = client.get_paginator(operation).paginate()
+        else:
+            pages = [getattr(client, operation)()]
+        for page in pages:
+            for found in page.get(member, []):
+                yield f"{service} {member} {found if name is None else found[name]}"
+
+    for what in [
+        ("s3", "list_buckets", "Buckets", "Name"),
+        ("dynamodb", "list_tables", "TableNames", None),
+        ("sqs", "list_queues", "QueueUrls", None),
+        ("lambda", "list_functions", "Functions", "FunctionName"),
+        ("iam", "list_roles", "Roles", "RoleName"),
+        ("iam", "list_users", "Users", "UserName"),
+        ("events", "list_rules", "Rules", "Name"),
+        ("logs", "describe_log_groups", "logGroups", "logGroupName"),
+        ("apigateway", "get_rest_apis", "items", "name"),
+        ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
+        ("sns", "list_topics", "Topics", "TopicArn"),
+        ("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", "ResourceARN"),
+    ]:
+        yield from each(*what)
+    for stack in boto3.client("cloudformation").describe_stacks()["Stacks"]:
+        if stack["StackStatus"] != "DELETE_COMPLETE":
+            yield f"stack {stack['StackName']} {stack['StackStatus']}"
+
+
+match sys.argv[1:]:
+    case ["user", name, policy]:
+        user(name, policy)
+    case ["forbid", name]:
+        forbid(name)
+    case ["list"]:
+        print("\n".join(sorted(everything())))

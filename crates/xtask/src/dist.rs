@@ -1,0 +1,82 @@
+//! The `beekeeper` that deploys rooms: with the function packages inside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use testbed::workspace::target;
+
+use crate::package::{Arch, Package};
+use crate::{WITH_AWS, cargo, run};
+
+/// Where its build script finds the packages.
+const PACKAGES: &str = "BEEKEEPER_PACKAGES";
+
+#[derive(Debug, Args)]
+pub(crate) struct Dist {
+    /// What the functions are to run on; say it twice for both
+    #[arg(long, value_enum, default_value = "arm64")]
+    arch: Vec<Arch>,
+    /// Accept functions that need this machine's glibc: they run here, but not on Lambda
+    #[arg(long)]
+    host_glibc: bool,
+}
+
+impl Dist {
+    pub(crate) fn make(&self) -> Result<()> {
+        let packages = packages(&self.arch, self.host_glibc)?;
+        let mut build = cargo();
+        build.args(["build", "--locked", "--release", "--package", "beekeeper", "--features", "aws"]);
+        run(build.env(PACKAGES, &packages).env("CARGO_TARGET_DIR", target()))?;
+        keep(&target().join("release/beekeeper"))
+    }
+}
+
+/// One for the tests, whose functions run here. It is built as the tests are, in a tenth of the time: with the whole
+/// workspace and for tests, because alone it would have other features, and all that it depends on would be compiled
+/// once more.
+pub(crate) fn to_try() -> Result<()> {
+    let packages = packages(&[Arch::of_this_machine()?], true)?;
+    let mut build = cargo();
+    build.args(["test", "--no-run", "--locked", "--workspace", "--features", WITH_AWS, "--test", "it"]);
+    run(build.env(PACKAGES, &packages).env("CARGO_TARGET_DIR", target()))?;
+    keep(&target().join("debug/beekeeper"))
+}
+
+/// The folder with exactly these, whatever was packaged before.
+fn packages(archs: &[Arch], host_glibc: bool) -> Result<PathBuf> {
+    let packages = folder().join("packages");
+    fs::create_dir_all(&packages)?;
+    fs::remove_dir_all(&packages)?;
+    for &arch in archs {
+        let from = Package::all(arch, host_glibc).make()?;
+        copy(&from, &packages.join(arch.name()))?;
+    }
+    Ok(packages)
+}
+
+fn folder() -> PathBuf {
+    target().join("dist")
+}
+
+fn keep(program: &Path) -> Result<()> {
+    let made = folder().join("beekeeper");
+    // In one step, so that one that runs is not written over.
+    let new = made.with_extension("new");
+    fs::copy(program, &new).with_context(|| format!("could not copy {}", program.display()))?;
+    fs::rename(&new, &made)?;
+    eprintln!("{:>10} bytes  {}", fs::metadata(&made)?.len(), made.display());
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|end| end == "zip")) {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
