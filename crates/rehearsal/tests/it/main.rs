@@ -9,4 +9,5 @@
 mod conforming;
 mod crowded;
 mod lifecycle;
+mod operating;
 mod roles;
