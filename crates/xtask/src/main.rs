@@ -86,8 +86,8 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Rehearse => {
             dist::Dist::to_try()?.make()?;
-            let rehearsal = ["test", "--locked", "--package", "rehearsal", "--", "--ignored", "--nocapture"];
-            run(cargo().args(rehearsal))
+            let plays = ["--package", "rehearsal", "--package", "cloud", "--", "--ignored", "--nocapture"];
+            run(cargo().args(["test", "--locked"]).args(plays))
         }
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
