@@ -1,10 +1,11 @@
 //! What the commands on rooms in AWS have in common.
 
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use cloud::{Architecture, Bundle, Event, Package, Resource};
+use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
 use crate::exit::{Exit, Failure};
@@ -43,17 +44,35 @@ pub(crate) fn bundle() -> Bundle {
     }))
 }
 
-/// Shows events as they come: as JSON, as lines, or on a terminal as lines above one that tells what is under way.
+/// Shows events as they come: as JSON, as lines, or on a terminal as lines above one that says every second what is under
+/// way, and for how long.
 pub(crate) struct Progress {
     json: bool,
+    shown: Arc<Shown>,
+    clock: Option<JoinHandle<()>>,
+}
+
+struct Shown {
     began: Instant,
     line: LiveLine,
+    step: Mutex<String>,
     under_way: Mutex<Vec<String>>,
 }
 
 impl Progress {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, began: Instant::now(), line: LiveLine::new(), under_way: Mutex::default() }
+        let (step, under_way) = (Mutex::default(), Mutex::default());
+        let shown = Arc::new(Shown { began: Instant::now(), line: LiveLine::new(), step, under_way });
+        let clock = (!json).then(|| {
+            let shown = Arc::clone(&shown);
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    shown.tick();
+                }
+            })
+        });
+        Self { json, shown, clock }
     }
 
     pub(crate) fn show(&self, event: &Event) {
@@ -62,11 +81,28 @@ impl Progress {
             drop(serde_json::to_string(event).map(|line| say(&line)));
             return;
         }
-        let mut under_way = self.under_way.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.shown.show(event);
+        self.shown.tick();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(clock) = &self.clock {
+            clock.abort();
+        }
+        self.shown.line.show("");
+    }
+}
+
+impl Shown {
+    fn show(&self, event: &Event) {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Step { text, .. } => {
                 under_way.clear();
                 self.print(text);
+                self.step.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
             }
             Event::Resource(resource) if resource.is_stack() => {}
             Event::Resource(resource) => {
@@ -84,10 +120,16 @@ impl Progress {
                 }
             }
         }
-        if !under_way.is_empty() {
-            let seconds = self.began.elapsed().as_secs();
-            self.line.show(&format!("{}:{:02}  {}", seconds / 60, seconds % 60, under_way.join(", ")));
-        }
+    }
+
+    fn tick(&self) {
+        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = if under_way.is_empty() { step.clone() } else { under_way.join(", ") };
+        let seconds = self.began.elapsed().as_secs();
+        // One line of a terminal that is not wide.
+        let what: String = what.chars().take(70).collect();
+        self.line.show(&format!("{}:{:02}  {what}", seconds / 60, seconds % 60));
     }
 
     fn print(&self, line: &str) {

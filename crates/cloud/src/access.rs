@@ -43,10 +43,6 @@ pub struct Account {
 impl Account {
     /// Finds credentials, and asks AWS whose they are.
     pub async fn enter(access: &Access) -> Result<Self, Trouble> {
-        let adviser = Adviser {
-            profile: access.aws_profile.clone().or_else(|| std::env::var("AWS_PROFILE").ok()),
-            region: access.region.clone(),
-        };
         let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
             .region(Region::new(access.region.clone()))
@@ -59,7 +55,15 @@ impl Account {
             let provider = ProfileFileCredentialsProvider::builder().profile_name(profile).build();
             loader = loader.profile_name(profile).credentials_provider(provider);
         }
-        let config = loader.load().await;
+        Self::with(loader.load().await, access).await
+    }
+
+    /// The same with a configuration of one's own: asks AWS whose credentials it has.
+    pub async fn with(config: SdkConfig, access: &Access) -> Result<Self, Trouble> {
+        let adviser = Adviser {
+            profile: access.aws_profile.clone().or_else(|| std::env::var("AWS_PROFILE").ok()),
+            region: access.region.clone(),
+        };
         let whose = aws_sdk_sts::Client::new(&config).get_caller_identity().send().await;
         let attempt = format!("enter AWS in {}", access.region);
         let whose = whose.map_err(|error| adviser.trouble(&attempt, error))?;

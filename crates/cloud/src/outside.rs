@@ -100,7 +100,7 @@ impl Deployed {
 
     /// Waits until the schedule has planned the minute that it is now. Whether it has; only an open room is planned for.
     pub async fn is_scheduled(&self, tell: Tell<'_>) -> Result<bool, Trouble> {
-        step(tell, Step::Schedule, "wait until the schedule fires (two minutes at most)");
+        step(tell, Step::Schedule, "wait until the schedule fires, which takes a minute or two");
         let begun = Instant::now();
         loop {
             match self.store().recent().await {

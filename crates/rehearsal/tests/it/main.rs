@@ -10,4 +10,5 @@ mod choices;
 mod conforming;
 mod crowded;
 mod lifecycle;
+mod operating;
 mod roles;

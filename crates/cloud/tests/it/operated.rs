@@ -1,0 +1,92 @@
+//! What an operator asks of a room that is deployed, on LocalEmu.
+
+use std::env::consts;
+use std::fs;
+use std::sync::Mutex;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
+use cloud::{Access, Account, Architecture, Bundle, Event, Found, Kind, LogLine, LogQuery, Package, Wanted};
+use testbed::{LocalEmu, workspace};
+use waitroom::ports::RoomBook;
+use waitroom::{Rate, Timestamp};
+
+const REGION: &str = "us-east-1";
+
+async fn account() -> Account {
+    let credentials = Credentials::new("test", "test", None, None, "testbed");
+    let config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::v2026_01_12())
+        .region(Region::new(REGION))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .endpoint_url(LocalEmu::shared().unwrap().endpoint())
+        .build();
+    let access = Access { region: REGION.into(), aws_profile: None, account: None };
+    Account::with(config, &access).await.unwrap()
+}
+
+/// The packages of this machine's architecture.
+fn bundle() -> Bundle {
+    let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
+    let architecture = Architecture::named(name).unwrap();
+    let packages = ["producer", "trigger", "consumer", "throttle", "caretaker"].map(|function| {
+        let path = workspace::target().join("lambda").join(name).join(function).with_extension("zip");
+        let zip = fs::read(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask rehearse", path.display()));
+        Package { architecture, function: function.into(), zip: zip.into() }
+    });
+    Bundle::new(packages)
+}
+
+#[tokio::test]
+async fn a_room_that_is_not_there_is_absent() {
+    let trouble = account().await.room(&"nobody".parse().unwrap()).await.unwrap_err();
+    assert_eq!(trouble.kind(), Kind::Absent);
+    assert_eq!(
+        trouble.to_string(),
+        "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
+    );
+    assert_eq!(trouble.advice(), Some("run: beekeeper deploy nobody"));
+}
+
+#[tokio::test]
+#[ignore = "needs the packages: cargo xtask rehearse"]
+async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
+    let account = account().await;
+    let shop = "https://shop.example".parse().unwrap();
+    let mut wanted =
+        Wanted::new("operated".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
+    wanted.alarm_email = Some("anna@shop.example".into());
+    let told = Mutex::new(Vec::new());
+    let tell = |event: Event| told.lock().unwrap().push(event);
+    account.deploy(&wanted, &bundle(), &tell).await.unwrap();
+
+    let room = account.room(&wanted.room).await.unwrap();
+    assert_eq!(room.look(&tell).await.unwrap(), Found::On);
+    assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
+    assert_eq!(room.dead_letters().await.unwrap(), 0);
+    let alarms: Vec<_> = room.alarms().await.unwrap();
+    assert_eq!(alarms.len(), 5, "{alarms:?}");
+
+    // What is written is seen a little later.
+    let query = LogQuery { since: Timestamp::default(), follow: false };
+    let mut lines: Vec<LogLine> = Vec::new();
+    for _ in 0..40 {
+        lines.clear();
+        room.logs(&query, |line| lines.push(line)).await.unwrap();
+        if lines.iter().any(|line| line.function == "producer") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    }
+    let from = |function: &str| lines.iter().any(|line| line.function == function);
+    assert!(from("caretaker") && from("producer"), "{lines:?}");
+    assert!(lines.is_sorted_by_key(|line| line.at));
+
+    let again = account.changes(&wanted, &bundle(), &tell).await.unwrap();
+    assert_eq!(again, Some(Vec::new()), "nothing has changed");
+    let proof = account.destroy(&wanted.room, &tell).await.unwrap();
+    assert_eq!((proof.unseen.len(), proof.gone.len()), (0, 4), "{proof:?}");
+    assert_eq!(account.room(&wanted.room).await.unwrap_err().kind(), Kind::Absent);
+}
