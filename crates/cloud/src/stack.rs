@@ -155,8 +155,8 @@ impl<'a> Stacks<'a> {
         }))
     }
 
-    /// What happened to a stack, oldest first.
-    async fn events(&self, id: &str) -> Result<Vec<StackEvent>, Trouble> {
+    /// What happened to a stack, oldest first. What is known already is not read once more, but for the last of it.
+    async fn events(&self, id: &str, known: &BTreeSet<String>) -> Result<Vec<StackEvent>, Trouble> {
         let (mut all, mut more) = (Vec::new(), None);
         loop {
             let ask = self.cloudformation.describe_stack_events().stack_name(id).set_next_token(more);
@@ -165,7 +165,8 @@ impl<'a> Stacks<'a> {
             })?;
             all.extend(page.stack_events.unwrap_or_default());
             more = page.next_token;
-            if more.is_none() {
+            let is_known = |event: &StackEvent| event.event_id().is_some_and(|id| known.contains(id));
+            if more.is_none() || all.last().is_some_and(is_known) {
                 all.reverse();
                 return Ok(all);
             }
@@ -190,13 +191,14 @@ impl<'a> Stacks<'a> {
 
     /// From here on only what is new is told.
     pub(crate) async fn watch(&self, id: &str) -> Result<Watch<'_>, Trouble> {
-        let seen = self.events(id).await?.into_iter().filter_map(|event| event.event_id).collect();
+        let seen =
+            self.events(id, &BTreeSet::new()).await?.into_iter().filter_map(|event| event.event_id).collect();
         Ok(Watch { stacks: self, id: id.to_owned(), seen, has_begun: false, failed: None })
     }
 
     /// Somebody else's work on the stack is told from its beginning.
     pub(crate) async fn attach(&self, id: &str) -> Result<Watch<'_>, Trouble> {
-        let events = self.events(id).await?;
+        let events = self.events(id, &BTreeSet::new()).await?;
         let of_stack = |event: &StackEvent| event.physical_resource_id() == Some(id);
         let begins = |event: &StackEvent| {
             let status = event.resource_status().map(ToString::to_string).unwrap_or_default();
@@ -237,7 +239,7 @@ impl Watch<'_> {
     }
 
     async fn tell_new(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
-        for event in self.stacks.events(&self.id).await? {
+        for event in self.stacks.events(&self.id, &self.seen).await? {
             let Some(id) = event.event_id else { continue };
             if !self.seen.insert(id) {
                 continue;

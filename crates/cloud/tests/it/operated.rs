@@ -13,17 +13,20 @@ use waitroom::{Rate, Timestamp};
 
 const REGION: &str = "us-east-1";
 
-async fn account() -> Account {
+fn config() -> SdkConfig {
     let credentials = Credentials::new("test", "test", None, None, "testbed");
-    let config = SdkConfig::builder()
+    SdkConfig::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
         .region(Region::new(REGION))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .http_client(aws_smithy_http_client::Builder::new().build_http())
         .endpoint_url(LocalEmu::shared().unwrap().endpoint())
-        .build();
+        .build()
+}
+
+async fn account() -> Account {
     let access = Access { region: REGION.into(), aws_profile: None, account: None };
-    Account::with(config, &access).await.unwrap()
+    Account::with(config(), &access).await.unwrap()
 }
 
 /// The packages of this machine's architecture.
@@ -48,6 +51,37 @@ async fn a_room_that_is_not_there_is_absent() {
         "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
     );
     assert_eq!(trouble.advice(), Some("run: beekeeper deploy nobody"));
+}
+
+#[tokio::test]
+async fn another_account_than_the_rooms_is_refused() {
+    let access = Access { region: REGION.into(), aws_profile: None, account: Some("123456789012".into()) };
+    let trouble = Account::with(config(), &access).await.unwrap_err();
+    assert_eq!(trouble.kind(), Kind::Credentials);
+    let said = std::error::Error::source(&trouble).unwrap().to_string();
+    assert_eq!(said, "the room belongs to account 123456789012, and these credentials to 000000000000");
+}
+
+#[tokio::test]
+async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
+    let cloudformation = aws_sdk_cloudformation::Client::new(&config());
+    let template = r#"{"Resources": {"Line": {"Type": "AWS::SQS::Queue"}}}"#;
+    cloudformation.create_stack().stack_name("beekeeper-taken").template_body(template).send().await.unwrap();
+    let account = account().await;
+    let shop = "https://shop.example".parse().unwrap();
+    let wanted = Wanted::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
+    let packages = ["producer", "trigger", "consumer", "throttle", "caretaker"].map(|function| Package {
+        architecture: Architecture::Arm64,
+        function: function.into(),
+        zip: b"".as_slice().into(),
+    });
+    let tell = |_: Event| {};
+    let refused = account.deploy(&wanted, &Bundle::new(packages), &tell).await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::Taken);
+    assert_eq!(account.destroy(&wanted.room, &tell).await.unwrap_err().kind(), Kind::Taken);
+    assert_eq!(account.room(&wanted.room).await.unwrap_err().kind(), Kind::Taken);
+    let still = cloudformation.describe_stacks().stack_name("beekeeper-taken").send().await.unwrap();
+    assert!(!still.stacks().is_empty());
 }
 
 #[tokio::test]

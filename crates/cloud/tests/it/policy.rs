@@ -40,7 +40,10 @@ fn every_statement_is_explained() {
 fn nothing_but_looking_is_allowed_on_everything() {
     for statement in statements() {
         let actions = texts(&statement["Action"]);
-        assert!(actions.iter().all(|action| !action.contains('*')), "{actions:?}");
+        assert!(
+            actions.iter().all(|action| !action.contains('*') || action.ends_with(":Get*")),
+            "{actions:?}"
+        );
         if texts(&statement["Resource"]).contains(&"*".to_owned()) {
             let looks = |action: &String| {
                 ["Describe", "Get", "List"].iter().any(|verb| action.contains(&format!(":{verb}")))
