@@ -3,7 +3,9 @@
 use cloud::{Access, Architecture, Domain, Kind, LogLine, Wanted};
 use humantime::format_rfc3339_millis;
 use operator::{Alarm, AlarmState};
+use page::{Design, DesignError};
 use serde_json::json;
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use waitroom::RoomId;
 
@@ -21,12 +23,13 @@ impl Profile {
     }
 
     /// The stack that the room is to be.
-    pub(crate) fn wanted(&self, name: &RoomId) -> Wanted {
+    pub(crate) fn wanted(&self, name: &RoomId) -> Result<Wanted, DesignError> {
         let Self { title, region: _, shop, rate, throttle, more } = self;
         let More {
             health,
             claim_minutes,
             pass_minutes,
+            page,
             aws_profile: _,
             account: _,
             architecture,
@@ -52,7 +55,10 @@ impl Profile {
         wanted.architecture = architecture.as_deref().and_then(Architecture::named);
         (wanted.alarm_email, wanted.log_days) = (alarm_email, log_days);
         wanted.access_log = access_log.unwrap_or(false);
-        wanted
+        if let Some(folder) = page {
+            wanted.page = Some(Design::read(Path::new(&folder))?.page(title));
+        }
+        Ok(wanted)
     }
 }
 
@@ -112,7 +118,7 @@ mod tests {
         .unwrap();
         assert_eq!(profile.access().account.as_deref(), Some("012345678901"));
         assert_eq!(profile.access().region, "eu-central-1");
-        let wanted = profile.wanted(&"sale".parse().unwrap());
+        let wanted = profile.wanted(&"sale".parse().unwrap()).unwrap();
         assert_eq!((wanted.throttle, wanted.claim_minutes, wanted.log_days), (true, Some(30), Some(30)));
         assert_eq!(wanted.domain.unwrap().name, "queue.shop.example");
     }

@@ -41,6 +41,9 @@ pub(crate) struct More {
     pub(crate) claim_minutes: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pass_minutes: Option<u32>,
+    /// A folder with a page of the operator's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) aws_profile: Option<String>,
     /// Written by the first deployment, so that a later command does not act in another account.
@@ -83,6 +86,7 @@ impl Profile {
             health: entries.optional("health", parsed),
             claim_minutes: entries.optional("claim_minutes", minutes()),
             pass_minutes: entries.optional("pass_minutes", minutes()),
+            page: entries.optional("page", words),
             aws_profile: entries.optional("aws_profile", words),
             account: entries.optional("account", account),
             architecture: entries.optional("architecture", architecture),
@@ -133,13 +137,14 @@ impl Profile {
     }
 
     /// Every entry that there can be, in the file's order.
-    pub(crate) fn entries(&self) -> [(&'static str, Option<toml_edit::Value>); 21] {
+    pub(crate) fn entries(&self) -> [(&'static str, Option<toml_edit::Value>); 22] {
         let text = |text: &Option<String>| text.as_ref().map(Into::into);
         let number = |number: Option<u32>| number.map(|number| i64::from(number).into());
         let More {
             health,
             claim_minutes,
             pass_minutes,
+            page,
             aws_profile,
             account,
             architecture,
@@ -163,6 +168,7 @@ impl Profile {
             ("health", health.as_ref().map(|health| health.as_url().as_str().into())),
             ("claim_minutes", number(*claim_minutes)),
             ("pass_minutes", number(*pass_minutes)),
+            ("page", text(page)),
             ("aws_profile", text(aws_profile)),
             ("account", text(account)),
             ("architecture", text(architecture)),
@@ -202,8 +208,9 @@ throttle = false  # whether fewer enter while the shop is slower than usual or f
 # health = "https://shop.example/up"     what the throttle asks instead of the shop's own URL
 # claim_minutes = 60                     how long an admitted visitor may come back for another pass
 # pass_minutes = 60                      how long the shop accepts a pass
+# page = "/home/you/branding"            a folder with your colour and logo, or a page of your own: docs/page.md
 # aws_profile = "events"                 which profile of your AWS configuration the room belongs to
-# alarm_email = "you@shop.example"       who is told when something is wrong; about 10 cents a month an alarm
+# alarm_email = "you@shop.example"       who is told when something is wrong; about 1.50 dollars a month
 # domain = "queue.shop.example"          a domain of your own, and its certificate in this region
 # certificate = "arn:aws:acm:…"
 # log_days = 14                          for how many days logs are kept

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use clap::Args;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
@@ -37,6 +39,9 @@ pub(crate) struct Init {
     /// What the throttle asks instead of the shop's own URL
     #[arg(long, value_name = "URL")]
     pub(crate) health: Option<WebUrl>,
+    /// A folder with your colour and logo, or a whole page of your own; see docs/page.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) page: Option<PathBuf>,
     /// Which profile of your AWS configuration the room belongs to
     #[arg(long, value_name = "PROFILE")]
     pub(crate) aws_profile: Option<String>,
@@ -61,6 +66,7 @@ impl Init {
             || self.rate.is_some()
             || self.throttles().is_some()
             || self.health.is_some()
+            || self.page.is_some()
             || self.aws_profile.is_some()
     }
 }

@@ -49,7 +49,7 @@ mod with_aws {
     async fn deployed(deploy: &Deploy, json: bool) -> Result<()> {
         let profiles = Profiles::of_this_user()?;
         let mut profile = profiles.load(&deploy.name)?;
-        let wanted = profile.wanted(&deploy.name);
+        let wanted = profile.wanted(&deploy.name)?;
         let bundle = bundle();
         let account = Account::enter(&profile.access()).await?;
         let plan = account.plan(&wanted, &bundle).await?;

@@ -1,12 +1,14 @@
 //! `beekeeper init`: what the operator wants, asked for or taken from flags, checked, and written down.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use inquire::autocompletion::{Autocomplete, Replacement};
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{Confirm, CustomUserError, Text};
+use page::Design;
 use probe::HttpProbe;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
@@ -30,7 +32,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         None => return Err(incomplete(&["NAME"])),
     };
     let before = profiles.find(&name)?;
-    let wanted = Wanted::new(init, before.as_ref());
+    let wanted = Wanted::new(init, before.as_ref())?;
     // Who says what is to change is not asked about the rest.
     let edits_by_flags = before.is_some() && init.answers_something();
     let (after, is_checked) = if asks && !edits_by_flags {
@@ -83,18 +85,19 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn new(init: &Init, before: Option<&Profile>) -> Self {
+    fn new(init: &Init, before: Option<&Profile>) -> Result<Self> {
         let mut more = before.map(|before| before.more.clone()).unwrap_or_default();
         more.health = init.health.clone().or(more.health);
+        more.page = init.page.as_deref().map(checked).transpose()?.or(more.page);
         more.aws_profile = init.aws_profile.clone().or(more.aws_profile);
-        Self {
+        Ok(Self {
             title: init.title.clone().or_else(|| Some(before?.title.clone())),
             region: init.region.clone().or_else(|| Some(before?.region.clone())),
             shop: init.shop.clone().or_else(|| Some(before?.shop.clone())),
             rate: init.rate.or_else(|| Some(before?.rate)),
             throttle: init.throttles().or_else(|| Some(before?.throttle)),
             more,
-        }
+        })
     }
 
     /// Without questions: everything has to be there.
@@ -144,6 +147,16 @@ impl Wanted {
         };
         Ok(Profile { title, region, shop, rate, throttle, more: self.more })
     }
+}
+
+/// The folder of a page, as the file has it: it is to be found wherever a later command is typed.
+fn checked(folder: &Path) -> Result<String> {
+    let folder = std::path::absolute(folder)?;
+    Design::read(&folder)?;
+    let text = folder
+        .to_str()
+        .with_context(|| format!("{} is not a name that a file can hold", folder.display()))?;
+    Ok(text.to_owned())
 }
 
 fn incomplete(missing: &[&str]) -> anyhow::Error {

@@ -5,35 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use conformance::Client;
+use testbed::console;
 
 use crate::support::{Local, text};
 
 const README: &str = include_str!("../../../README.md");
 const OPERATOR: &str = "target/release/beekeeper ";
-
-/// The commands of the README's consoles, each with what it is said to print.
-fn commands() -> Vec<(String, String)> {
-    let consoles = README.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let mut commands = Vec::<(String, String)>::new();
-    for line in consoles.flat_map(str::lines) {
-        match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(command), _) => commands.push((command.to_owned(), String::new())),
-            (None, Some((_, output))) => output.extend([line, "\n"]),
-            (None, None) => {}
-        }
-    }
-    commands
-}
-
-/// Words as a shell would take them: our README quotes with double quotes only.
-fn words(command: &str) -> Vec<String> {
-    let quoted = command.split('"').enumerate();
-    let words = quoted.flat_map(|(n, part)| match n % 2 {
-        0 => part.split_whitespace().map(str::to_owned).collect(),
-        _ => vec![part.to_owned()],
-    });
-    words.collect()
-}
 
 /// What differs from run to run: numbers, epochs, and the spaces that line them up.
 fn masked(output: &str) -> String {
@@ -49,7 +26,7 @@ fn masked(output: &str) -> String {
 
 #[test]
 fn the_first_five_minutes_happen_as_told() {
-    let commands = commands();
+    let commands = console::commands(README);
     assert!(commands[0].0.starts_with("cargo run --release -p beekeeper -- local"), "{}", commands[0].0);
     // The same room, at a port of its own and in a directory of its own.
     let room = Local::start(&["--minute", "60s"]);
@@ -67,7 +44,7 @@ fn the_first_five_minutes_happen_as_told() {
     let mut executed = 0;
     for (command, expected) in &commands[1..] {
         let said = if let Some(arguments) = command.strip_prefix(OPERATOR) {
-            let words = words(arguments);
+            let words = console::words(arguments);
             let words: Vec<_> = words.iter().map(String::as_str).collect();
             if words[0] == "local" {
                 let own = Local::start(&words[1..]);

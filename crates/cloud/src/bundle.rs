@@ -83,11 +83,13 @@ impl Bundle {
                 resource.remove("Metadata");
             }
         }
-        // So that the caretaker is called again when it is another one: it brings the page.
-        if let Some(key) = keys.get("caretaker") {
-            template["Resources"]["Furnishing"]["Properties"]["Package"] = json!(key);
-        }
         Ok(template.to_string())
+    }
+
+    /// Another text whenever the caretaker is another one: it brings our page.
+    pub(crate) fn edition(&self, architecture: Architecture) -> Option<String> {
+        let mut packages = self.packages(architecture);
+        packages.find(|package| package.function == "caretaker").map(|package| names::sha256(&package.zip))
     }
 }
 
@@ -144,8 +146,6 @@ mod tests {
         let code = &template["Resources"]["Producer"]["Properties"]["CodeUri"];
         let expected = format!("functions/producer/{}.zip", names::sha256(b"producer"));
         assert_eq!(code, &json!({ "Bucket": "bucket", "Key": expected }));
-        let caretaker = &template["Resources"]["Furnishing"]["Properties"]["Package"];
-        assert_eq!(caretaker, &template["Resources"]["Caretaker"]["Properties"]["CodeUri"]["Key"]);
         let functions = functions(&template);
         assert_eq!(functions.len(), ALL.len());
         let relative = template.to_string().contains("../target");

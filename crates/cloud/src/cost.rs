@@ -38,6 +38,8 @@ mod price {
 const VISITORS: f64 = 100_000.0;
 const MINUTES_A_MONTH: f64 = 43_800.0;
 const MEMORY_GB: f64 = 0.25;
+/// A consumer is given half as much.
+const SLICE_MEMORY_GB: f64 = 0.125;
 /// The door is given twice as much.
 const DOOR_MEMORY_GB: f64 = 0.5;
 /// A slice has its minute, and begins up to half a minute before.
@@ -93,14 +95,14 @@ pub(crate) fn estimate(shape: Shape) -> Costs {
     } else {
         0.0
     };
-    // One consumer asks the line all the time, and reads the room once a second.
+    // One consumer asks the line all the time, counts it every ten seconds, and reads the room once a second.
     let idle_slice = slice(gb_second)
-        + 50.0 * price::QUEUE_CALL
+        + 70.0 * price::QUEUE_CALL
         + SLICE_SECONDS * price::READ_UNIT
         + 4.0 * price::WRITE_UNIT;
     let metrics = 4.0 + if shape.throttle { 3.0 } else { 0.0 };
     let standing = metrics * price::METRIC
-        + if shape.alarms { 14.0 * price::ALARM_METRIC } else { 0.0 }
+        + if shape.alarms { 15.0 * price::ALARM_METRIC } else { 0.0 }
         + if shape.firewall { price::FIREWALL } else { 0.0 };
     let off_month = standing + MINUTES_A_MONTH * (trigger + throttle);
 
@@ -149,7 +151,7 @@ fn cents(dollars: f64) -> f64 {
 }
 
 fn slice(gb_second: f64) -> f64 {
-    price::INVOCATION + gb_second * MEMORY_GB * SLICE_SECONDS
+    price::INVOCATION + gb_second * SLICE_MEMORY_GB * SLICE_SECONDS
 }
 
 /// How often somebody asks who waits so long: after a quarter of the forecast each time, from 5 s to 5 min.

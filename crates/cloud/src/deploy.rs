@@ -15,7 +15,9 @@ use crate::artefacts::Artefacts;
 use crate::event::{Step, Tell, step};
 use crate::stack::{Next, Stacks, Standing, next_step};
 use crate::trouble::code;
-use crate::{Account, Architecture, Bundle, Deployed, Event, Kind, Trouble, Wanted, bundle, names, remove};
+use crate::{
+    Account, Architecture, Bundle, Deployed, Event, Kind, Trouble, Wanted, bundle, names, page, remove,
+};
 
 /// How often it is looked whether CloudFormation has worked out what there is to do.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -48,6 +50,7 @@ struct Made<'a> {
 
 impl<'a> Made<'a> {
     fn of(account: &'a Account, wanted: &'a Wanted, bundle: &'a Bundle) -> Result<Self, Trouble> {
+        wanted.page.as_ref().map_or(Ok(()), page::check)?;
         let architecture = bundle.choose(wanted.architecture)?;
         let artefacts = Artefacts::of(account, &wanted.room);
         let template = bundle.template(architecture, &artefacts.bucket)?;
@@ -64,7 +67,9 @@ impl<'a> Made<'a> {
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, Trouble> {
-        bundle::all_parameters(&self.wanted.parameters(self.architecture))
+        let mut given = self.wanted.parameters(self.architecture);
+        given.extend(self.bundle.edition(self.architecture).map(|edition| ("Edition", edition)));
+        bundle::all_parameters(&given)
     }
 
     async fn send(&self, tell: Tell<'_>) -> Result<(), Trouble> {
@@ -109,6 +114,10 @@ impl Account {
             step(tell, Step::Stack, format!("the stack {} is as it should be", stacks.name));
         }
         let room = self.room(&wanted.room).await?;
+        if let Some(page) = &wanted.page {
+            step(tell, Step::Page, "put your page where the API serves it from");
+            room.put_page(page).await?;
+        }
         step(tell, Step::Tidy, "remove what earlier deployments were made from");
         made.artefacts.keep_only(&made.keys()).await?;
         Ok(room)

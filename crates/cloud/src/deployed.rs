@@ -14,6 +14,8 @@ pub struct Deployed {
     pub urls: Urls,
     pub(crate) account: Account,
     pub(crate) stack: String,
+    /// With the waiting page.
+    pub(crate) bucket: String,
     store: Store,
     dead_letters_url: String,
 }
@@ -78,6 +80,7 @@ impl Account {
             urls,
             account: self.clone(),
             stack: found.id.clone(),
+            bucket: output("Bucket")?,
             store,
             dead_letters_url,
         })

@@ -30,6 +30,8 @@ pub enum Step {
     Plan,
     /// CloudFormation does it.
     Stack,
+    /// The operator's page is put where visitors find it.
+    Page,
     /// The room is looked at from outside.
     Look,
     /// Its schedule is waited for.

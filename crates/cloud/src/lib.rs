@@ -24,6 +24,7 @@ mod event;
 mod logs;
 mod names;
 mod outside;
+mod page;
 mod plan;
 mod remove;
 mod stack;

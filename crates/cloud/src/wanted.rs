@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use page::Page;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
 /// What functions run on.
@@ -64,6 +65,8 @@ pub struct Wanted {
     pub alarm_email: Option<String>,
     pub log_days: Option<u32>,
     pub access_log: bool,
+    /// A page of the operator's own.
+    pub page: Option<Page>,
 }
 
 impl Wanted {
@@ -88,6 +91,7 @@ impl Wanted {
             alarm_email: None,
             log_days: None,
             access_log: false,
+            page: None,
         }
     }
 
@@ -115,6 +119,7 @@ impl Wanted {
             ("AlarmEmail", self.alarm_email.clone()),
             ("LogDays", number(self.log_days)),
             ("AccessLog", Some(yes_or_no(self.access_log))),
+            ("Page", Some(if self.page.is_some() { "yours" } else { "ours" }.to_owned())),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -138,7 +143,8 @@ mod tests {
             rate,
         );
         let template = parse(TEMPLATE).unwrap();
-        let declared = template["Parameters"].as_object().unwrap();
+        let mut declared = template["Parameters"].as_object().unwrap().clone();
+        assert!(declared.remove("Edition").is_some(), "what is carried, not what is wanted");
         let needed = declared.iter().filter(|(_, parameter)| parameter.get("Default").is_none());
         let said = |wanted: &Wanted| -> BTreeSet<String> {
             wanted.parameters(Architecture::Arm64).into_keys().map(ToOwned::to_owned).collect()

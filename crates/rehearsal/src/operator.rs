@@ -73,7 +73,9 @@ impl Operator {
     /// Runs a command to its end.
     pub fn run(&self, arguments: &[&str]) -> Result<Output> {
         let output = self.beekeeper(arguments).output();
-        output.with_context(|| format!("could not start {}; run cargo xtask rehearse", binary().display()))
+        output.with_context(|| {
+            format!("could not start {}; run cargo xtask test rehearsal", binary().display())
+        })
     }
 
     /// The same, which has to go well. The last line that it prints, which is JSON.

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | [`LocalEmu`] | most of AWS in one Python process | CloudFormation, REST APIs, functions, schedules, queues, IAM |
 //! | [`DynamoDbLocal`] | Amazon's own DynamoDB for one machine | whether a call to DynamoDB would be taken |
+//! | [`console`] | what our documents say is typed and printed | documents that are true |
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | what a mapping template makes of a request |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
@@ -54,6 +55,7 @@
 
 pub mod browser;
 mod client;
+pub mod console;
 mod dynamodb_local;
 mod http;
 mod install;

@@ -9,6 +9,16 @@ pub(crate) fn play() -> Result<()> {
     dist::to_try()?;
     // With the whole workspace, as the other tests are built, and for the same reason.
     let mut plays = cargo();
-    plays.args(["test", "--locked", "--workspace", "--features", WITH_AWS, "--test", "rehearsal"]);
+    plays.args([
+        "test",
+        "--locked",
+        "--workspace",
+        "--features",
+        WITH_AWS,
+        "--test",
+        "deployed",
+        "--test",
+        "rehearsal",
+    ]);
     run(plays.args(["--", "--ignored", "--nocapture"]))
 }

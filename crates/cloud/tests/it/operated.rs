@@ -36,7 +36,7 @@ fn bundle() -> Bundle {
     let packages = ["producer", "trigger", "consumer", "throttle", "caretaker"].map(|function| {
         let path = workspace::target().join("lambda").join(name).join(function).with_extension("zip");
         let zip = fs::read(&path)
-            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask rehearse", path.display()));
+            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test rehearsal", path.display()));
         Package { architecture, function: function.into(), zip: zip.into() }
     });
     Bundle::new(packages)
@@ -85,7 +85,7 @@ async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
 }
 
 #[tokio::test]
-#[ignore = "needs the packages: cargo xtask rehearse"]
+#[ignore = "needs the packages: cargo xtask test rehearsal"]
 async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();

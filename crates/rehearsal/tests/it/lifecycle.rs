@@ -21,7 +21,7 @@ fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_trace() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -97,7 +97,7 @@ const DESTROYING: [&str; 6] = [
 const DEPLOY: &[&str] = &["--yes", "--json"];
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -132,7 +132,7 @@ fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn whatever_interrupts_a_removal_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -153,7 +153,7 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -179,7 +179,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn what_is_not_allowed_or_not_there_is_told_apart() {
     let aws = account();
     let mut operator = Operator::new(aws, "operator").unwrap();

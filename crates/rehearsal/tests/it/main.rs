@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
@@ -9,6 +10,7 @@
 mod choices;
 mod conforming;
 mod crowded;
+mod first_event;
 mod lifecycle;
 mod operating;
 mod roles;

@@ -20,7 +20,7 @@ fn eventually(what: &str, client: &Client, place: &str, is_so: impl Fn(&Value) -
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask rehearse"]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
 fn an_operator_says_and_the_room_does() {
     let aws: &'static LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
     let operator = Operator::new(aws, "operator").unwrap();

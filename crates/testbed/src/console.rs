@@ -1,0 +1,74 @@
+//! The consoles of our documents, so that a test can type what they say.
+
+/// The commands of a document's consoles, each with what it is said to print.
+pub fn commands(document: &str) -> Vec<(String, String)> {
+    let consoles = document.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut commands = Vec::<(String, String)>::new();
+    for line in consoles.flat_map(str::lines) {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command.to_owned(), String::new())),
+            (None, Some((_, output))) => output.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    commands
+}
+
+/// Words as a shell would take them: our documents quote with double quotes only.
+pub fn words(command: &str) -> Vec<String> {
+    let quoted = command.split('"').enumerate();
+    let words = quoted.flat_map(|(n, part)| match n % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
+    words.collect()
+}
+
+/// Whether a command printed what a document says, where `…` stands for anything: for lines, if it is a line.
+pub fn is_as_told(said: &str, told: &str) -> bool {
+    lines_match(&said.lines().collect::<Vec<_>>(), &told.lines().collect::<Vec<_>>())
+}
+
+fn lines_match(said: &[&str], told: &[&str]) -> bool {
+    match (said.split_first(), told.split_first()) {
+        (_, Some((&"…", rest))) => (0..=said.len()).any(|skipped| lines_match(&said[skipped..], rest)),
+        (Some((line, said)), Some((pattern, told))) => line_matches(line, pattern) && lines_match(said, told),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn line_matches(line: &str, pattern: &str) -> bool {
+    match pattern.split_once('…') {
+        None => line == pattern,
+        Some((begin, rest)) => line.strip_prefix(begin).is_some_and(|line| {
+            line.char_indices()
+                .map(|(at, _)| at)
+                .chain([line.len()])
+                .any(|at| line_matches(&line[at..], rest))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_tells_what_is_typed_and_what_is_printed() {
+        let document = "Text\n```console\n$ one \"two three\"\nfour\n$ five\n```\n```text\n$ not this\n```\n";
+        let commands = commands(document);
+        let expected = [("one \"two three\"", "four\n"), ("five", "")];
+        assert_eq!(commands, expected.map(|(command, said)| (command.to_owned(), said.to_owned())));
+        assert_eq!(words(&commands[0].0), ["one", "two three"]);
+    }
+
+    #[test]
+    fn dots_stand_for_anything() {
+        assert!(is_as_told("a\nb\nc\nd 12 e\n", "a\n…\nd … e\n"));
+        assert!(is_as_told("a\n", "a\n…\n"));
+        assert!(!is_as_told("a\nb\n", "a\n"));
+        assert!(!is_as_told("a\n", "a\n…\nb\n"));
+        assert!(!is_as_told("d 12\n", "d … e\n"));
+    }
+}
