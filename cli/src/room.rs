@@ -91,7 +91,8 @@ impl Room {
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
             }
             #[cfg(feature = "aws")]
-            Place::Aws(deployed) => self.obeyed(deployed, command).await?,
+            // Boxed: what the SDK keeps while it waits is large.
+            Place::Aws(deployed) => Box::pin(self.obeyed(deployed, command)).await?,
         };
         match reply {
             Reply::Failed { error } => bail!("the room {} {error}", self.name),

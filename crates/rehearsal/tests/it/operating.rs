@@ -10,13 +10,14 @@ use testbed::{LocalEmu, Options};
 
 /// What polls say reaches visitors within two seconds.
 fn eventually(what: &str, client: &Client, place: &str, is_so: impl Fn(&Value) -> bool) {
-    for _ in 0..100 {
-        if is_so(&client.get_with("/polling", place).json()) {
-            return;
+    let is_told = (0..100).any(|_| {
+        let told = is_so(&client.get_with("/polling", place).json());
+        if !told {
+            thread::sleep(Duration::from_millis(100));
         }
-        thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{what}");
+        told
+    });
+    assert!(is_told, "{what}");
 }
 
 #[test]
