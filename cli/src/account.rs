@@ -67,7 +67,6 @@ pub(crate) fn exit(kind: Kind) -> Exit {
     match kind {
         Kind::Absent => Exit::Missing,
         Kind::Credentials | Kind::Expired | Kind::Denied | Kind::Region => Exit::Denied,
-        Kind::Interrupted => Exit::Interrupted,
         Kind::Quota | Kind::Throttled | Kind::Taken | Kind::Failed => Exit::Failed,
     }
 }

@@ -1,5 +1,6 @@
 //! What the commands on rooms in AWS have in common.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
 pub(crate) async fn interruptible(
     command: &'static str,
     room: &RoomId,
+    begun: &AtomicBool,
     work: impl Future<Output = Result<()>>,
 ) -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -28,6 +30,9 @@ pub(crate) async fn interruptible(
         done = work => return done,
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+    }
+    if !begun.load(Ordering::Relaxed) {
+        return Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed").into());
     }
     let interrupted = Failure::new(Exit::Interrupted, "interrupted; what was begun goes on in AWS");
     Err(interrupted.advising(format!("attach to it with: beekeeper {command} {room}")).into())

@@ -222,7 +222,7 @@ throttle = false  # whether fewer enter while the shop is slower than usual or f
 # warm_writes = 4000                     these costs once, and cannot be taken back
 # architecture = "arm64"                 or "x86_64"
 #
-# The first deployment adds `account`; later ones refuse any other.
+# The first deployment adds `account`; later ones refuse any other. While the room is deployed, its region stays.
 
 "#
     )

@@ -35,6 +35,7 @@ pub(crate) use with_aws::run;
 mod with_aws {
     use cloud::{Account, Change, Deployed, Event, Found, Plan, Purpose, WAIT_MINUTES};
     use serde_json::json;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::{Deploy, Result};
     use crate::ask;
@@ -43,21 +44,19 @@ mod with_aws {
     use crate::profile::Profiles;
 
     pub(crate) fn run(deploy: &Deploy, json: bool) -> Result<()> {
-        run_async(interruptible("deploy", &deploy.name, deployed(deploy, json)))
+        let begun = AtomicBool::new(false);
+        run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, &begun)))
     }
 
-    async fn deployed(deploy: &Deploy, json: bool) -> Result<()> {
+    async fn deployed(deploy: &Deploy, json: bool, begun: &AtomicBool) -> Result<()> {
         let profiles = Profiles::of_this_user()?;
-        let mut profile = profiles.load(&deploy.name)?;
+        let profile = profiles.load(&deploy.name)?;
         let wanted = profile.wanted(&deploy.name)?;
         let bundle = bundle();
         let account = Account::enter(&profile.access()).await?;
         let plan = account.plan(&wanted, &bundle).await?;
-        let progress = Progress::new(json);
-        let tell = |event: Event| progress.show(&event);
         if deploy.dry_run {
-            let changes = account.changes(&wanted, &bundle, &tell).await?;
-            drop(progress);
+            let changes = account.changes(&wanted, &bundle, &|_| {}).await?;
             if json {
                 return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
             }
@@ -73,18 +72,24 @@ mod with_aws {
             ask::whether_meant("That is what would be done", question(&plan))?;
         }
         if profile.more.account.is_none() {
-            // Before anything is made, so that whatever becomes of it is looked for there.
+            // Before anything is made, so that whatever becomes of it is looked for there. Read again, since somebody may
+            // have edited the file while they were asked.
+            let mut profile = profiles.load(&deploy.name)?;
             profile.more.account = Some(account.id.clone());
             profiles.save(&deploy.name, &profile)?;
         }
+        begun.store(true, Ordering::Relaxed);
+        let progress = Progress::new(json);
+        let tell = |event: Event| progress.show(&event);
         let room = account.deploy(&wanted, &bundle, &tell).await?;
         let found = room.look(&tell).await?;
-        let fires = if found == Found::On { Some(room.is_scheduled(&tell).await?) } else { None };
+        if found == Found::On {
+            room.scheduled(&tell).await?;
+        }
         drop(progress);
         if json {
             let told = json!({
-                "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "schedule_fires": fires,
-                "account": account.id,
+                "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "account": account.id,
             });
             return Ok(say(&told.to_string())?);
         }
@@ -116,6 +121,7 @@ mod with_aws {
         match plan.purpose {
             Purpose::Make => "Make this room?",
             Purpose::Change => "Bring this room up to date?",
+            Purpose::Replace { .. } => "Remove that, and make this room?",
             Purpose::GoOn { .. } => "Go on with this room?",
         }
     }
@@ -127,6 +133,9 @@ mod with_aws {
             Purpose::Change => {
                 "the stack that is there, brought up to date; line, epoch and keys stay".to_owned()
             }
+            Purpose::Replace { status } => format!(
+                "what is left of an earlier one ({status}) is removed, with its line, and a new one made"
+            ),
             Purpose::GoOn { status } => format!("the stack that an earlier run left as {status}"),
         };
         let resources: usize = plan.makes.values().sum();

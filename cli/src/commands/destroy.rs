@@ -28,28 +28,35 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use cloud::{Account, Event, Kind, Proof};
     use waitroom::ports::LineLength;
 
     use super::{Destroy, Result};
     use crate::ask;
     use crate::aws::{Progress, interruptible, run_async};
-    use crate::printer::say;
+    use crate::printer::{note, say};
     use crate::profile::Profiles;
 
     pub(crate) fn run(destroy: &Destroy, json: bool) -> Result<()> {
-        run_async(interruptible("destroy", &destroy.name, destroyed(destroy, json)))
+        let begun = AtomicBool::new(false);
+        run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, &begun)))
     }
 
-    async fn destroyed(destroy: &Destroy, json: bool) -> Result<()> {
+    async fn destroyed(destroy: &Destroy, json: bool, begun: &AtomicBool) -> Result<()> {
         let profile = Profiles::of_this_user()?.load(&destroy.name)?;
         let account = Account::enter(&profile.access()).await?;
-        if !destroy.yes {
-            ask::whether_meant(
-                &waiting(&account, destroy).await?,
-                &format!("Remove the room {} for good?", destroy.name),
-            )?;
+        let waiting = waiting(&account, destroy).await;
+        if destroy.yes {
+            // Whoever has decided is told, and not kept from it by a room that cannot be counted.
+            if let Ok(waiting) = waiting {
+                note(&waiting);
+            }
+        } else {
+            ask::whether_meant(&waiting?, &format!("Remove the room {} for good?", destroy.name))?;
         }
+        begun.store(true, Ordering::Relaxed);
         let progress = Progress::new(json);
         let tell = |event: Event| progress.show(&event);
         let proof = account.destroy(&destroy.name, &tell).await?;

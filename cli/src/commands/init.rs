@@ -33,6 +33,8 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     };
     let before = profiles.find(&name)?;
     let wanted = Wanted::new(init, before.as_ref())?;
+    let stays =
+        before.as_ref().filter(|before| before.more.account.is_some()).map(|before| before.region.clone());
     // Who says what is to change is not asked about the rest.
     let edits_by_flags = before.is_some() && init.answers_something();
     let (after, is_checked) = if asks && !edits_by_flags {
@@ -43,6 +45,14 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     } else {
         (wanted.complete()?, false)
     };
+    if let Some(stays) = stays.filter(|stays| *stays != after.region) {
+        let reason = format!("{name} is, or was, deployed in {stays}, and would go on there unseen");
+        let advice = format!(
+            "remove it there with: beekeeper destroy {name}; then take the line `account` out of {}",
+            profiles.path(&name).display()
+        );
+        return Err(Failure::new(Exit::Failed, reason).advising(advice).into());
+    }
     if let Some(warning) = after.region.warning() {
         note(&format!("warning: {warning}"));
     }

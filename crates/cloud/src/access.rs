@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -44,15 +45,19 @@ impl Account {
     /// Finds credentials, and asks AWS whose they are.
     pub async fn enter(access: &Access) -> Result<Self, Trouble> {
         let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
+        let (http, region) = (http.build_https(), Region::new(access.region.clone()));
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
-            .region(Region::new(access.region.clone()))
-            .http_client(http.build_https())
+            .region(region.clone())
+            .http_client(http.clone())
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
             .timeout_config(
                 TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ANSWER).build(),
             );
         if let Some(profile) = &access.aws_profile {
-            let provider = ProfileFileCredentialsProvider::builder().profile_name(profile).build();
+            // A profile may itself have to ask AWS: single sign-on, or a role.
+            let asking = ProviderConfig::without_region().with_http_client(http).with_region(Some(region));
+            let provider = ProfileFileCredentialsProvider::builder().configure(&asking).profile_name(profile);
+            let provider = provider.build();
             loader = loader.profile_name(profile).credentials_provider(provider);
         }
         Self::with(loader.load().await, access).await

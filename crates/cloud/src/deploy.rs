@@ -9,18 +9,21 @@ use std::time::Duration;
 use aws_sdk_cloudformation::types::{
     Capability, ChangeSetStatus, ChangeSetType, OnStackFailure, Parameter, StackStatus, Tag,
 };
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::artefacts::Artefacts;
 use crate::event::{Step, Tell, step};
 use crate::stack::{Next, Stacks, Standing, next_step};
-use crate::trouble::code;
+use crate::trouble::{code, message};
 use crate::{
     Account, Architecture, Bundle, Deployed, Event, Kind, Trouble, Wanted, bundle, names, page, remove,
 };
 
 /// How often it is looked whether CloudFormation has worked out what there is to do.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long CloudFormation may take for that.
+const PLANNED_WITHIN: Duration = Duration::from_mins(2);
 
 /// A change set has a name; an earlier one of that name is what an interrupted run left.
 const TO_EXECUTE: &str = "beekeeper-deploy";
@@ -291,14 +294,20 @@ fn is_nothing_to_do(reason: &str) -> bool {
 /// Removes a change set, if there is one.
 async fn discard(stacks: &Stacks<'_>, name: &str) -> Result<(), Trouble> {
     let delete = stacks.cloudformation.delete_change_set().stack_name(&stacks.name).change_set_name(name);
-    match delete.send().await {
-        Ok(_) => Ok(()),
-        Err(error) if ["ChangeSetNotFound", "ChangeSetNotFoundException"].contains(&code(&error)) => Ok(()),
-        Err(error) if crate::trouble::message(&error).contains("does not exist") => Ok(()),
-        Err(error) => Err(stacks
-            .account
-            .adviser
-            .trouble(format!("remove an earlier plan of {}", stacks.place()), error)),
+    let begun = Instant::now();
+    loop {
+        let Err(error) = delete.clone().send().await else { return Ok(()) };
+        let code = code(&error);
+        // Somebody, or a run that was interrupted, had it made a moment ago.
+        if code == "InvalidChangeSetStatus" && begun.elapsed() < PLANNED_WITHIN {
+            sleep(LOOK_EVERY).await;
+            continue;
+        }
+        if code.starts_with("ChangeSetNotFound") || message(&error).contains("does not exist") {
+            return Ok(());
+        }
+        let attempt = format!("remove an earlier plan of {}", stacks.place());
+        return Err(stacks.account.adviser.trouble(attempt, error));
     }
 }
 

@@ -126,7 +126,10 @@ impl Deployed {
             }
         }
         // The room `sale` is not the room `sale-2`: what follows begins with a capital letter.
-        all.retain(|alarm| alarm.name[prefix.len()..].starts_with(|first: char| first.is_ascii_uppercase()));
+        all.retain(|alarm| {
+            let rest = alarm.name.strip_prefix(&prefix);
+            rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+        });
         Ok(all)
     }
 }

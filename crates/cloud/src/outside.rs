@@ -17,7 +17,7 @@ use url::Url;
 use waitroom::ports::{Clock, Plans, RoomBook};
 
 use crate::event::{Step, Tell, step};
-use crate::{Deployed, Event, Kind, Trouble};
+use crate::{Deployed, Kind, Trouble};
 
 /// A new API is there everywhere only after a while.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -98,14 +98,14 @@ impl Deployed {
         })
     }
 
-    /// Waits until the schedule has planned the minute that it is now. Whether it has; only an open room is planned for.
-    pub async fn is_scheduled(&self, tell: Tell<'_>) -> Result<bool, Trouble> {
+    /// Waits until the schedule has planned the minute that it is now. Only an open room is planned for.
+    pub async fn scheduled(&self, tell: Tell<'_>) -> Result<(), Trouble> {
         step(tell, Step::Schedule, "wait until the schedule fires, which takes a minute or two");
         let begun = Instant::now();
         loop {
             match self.store().recent().await {
                 Ok(plans) if plans.iter().any(|record| record.plan.window.end > SystemClock.now()) => {
-                    return Ok(true);
+                    return Ok(());
                 }
                 Err(error) if begun.elapsed() > FIRES_WITHIN => {
                     return Err(Trouble::of_port(
@@ -114,10 +114,12 @@ impl Deployed {
                     ));
                 }
                 _ if begun.elapsed() > FIRES_WITHIN => {
-                    let text = "the schedule has not fired: nobody would be let in".to_owned();
-                    let advice = format!("look at the trigger's log: beekeeper logs {}", self.room);
-                    tell(Event::Warning { text, advice: Some(advice) });
-                    return Ok(false);
+                    let attempt = format!("see the schedule of {} fire", self.room);
+                    let advice = format!(
+                        "look at the trigger's log with beekeeper logs {0}, and run beekeeper deploy {0} again",
+                        self.room
+                    );
+                    return Err(Trouble::new(Kind::Failed, attempt, "nobody would be let in").advise(advice));
                 }
                 _ => sleep(LOOK_EVERY).await,
             }

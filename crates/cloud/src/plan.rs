@@ -51,6 +51,10 @@ pub struct Plan {
 pub enum Purpose {
     Make,
     Change,
+    /// What is left of a stack that cannot be made whole goes, with its line, and a new one is made.
+    Replace {
+        status: String,
+    },
     /// An earlier run is under way, or was left half done: first this is dealt with.
     GoOn {
         status: String,
@@ -93,6 +97,11 @@ pub struct Concern {
     pub advice: String,
 }
 
+/// Functions at work besides: the trigger, the throttle, and the caretaker now and then.
+const OTHERS: f64 = 3.0;
+/// Fewer functions than this are no door.
+const AT_LEAST_AT_THE_DOOR: f64 = 2.0;
+
 /// Service Quotas' own codes.
 const CONCURRENCY: (&str, &str, &str) = ("lambda", "L-B99A9384", "Lambda: functions at work at once");
 const REQUESTS: (&str, &str, &str) = ("apigateway", "L-8A5B8E43", "API Gateway: requests a second");
@@ -108,6 +117,7 @@ impl Account {
         let purpose = match (&standing, next_step(standing.as_ref().map(|standing| &standing.status))) {
             (None, _) | (_, Next::Create) => Purpose::Make,
             (_, Next::Update) => Purpose::Change,
+            (Some(standing), Next::Remove) => Purpose::Replace { status: standing.status.to_string() },
             (Some(standing), _) => Purpose::GoOn { status: standing.status.to_string() },
         };
         let (concurrency, requests, sample) =
@@ -191,9 +201,7 @@ fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Be
     let rate = wanted.rate.get();
     // A plan's slices begin while those of the one before are still at work, for half a minute.
     let slices = f64::from(rate.div_ceil(SLICE)) * 1.5;
-    // The trigger, the throttle, and the caretaker now and then.
-    let others = 3.0;
-    let door = concurrency.map(|all| ((all - slices - others).max(0.0) / AT_THE_DOOR) as u64);
+    let door = concurrency.map(|all| ((all - slices - OTHERS).max(0.0) / AT_THE_DOOR) as u64);
     // Everybody comes to the door twice.
     let spare = requests.map(|all| all - polls_near_the_front(rate) - f64::from(rate) / 60.0 * 2.0);
     Bears {
@@ -203,7 +211,7 @@ fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Be
             (door, requests) => door.or(requests.map(|requests| requests as u64)),
         },
         rate: concurrency
-            .map(|all| ((all - others - 10.0).max(0.0) / 1.5) as u64 * u64::from(SLICE))
+            .map(|all| ((all - OTHERS - AT_LEAST_AT_THE_DOOR).max(0.0) / 1.5) as u64 * u64::from(SLICE))
             .map(|most| most.min(u64::from(Rate::MAX.get()))),
     }
 }
@@ -264,4 +272,24 @@ fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, Trouble> {
         }
     }
     Ok(makes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_account_bears_little_and_not_nothing() {
+        let shop = "https://shop.example".parse().unwrap();
+        let wanted = |rate| {
+            let rate = Rate::new(rate).unwrap();
+            Wanted::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
+        };
+        let wanted = wanted(300);
+        let few = bears(&wanted, Some(10.0), Some(10_000.0));
+        assert_eq!((few.rate, few.joins_a_second), (Some(3000), Some(183)), "{few:?}");
+        let usual = bears(&wanted, Some(1000.0), Some(10_000.0));
+        assert!(usual.rate >= Some(270_000) && usual.waiting >= Some(1_000_000), "{usual:?}");
+        assert_eq!(bears(&wanted, None, None), Bears::default());
+    }
 }

@@ -29,8 +29,6 @@ pub enum Kind {
     Throttled,
     /// A name that the room needs belongs to something else.
     Taken,
-    /// Somebody asked for it to stop.
-    Interrupted,
     /// Anything else.
     Failed,
 }

@@ -59,6 +59,8 @@ pub fn deploy(
     deploy.arg("--template-file").arg(template).arg("--parameter-overrides");
     deploy.arg(format!("Architecture={}", architecture()));
     deploy.args(parameters.iter().map(|(name, value)| format!("{name}=\"{value}\"")));
+    let room = parameters.iter().find(|(name, _)| *name == "Room").map_or(stack, |(_, room)| room);
+    deploy.args(["--tags", &format!("beekeeper:room={room}")]);
     run(&mut deploy).with_context(|| format!("LocalEmu's log is {}", aws.log().display()))?;
 
     let mut list = sam()?;

@@ -36,11 +36,11 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Deploys a room of this name, in a stack of the same.
+    /// Deploys a room of this name, so that `beekeeper` finds it.
     pub fn deploy(name: &str, rate: u32) -> Result<Self> {
         let aws = LocalEmu::shared()?;
         let rate = rate.to_string();
-        let outputs = sam::deploy(aws, name, sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
+        let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
         let output = |name: &str| outputs.get(name).cloned().with_context(|| format!("no output {name}"));
         let places = Places {
             ledger_table: output("Table")?,
@@ -55,7 +55,8 @@ impl Stage {
 
     /// Deploys it again, with another template or title.
     pub fn deploy_again(&self, template: &std::path::Path, title: &str) -> Result<()> {
-        sam::deploy(self.aws, &self.name, template, &parameters(&self.name, &self.rate, title)).map(drop)
+        sam::deploy(self.aws, &stack(&self.name), template, &parameters(&self.name, &self.rate, title))
+            .map(drop)
     }
 
     pub fn output(&self, name: &str) -> Result<&str> {
@@ -193,6 +194,10 @@ impl Stage {
         self.wait(self.store.reset(epoch, &SystemClock))?;
         Ok(())
     }
+}
+
+fn stack(room: &str) -> String {
+    format!("beekeeper-{room}")
 }
 
 fn parameters<'a>(name: &'a str, rate: &'a str, title: &'a str) -> [(&'static str, &'a str); 4] {

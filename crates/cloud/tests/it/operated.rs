@@ -101,7 +101,7 @@ async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
-    assert_eq!(alarms.len(), 5, "{alarms:?}");
+    assert_eq!(alarms.len(), 6, "{alarms:?}");
 
     // What is written is seen a little later.
     let query = LogQuery { since: Timestamp::default(), follow: false };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rehearsal::{Stage, sam, until};
+use rehearsal::{Operator, Stage, sam, until};
 
 use crate::roles;
 
@@ -13,11 +13,21 @@ fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     let stage = Stage::deploy("conforming", 600).unwrap();
     println!("deployed after {:?}", begun.elapsed());
     the_page_was_put_into_the_bucket(&stage);
+    beekeeper_operates_it_as_if_it_had_deployed_it(&stage);
     conformance::check(&stage);
     println!("conforms after {:?}", begun.elapsed());
     roles::check(&stage);
     a_changed_route_and_title_are_live_after_an_update(&stage);
     println!("updated after {:?}", begun.elapsed());
+}
+
+fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &Stage) {
+    let operator = Operator::new(stage.aws, "sam").unwrap();
+    operator.profile("conforming", "Seal's Sale").unwrap();
+    let status = operator.done(&["status", "conforming", "--json"]).unwrap();
+    assert_eq!(status["room"]["settings"]["title"], "Seal's Sale", "{status}");
+    let ordered = operator.done(&["set-rate", "conforming", "600", "--json"]).unwrap();
+    assert_eq!(ordered["after"]["settings"]["rate"], 600);
 }
 
 fn the_page_was_put_into_the_bucket(stage: &Stage) {

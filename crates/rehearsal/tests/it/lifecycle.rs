@@ -40,7 +40,7 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let begun = Instant::now();
     let deployed = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
     println!("deployed after {:?}", begun.elapsed());
-    assert_eq!((&deployed["found"], &deployed["schedule_fires"]), (&"on".into(), &true.into()), "{deployed}");
+    assert_eq!(deployed["found"], "on", "{deployed}");
     let client = client(aws, &deployed, "sale");
     let places: Vec<_> = (0..5).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
     let poll = client.get_with("/polling", &places[0]).json();
