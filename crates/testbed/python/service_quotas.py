@@ -3,6 +3,7 @@ virtual networks.
 """
 
 from localemu.runtime import hooks
+from localemu.services.plugins import SERVICE_PLUGINS
 from moto.servicequotas.models import ServiceQuotasBackend
 
 QUOTAS = {("lambda", "L-B99A9384"): 1000.0, ("apigateway", "L-8A5B8E43"): 10000.0}
@@ -19,3 +20,5 @@ def know_quotas():
         return {"ServiceCode": service_code, "QuotaCode": quota_code, "Value": value, "Adjustable": True}
 
     ServiceQuotasBackend.get_service_quota = get_or_known
+    # It is loaded by the first call, and of two at once one finds it half loaded.
+    SERVICE_PLUGINS.require("service-quotas")

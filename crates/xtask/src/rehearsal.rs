@@ -20,5 +20,6 @@ pub(crate) fn play() -> Result<()> {
         "--test",
         "rehearsal",
     ]);
-    run(plays.args(["--", "--ignored", "--nocapture"]))
+    // Most of each play is waiting for minutes.
+    run(plays.args(["--", "--ignored", "--nocapture", "--test-threads", "4"]))
 }
