@@ -1,6 +1,7 @@
 """What the tests ask AWS besides, as somebody who may do everything.
 
     account.py user NAME POLICY    makes a user with this policy and nothing else, and prints its keys
+    account.py role NAME           makes a role that this user may take on, with that policy, and prints its ARN
     account.py forbid NAME          takes the policy away from that user
     account.py list                prints everything that there is, one thing a line
 """
@@ -20,6 +21,18 @@ def user(name, policy):
     iam.attach_user_policy(UserName=name, PolicyArn=made["Policy"]["Arn"])
     key = iam.create_access_key(UserName=name)["AccessKey"]
     print(json.dumps([key["AccessKeyId"], key["SecretAccessKey"]]))
+
+
+def role(name):
+    iam = boto3.client("iam")
+    user = iam.get_user(UserName=name)["User"]["Arn"]
+    trust = {"Effect": "Allow", "Principal": {"AWS": user}, "Action": "sts:AssumeRole"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    made = iam.create_role(RoleName=f"{name}-role", AssumeRolePolicyDocument=policy)["Role"]["Arn"]
+    iam.attach_role_policy(RoleName=f"{name}-role", PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
+    own = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": made}]})
+    iam.put_user_policy(UserName=name, PolicyName="role", PolicyDocument=own)
+    print(made)
 
 
 def forbid(name):
@@ -60,6 +73,8 @@ def everything():
 match sys.argv[1:]:
     case ["user", name, policy]:
         user(name, policy)
+    case ["role", name]:
+        role(name)
     case ["forbid", name]:
         forbid(name)
     case ["list"]:

@@ -47,6 +47,22 @@ impl Operator {
         Ok(fs::write(folder.join(room).with_extension("toml"), profile)?)
     }
 
+    /// Has the room's profile name one of AWS's own configuration, which takes on a role of the same permissions. There
+    /// are no other credentials from now on.
+    pub fn enter_by_role(&mut self, room: &str) -> Result<()> {
+        let role = asked(self.aws, &["role", &self.name])?;
+        let (id, secret) = self.keys.take().context("there are keys")?;
+        let aws = self.folder.path().join(".aws");
+        fs::create_dir(&aws)?;
+        let keys = format!("[keys]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n");
+        fs::write(aws.join("credentials"), keys)?;
+        let config = format!("[profile events]\nrole_arn = {}\nsource_profile = keys\n", role.trim());
+        fs::write(aws.join("config"), config)?;
+        let profile = self.folder.path().join("beekeeper").join(room).with_extension("toml");
+        let said = fs::read_to_string(&profile)?;
+        Ok(fs::write(profile, said + "aws_profile = \"events\"\n")?)
+    }
+
     /// From now on nothing is allowed any more.
     pub fn take_policy(&self) -> Result<()> {
         asked(self.aws, &["forbid", &self.name]).map(drop)

@@ -196,3 +196,14 @@ fn what_is_not_allowed_or_not_there_is_told_apart() {
     assert!(complaint.contains("could not enter AWS in us-east-1"), "{complaint}");
     assert!(complaint.contains("run: aws configure sso"), "{complaint}");
 }
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test rehearsal"]
+fn a_profile_may_have_to_ask_aws_for_a_role_first() {
+    let mut operator = Operator::new(account(), "visitor").unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    operator.enter_by_role("sale").unwrap();
+    let absent = operator.run(&["status", "sale"]).unwrap();
+    let said = String::from_utf8_lossy(&absent.stderr);
+    assert_eq!(absent.status.code(), Some(3), "let in, and there is no such room: {said}");
+}
