@@ -2,10 +2,10 @@
 //! account that is the same afterwards as it was before.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use conformance::Client;
-use rehearsal::{Operator, Signal};
+use rehearsal::{Operator, Signal, until};
 use testbed::{LocalEmu, Options};
 
 /// An account of this test's own, so that nobody else's things come and go in it.
@@ -18,6 +18,17 @@ fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
     let stage = deployed["urls"]["stage"].as_str().unwrap();
     let api = stage.trim_start_matches("https://").split('.').next().unwrap();
     Client::new(&aws.stage(api, "prod"), room)
+}
+
+/// As many people, each with a place.
+const CROWD: usize = 100;
+
+fn joined(client: &Client) -> Vec<String> {
+    let join = || (0..CROWD / 4).map(|_| client.cookie(&client.get("/beekeeper"))).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let joining = [(); 4].map(|()| scope.spawn(join));
+        joining.into_iter().flat_map(|joined| joined.join().unwrap()).collect()
+    })
 }
 
 #[test]
@@ -42,8 +53,9 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     println!("deployed after {:?}", begun.elapsed());
     assert_eq!(deployed["found"], "on", "{deployed}");
     let client = client(aws, &deployed, "sale");
-    let places: Vec<_> = (0..5).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
-    let poll = client.get_with("/polling", &places[0]).json();
+    operator.done(&["pause", "sale", "--json"]).unwrap();
+    let places = joined(&client);
+    let epoch = client.get_with("/polling", &places[0]).json()["epoch"].clone();
 
     operator.profile("sale", "Another Title").unwrap();
     let standing = operator.listing().unwrap();
@@ -53,15 +65,22 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!(changes, ["Furnishing"], "{plan}");
     assert_eq!(operator.listing().unwrap(), standing, "a dry run changes nothing");
     let again = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
-    assert_eq!(again["urls"], deployed["urls"]);
+    assert_eq!((&again["urls"], &again["found"]), (&deployed["urls"], &"paused".into()));
     assert!(client.get("/wait/index.html").body.contains("Another Title"));
     for place in &places {
         let still = client.get_with("/polling", place).json();
-        assert!(
-            still["allow"] == true || (still["epoch"] == poll["epoch"] && still.get("join").is_none()),
+        assert_eq!(
+            (&still["allow"], &still["epoch"], still.get("join")),
+            (&false.into(), &epoch, None),
             "{still}"
         );
     }
+    operator.done(&["set-rate", "sale", "3000", "--json"]).unwrap();
+    operator.done(&["on", "sale", "--json"]).unwrap();
+    let waits = |place: &&String| client.get_with("/polling", place).json()["allow"] != true;
+    let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))
+        .unwrap();
+    println!("{CROWD} admitted after {took:?}");
 
     let begun = Instant::now();
     let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
