@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::commands::change::state;
-use crate::printer::say;
+use crate::printer::{note, say};
 use crate::room::Room;
 use course::Course;
 
@@ -32,10 +32,14 @@ pub(crate) async fn lines(room: &Room, first: Status, every: Duration, json: boo
             _ = looks.tick() => {}
             interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
         }
-        let status = room.status().await?;
-        if status != last {
-            say(&line(&status, json)?)?;
-            last = status;
+        match room.status().await {
+            Ok(status) if status == last => {}
+            Ok(status) => {
+                say(&line(&status, json)?)?;
+                last = status;
+            }
+            // Whoever watches all day is not to be left alone by one call that failed.
+            Err(error) => note(&format!("not up to date: {error:#}")),
         }
     }
 }
