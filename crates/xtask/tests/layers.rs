@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("infra", &[]),
     ("bundle", &[]),
-    ("cloud", &["waitroom", "clock", "probe", "throttle", "aws", "infra"]),
+    ("cloud", &["waitroom", "clock", "probe", "page", "throttle", "aws", "infra"]),
     (
         "beekeeper",
         &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "bundle", "cloud"],
