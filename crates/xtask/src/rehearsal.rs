@@ -20,6 +20,5 @@ pub(crate) fn play() -> Result<()> {
         "--test",
         "rehearsal",
     ]);
-    // Most of each play is waiting for minutes.
-    run(plays.args(["--", "--ignored", "--nocapture", "--test-threads", "4"]))
+    run(plays.args(["--", "--ignored", "--nocapture"]))
 }

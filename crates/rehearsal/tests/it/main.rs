@@ -1,4 +1,5 @@
-//! The plays. Each room is deployed once; all play at the same time, since most of each is waiting for minutes.
+//! The plays. As many at the same time as there are processors: most of each is waiting for minutes, and orders are to be
+//! in force within seconds.
 
 #![allow(
     clippy::unwrap_used,
