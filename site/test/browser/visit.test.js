@@ -107,7 +107,7 @@ visit("pause, message, off: the operator is heard", ["--rate", "1"], async (room
   await room.operator("message", `It's "late" – <b>sorry</b>`);
   const message = page.locator("[data-bk=message]", { hasText: `It's "late" – <b>sorry</b>` });
   await checkUntil(page, message.waitFor());
-  await room.operator("off");
+  await room.operator("off", "--yes");
   await checkUntil(page, inShop(page));
 });
 
@@ -186,7 +186,7 @@ visit("whoever stops on the way in can go on", ["--rate", "1"], async (room, pag
   await page.goto(room.door);
   await settled(page, "waiting");
   await page.route(room.door, (route) => route.abort("aborted"));
-  await room.operator("off");
+  await room.operator("off", "--yes");
   await checkUntil(page, settled(page, "turn"));
   await page.waitForEvent("requestfailed");
   await page.unroute(room.door);
@@ -215,7 +215,7 @@ test("without JavaScript the page checks by itself, and on request", { timeout: 
   assert.ok(await page.getByText("Jetzt abfragen").isVisible());
   await page.waitForResponse("**/wait/index.html", { timeout: 60_000 }); // by itself
   await page.getByText("Check now").waitFor();
-  await room.operator("off");
+  await room.operator("off", "--yes");
   await page.getByText("Check now").click();
   await inShop(page);
   await context.close();
