@@ -38,13 +38,16 @@ pub(crate) async fn interruptible(
     Err(interrupted.advising(format!("attach to it with: beekeeper {command} {room}")).into())
 }
 
-/// The packages that this was built with.
+/// The function packages that this was built with, each with its architecture and its function. None, unless
+/// `cargo xtask dist` built it: see `build.rs`.
+const PACKAGES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packages.rs"));
+
 pub(crate) fn bundle() -> Bundle {
-    Bundle::new(bundle::PACKAGES.iter().filter_map(|package| {
+    Bundle::new(PACKAGES.iter().filter_map(|&(architecture, function, zip)| {
         Some(Package {
-            architecture: Architecture::named(package.architecture)?,
-            function: package.function.to_owned(),
-            zip: package.zip.into(),
+            architecture: Architecture::named(architecture)?,
+            function: function.to_owned(),
+            zip: zip.into(),
         })
     }))
 }

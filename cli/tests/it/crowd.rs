@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use conformance::{Client, Room};
 use embedded::Store;
+use http_contract::{Client, Room};
 use waitroom::ports::Admissions;
 use waitroom::{AdmittedBy, Cookie, Timestamp};
 

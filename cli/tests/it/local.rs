@@ -3,13 +3,13 @@
 use std::process::Output;
 use std::time::Duration;
 
-use conformance::{Client, Order, Room};
+use http_contract::{Client, Order, Room};
 
 use crate::support::{Home, Local, operate, text};
 
 #[test]
 fn conforms() {
-    conformance::check(&Local::start(&["--rate", "3000"]));
+    http_contract::check(&Local::start(&["--rate", "3000"]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use conformance::Client;
+use http_contract::Client;
 
 use crate::support::{Local, operate, text};
 

@@ -4,8 +4,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use conformance::Client;
-use testbed::console;
+use emulators::console;
+use http_contract::Client;
 
 use crate::support::{Local, text};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
-use conformance::{Order, Room};
+use http_contract::{Order, Room};
 use rexpect::session::{PtySession, spawn_command};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use conformance::{Order, Room};
+use http_contract::{Order, Room};
 use rexpect::process::WaitStatus;
 
 use crate::support::{Home, Local};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use infra::{Stack, TEMPLATE, parse};
+use crate::template::{Stack, TEMPLATE, parse};
 use serde_json::{Value, json};
 
 use crate::{Architecture, Kind, Trouble, names};
@@ -86,10 +86,10 @@ impl Bundle {
         Ok(template.to_string())
     }
 
-    /// Another text whenever the caretaker is another one: it brings our page.
+    /// Another text whenever the setup is another one: it brings our page.
     pub(crate) fn edition(&self, architecture: Architecture) -> Option<String> {
         let mut packages = self.packages(architecture);
-        packages.find(|package| package.function == "caretaker").map(|package| names::sha256(&package.zip))
+        packages.find(|package| package.function == "setup").map(|package| names::sha256(&package.zip))
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn all_parameters(
     Ok(all)
 }
 
-pub(crate) fn misread(error: &infra::Misread) -> Trouble {
+pub(crate) fn misread(error: &crate::template::Misread) -> Trouble {
     Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
 }
 
@@ -137,7 +137,7 @@ mod tests {
         }))
     }
 
-    const ALL: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "caretaker"];
+    const ALL: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "setup"];
 
     #[test]
     fn the_template_names_each_package_by_what_is_in_it() {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(said, "this beekeeper carries no function packages for x86_64");
         assert_eq!(advice, "build one with: cargo xtask dist --arch x86_64");
         let (said, _) = told(bundle(&ALL[..4], Architecture::Arm64), None);
-        assert_eq!(said, "this beekeeper carries no package of the function Caretaker for arm64");
+        assert_eq!(said, "this beekeeper carries no package of the function Setup for arm64");
     }
 
     #[test]

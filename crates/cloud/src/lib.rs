@@ -28,6 +28,7 @@ mod page;
 mod plan;
 mod remove;
 mod stack;
+pub mod template;
 mod trouble;
 mod wanted;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::template::Stack;
 use clock::SystemClock;
-use infra::Stack;
 use probe::HttpProbe;
 use serde::Serialize;
 use waitroom::governor::{Baseline, Sample};
@@ -97,7 +97,7 @@ pub struct Concern {
     pub advice: String,
 }
 
-/// Functions at work besides: the trigger, the throttle, and the caretaker now and then.
+/// Functions at work besides: the trigger, the throttle, and the setup now and then.
 const OTHERS: f64 = 3.0;
 /// Fewer functions than this are no door.
 const AT_LEAST_AT_THE_DOOR: f64 = 2.0;

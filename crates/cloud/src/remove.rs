@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// The functions, as the template calls them. Should one have written its log after that was removed, or elsewhere than it
 /// is told, there is one again.
-const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Caretaker"];
+const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Setup"];
 
 /// What was removed, and what was looked for afterwards without being found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -221,11 +221,11 @@ pub(crate) async fn stack(stacks: &Stacks<'_>, found: &Standing, tell: Tell<'_>)
         for resource in kept(stacks, &found.id).await? {
             let (name, kind) = (resource.logical_resource_id, resource.resource_type);
             match (kind.as_deref(), resource.physical_resource_id, name) {
-                // Somebody put something into it after the caretaker had emptied it.
+                // Somebody put something into it after the setup had emptied it.
                 (Some("AWS::S3::Bucket"), Some(bucket), _) => {
                     Artefacts::of(stacks.account, stacks.room()).empty(&bucket).await?;
                 }
-                // The caretaker does not answer, and is not needed any more: what it clears was cleared here.
+                // The setup does not answer, and is not needed any more: what it clears was cleared here.
                 (Some("Custom::Room"), _, Some(name)) => retain.push(name),
                 _ => {}
             }

@@ -129,7 +129,7 @@ impl Wanted {
 mod tests {
     use std::collections::BTreeSet;
 
-    use infra::{TEMPLATE, parse};
+    use crate::template::{TEMPLATE, parse};
 
     use super::*;
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use caretaker::Answer;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper_rustls::HttpsConnectorBuilder;
@@ -10,6 +9,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use lambda_http::http::header::CONTENT_TYPE;
 use lambda_http::http::{Method, Request};
+
+use crate::stack_setup::Answer;
 
 const ATTEMPTS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ pub mod door;
 mod environment;
 mod log;
 mod metrics;
+pub mod stack_setup;
 
 use std::error::Error;
 use std::time::Duration;

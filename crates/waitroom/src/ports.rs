@@ -1,7 +1,7 @@
 //! What the handlers need from the world, each need as narrow as its users.
 //!
 //! A store, on one machine or on AWS, implements all of them on one cheap handle; a handler names in its
-//! bounds the few that it uses. `crates/contract` holds every implementation to the words written here.
+//! bounds the few that it uses. `crates/testing/port_contracts` holds every implementation to the words written here.
 //!
 //! Unless a method says otherwise: what it reported as done is durable, and what failed with
 //! [`Fault::Busy`] or [`Fault::Broken`] was not done at all.

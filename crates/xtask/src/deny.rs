@@ -1,7 +1,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use testbed::workspace::{root, tools};
+use emulators::workspace::{root, tools};
 
 use crate::{cargo, run};
 

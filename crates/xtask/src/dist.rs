@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use testbed::workspace::target;
+use emulators::workspace::target;
 
 use crate::package::{Arch, Package};
 use crate::{WITH_AWS, cargo, run};

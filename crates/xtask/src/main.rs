@@ -2,9 +2,9 @@
 
 mod bench;
 mod deny;
+mod deployed;
 mod dist;
 mod package;
-mod rehearsal;
 mod site;
 
 use std::env;
@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use testbed::workspace::root;
+use emulators::workspace::root;
 
 /// What people who only run a room here do not build, and tests must not leave out.
 const WITH_AWS: &str = "beekeeper/aws";
@@ -29,10 +29,10 @@ struct Arguments {
 enum Task {
     /// Run all tests
     #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site\n  cargo xtask test rehearsal"
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site\n  cargo xtask test deployed"
     )]
     Test {
-        /// Run only the tests of this crate, those of the page in `site`, or the `rehearsal`
+        /// Run only the tests of this crate, those of the page in `site`, or those of `deployed` rooms
         package: Option<String>,
     },
     /// Measure the store, the room on one machine, and the producer as a Lambda function
@@ -74,10 +74,10 @@ fn perform(task: Task) -> Result<()> {
                 // And the command as most build it; everything else is built already.
                 run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
                 site::test()?;
-                rehearsal::play()
+                deployed::play()
             }
             Some("site") => site::test(),
-            Some("rehearsal") => rehearsal::play(),
+            Some("deployed") => deployed::play(),
             Some("beekeeper") => {
                 run(cargo().args(["test", "--locked", "--package", "beekeeper", "--features", WITH_AWS]))
             }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use testbed::workspace::{root, target};
+use emulators::workspace::{root, target};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -79,7 +79,7 @@ enum Function {
     Trigger,
     Consumer,
     Throttle,
-    Caretaker,
+    Setup,
 }
 
 impl Function {

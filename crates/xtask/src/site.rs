@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use testbed::{browser, workspace};
+use emulators::{browser, workspace};
 
 use crate::{cargo, run};
 

@@ -10,50 +10,36 @@ use serde_json::Value;
 /// Each crate, and which of the others it may use. `waitroom` uses none, and nothing uses an outer layer.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &[]),
-    ("clock", &["waitroom"]),
     ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
     ("producer", &["waitroom"]),
     ("trigger", &["waitroom"]),
     ("consumer", &["waitroom"]),
     ("throttle", &["waitroom"]),
+    // Adapters.
+    ("clock", &["waitroom"]),
+    ("probe", &["waitroom"]),
     ("embedded", &["waitroom"]),
     ("aws", &["waitroom", "clock"]),
-    ("probe", &["waitroom"]),
-    ("contract", &["waitroom"]),
-    ("conformance", &[]),
-    ("simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    // Programs.
     (
         "server",
         &["waitroom", "clock", "operator", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
     ),
-    ("infra", &[]),
-    ("bundle", &[]),
-    ("cloud", &["waitroom", "clock", "probe", "page", "throttle", "aws", "infra"]),
-    (
-        "beekeeper",
-        &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "bundle", "cloud"],
-    ),
-    ("caretaker", &["waitroom", "page"]),
     (
         "functions",
-        &[
-            "waitroom",
-            "clock",
-            "probe",
-            "page",
-            "producer",
-            "trigger",
-            "consumer",
-            "throttle",
-            "caretaker",
-            "aws",
-        ],
+        &["waitroom", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle", "aws"],
     ),
-    ("testbed", &[]),
-    ("templates", &["infra", "testbed"]),
-    ("rehearsal", &["waitroom", "clock", "aws", "conformance", "testbed"]),
-    ("xtask", &["testbed"]),
+    ("cloud", &["waitroom", "clock", "probe", "page", "throttle", "aws"]),
+    ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "cloud"]),
+    // Testing.
+    ("port_contracts", &["waitroom"]),
+    ("http_contract", &[]),
+    ("fault_simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    ("emulators", &[]),
+    ("stack_template", &["cloud", "emulators"]),
+    ("deployed_rooms", &["waitroom", "clock", "aws", "http_contract", "emulators"]),
+    ("xtask", &["emulators"]),
 ];
 
 /// What the domain is made of besides: no runtime, no network, no store, no SDK.

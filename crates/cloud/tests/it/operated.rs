@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use cloud::{Access, Account, Architecture, Bundle, Event, Found, Kind, LogLine, LogQuery, Package, Wanted};
-use testbed::{LocalEmu, workspace};
+use emulators::{LocalEmu, workspace};
 use waitroom::ports::RoomBook;
 use waitroom::{Rate, Timestamp};
 
@@ -33,10 +33,10 @@ async fn account() -> Account {
 fn bundle() -> Bundle {
     let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
     let architecture = Architecture::named(name).unwrap();
-    let packages = ["producer", "trigger", "consumer", "throttle", "caretaker"].map(|function| {
+    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| {
         let path = workspace::target().join("lambda").join(name).join(function).with_extension("zip");
         let zip = fs::read(&path)
-            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test rehearsal", path.display()));
+            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test deployed", path.display()));
         Package { architecture, function: function.into(), zip: zip.into() }
     });
     Bundle::new(packages)
@@ -70,7 +70,7 @@ async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
     let wanted = Wanted::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
-    let packages = ["producer", "trigger", "consumer", "throttle", "caretaker"].map(|function| Package {
+    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| Package {
         architecture: Architecture::Arm64,
         function: function.into(),
         zip: b"".as_slice().into(),
@@ -85,7 +85,7 @@ async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
 }
 
 #[tokio::test]
-#[ignore = "needs the packages: cargo xtask test rehearsal"]
+#[ignore = "needs the packages: cargo xtask test deployed"]
 async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
@@ -115,7 +115,7 @@ async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     let from = |function: &str| lines.iter().any(|line| line.function == function);
-    assert!(from("caretaker") && from("producer"), "{lines:?}");
+    assert!(from("setup") && from("producer"), "{lines:?}");
     assert!(lines.is_sorted_by_key(|line| line.at));
 
     let again = account.changes(&wanted, &bundle(), &tell).await.unwrap();

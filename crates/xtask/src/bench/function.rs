@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use emulators::workspace::target;
 use serde_json::{Value, json};
-use testbed::workspace::target;
 
 use super::stand_in::StandIn;
 use crate::{cargo, run};

@@ -19,7 +19,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use testbed::workspace::target;
+use emulators::workspace::target;
 
 use crate::{cargo, run as command};
 

@@ -1,0 +1,169 @@
+//! What this ledger promises beyond the ports' contracts.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use waitroom::pass::KeyRing;
+use waitroom::ports::{
+    Admissions, Admitted, Board, Claimant, Fault, Keys, Plans, RoomBook, Slices, Throttling, TicketCounter,
+};
+use waitroom::{Demand, LineStatus, Plan, Progress, Rate, SliceId};
+
+use crate::room::{TestRoom, now, run};
+
+fn n(number: u64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+async fn write_plan(test: &TestRoom, last: Option<&Plan>, rate: Rate) -> Plan {
+    let minute = std::time::Duration::from_mins(1);
+    let plan = Plan::next(last, now(), minute, rate, Demand::Busy);
+    assert!(test.store.write(plan).await.unwrap());
+    plan
+}
+
+#[test]
+fn ticket_numbers_begin_at_one() {
+    run(async {
+        let test = TestRoom::new().await;
+        assert_eq!(test.store.lease(8).await.unwrap(), 1);
+        assert_eq!(test.another_store().lease(1).await.unwrap(), 9);
+    });
+}
+
+#[test]
+fn what_stood_in_the_way_of_an_admission_is_told_without_another_read() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let token = port_contracts::visitor::visitor(1).token;
+        let first = port_contracts::visitor::admission(1, 1);
+        assert_eq!(test.store.admit(token, first).await.unwrap(), Admitted::Now);
+        let second = port_contracts::visitor::admission(1, 2);
+        assert_eq!(test.store.admit(token, second).await.unwrap(), Admitted::Before(first));
+    });
+}
+
+#[test]
+fn an_admission_is_forgotten_after_fourteen_days() {
+    run(async {
+        let test = TestRoom::new().await;
+        let token = port_contracts::visitor::visitor(1).token;
+        let admission = port_contracts::visitor::admission(1, 1);
+        test.store.admit(token, admission).await.unwrap();
+        let item = test.item(&format!("visitor/{token}")).await.unwrap();
+        assert_eq!(item["expires"], n(admission.at.as_secs() + 14 * 24 * 3600));
+    });
+}
+
+#[test]
+fn the_public_key_comes_with_the_private_one() {
+    run(async {
+        let test = TestRoom::new().await;
+        let ring = KeyRing::generate().unwrap();
+        test.store.create(ring.clone()).await.unwrap();
+        let expected = serde_json::to_string(&ring.jwks().unwrap()).unwrap();
+        assert_eq!(test.item("key/public").await.unwrap()["jwks"], AttributeValue::S(expected.clone()));
+        test.store.create(KeyRing::generate().unwrap()).await.unwrap();
+        assert_eq!(test.item("key/public").await.unwrap()["jwks"], AttributeValue::S(expected));
+    });
+}
+
+#[test]
+fn two_hundred_and_seventy_slices_are_all_counted() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let plan = write_plan(&test, None, Rate::MAX).await;
+        for slice in plan.slices() {
+            assert!(test.store.claim(slice.id, Claimant(u128::MAX)).await.unwrap());
+            test.store.record(slice.id, 1000, 1).await.unwrap();
+        }
+        let expected = Progress { served: 1, released: 270_000 };
+        assert_eq!(test.store.progress().await.unwrap(), expected);
+        assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
+        // What one write costs is counted in kilobytes of the item.
+        let page = test.item("minute/1/15").await.unwrap();
+        let size: usize = page
+            .iter()
+            .map(|(name, value)| name.len() + value.as_s().or(value.as_n()).map_or(0, String::len))
+            .sum();
+        assert!(size <= 1024, "{size} bytes");
+    });
+}
+
+#[test]
+fn said_twice_nothing_is_written() {
+    run(async {
+        let test = TestRoom::new().await;
+        write_plan(&test, None, Rate::MIN).await;
+        let slice = SliceId { plan: 1, index: 0 };
+        assert!(test.store.claim(slice, Claimant(1)).await.unwrap());
+        test.store.record(slice, 10, 7).await.unwrap();
+        test.delete_table().await;
+        test.store.record(slice, 10, 7).await.expect("nothing to write");
+        test.store.record(slice, 10, 8).await.unwrap_err();
+    });
+}
+
+#[test]
+fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
+    run(async {
+        let test = TestRoom::new().await;
+        let slice = SliceId { plan: 5, index: 0 };
+        assert!(!test.store.claim(slice, Claimant(1)).await.unwrap());
+        test.store.record(slice, 10, 0).await.unwrap();
+        assert_eq!(test.item("minute/5/0").await, None);
+    });
+}
+
+#[test]
+fn only_plans_that_can_record_nothing_more_are_forgotten() {
+    run(async {
+        let test = TestRoom::new().await;
+        let mut last = None;
+        for _ in 0..5 {
+            last = Some(write_plan(&test, last.as_ref(), Rate::MIN).await);
+        }
+        for number in 1..=5 {
+            let expire = number <= 2;
+            for id in [format!("minute/{number}"), format!("minute/{number}/0")] {
+                let item = test.item(&id).await.unwrap();
+                assert_eq!(item.contains_key("expires"), expire, "{id}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_plan_that_leaves_a_gap_is_refused() {
+    run(async {
+        let test = TestRoom::new().await;
+        let first = write_plan(&test, None, Rate::MIN).await;
+        let third = Plan { number: 3, ..first };
+        assert_eq!(test.store.write(third).await.unwrap_err().fault, Fault::Broken);
+    });
+}
+
+#[test]
+fn one_status_that_fails_does_not_stop_the_others() {
+    run(async {
+        let test = TestRoom::new().await;
+        test.delete("status/3").await;
+        let status = LineStatus { served: 4100, waiting: 9120, rate: Rate::MIN, slow: true };
+        assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
+        assert_eq!(test.item("status/3").await, None, "half an item would be worse than none");
+        for digit in "012456789abcdef".chars() {
+            let item = test.item(&format!("status/{digit}")).await.unwrap();
+            assert_eq!((&item["served"], &item["waiting"], &item["rate"]), (&n(4100), &n(9120), &n(1)));
+            assert_eq!(item["slow"], AttributeValue::Bool(true));
+            assert_eq!(item["cors"], AttributeValue::S("https://shop.example".into()), "settings stay");
+        }
+    });
+}
+
+#[test]
+fn the_throttle_does_not_count_as_the_operator() {
+    run(async {
+        let test = TestRoom::new().await;
+        test.store.hold(Some(Rate::MIN)).await.unwrap();
+        let room = test.another_store().room().await.unwrap();
+        assert_eq!((room.throttled, room.version), (Some(Rate::MIN), 0));
+    });
+}

@@ -1,0 +1,46 @@
+//! What this line promises beyond the ports' contracts.
+
+use std::time::{Duration, Instant};
+
+use waitroom::ports::{LineBack, LineFront};
+
+use crate::room::{TestRoom, run};
+
+#[test]
+fn what_was_buried_lies_with_the_dead_letters() {
+    run(async {
+        let test = TestRoom::new().await;
+        test.send_to_line("not a visitor").await;
+        let stray = test.store.receive(1, Duration::from_secs(5)).await.unwrap().remove(0);
+        test.store.bury(stray.receipt, "not a visitor".into()).await.unwrap();
+        assert_eq!(test.dead_letters().await, ["not a visitor"]);
+    });
+}
+
+#[test]
+fn more_than_a_batch_is_removed() {
+    run(async {
+        let test = TestRoom::new().await;
+        let mut receipts = Vec::new();
+        for n in 1..=25 {
+            test.store.join(port_contracts::visitor::visitor(n)).await.unwrap();
+        }
+        while receipts.len() < 25 {
+            let received = test.store.receive(10, Duration::from_secs(1)).await.unwrap();
+            receipts.extend(received.into_iter().map(|delivery| delivery.receipt));
+        }
+        test.store.remove(receipts).await.unwrap();
+        tokio::time::sleep(TestRoom::OUT_OF_SIGHT).await;
+        assert_eq!(test.store.receive(10, Duration::ZERO).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn an_empty_line_is_waited_on_with_patience() {
+    run(async {
+        let test = TestRoom::new().await;
+        let asked = Instant::now();
+        assert_eq!(test.store.receive(10, Duration::from_secs(7)).await.unwrap(), []);
+        assert!(asked.elapsed() >= Duration::from_secs(6), "longer than a call may take otherwise");
+    });
+}

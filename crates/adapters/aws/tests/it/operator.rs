@@ -1,0 +1,164 @@
+//! What the operator does, and what a deployment needs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use waitroom::ports::{
+    Board, Claimant, Clock, LineBack, LineLength, Plans, RoomBook, Slices, Throttling, TicketCounter,
+};
+use waitroom::{Demand, Plan, Progress, Rate, SliceId, Timestamp};
+
+use crate::room::{TestRoom, first_room, now, run};
+
+/// A clock on which nobody waits; it remembers for how long they should have.
+#[derive(Default)]
+struct Impatient(AtomicU64);
+
+impl Clock for Impatient {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        let left = until.since(self.now()).as_millis();
+        self.0.fetch_add(u64::try_from(left).unwrap(), Ordering::Relaxed);
+    }
+}
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+#[test]
+fn a_room_that_is_there_stays_as_it_is() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let rate = Rate::new(77).unwrap();
+        test.store.change_room("set the rate", |room| room.settings.rate = rate).await.unwrap();
+        test.store.lease(5).await.unwrap();
+        test.delete("status/9").await;
+        let mut other = first_room();
+        other.epoch = "zzzz".parse().unwrap();
+        let room = test.store.found(&other).await.unwrap();
+        assert_eq!((room.settings.rate, room.epoch, room.version), (rate, first_room().epoch, 1));
+        assert_eq!(test.store.lease(1).await.unwrap(), 6);
+        let healed = test.item("status/9").await.unwrap();
+        assert_eq!(healed["epoch"], s("ab12"), "what was missing is made for the room that is there");
+    });
+}
+
+#[test]
+fn a_message_can_be_taken_back() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let silence = |room: &mut waitroom::Room| room.settings.message = "".parse().unwrap();
+        test.store.change_room("take the message back", silence).await.unwrap();
+        assert_eq!(test.item("status/7").await.unwrap()["message"], s(""));
+        assert_eq!(test.store.room().await.unwrap().settings.message.as_str(), "");
+    });
+}
+
+#[test]
+fn a_change_reaches_the_functions_and_all_polls_together() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let change = |room: &mut waitroom::Room| {
+            room.paused = true;
+            room.settings.message = "It's \"on\"\n🦭".parse().unwrap();
+        };
+        let (before, after) = test.store.change_room("pause", change).await.unwrap();
+        assert!(!before.paused && after.paused && after.version == 1);
+        assert_eq!(test.another_store().room().await.unwrap(), after);
+        for digit in "0123456789abcdef".chars() {
+            let item = test.item(&format!("status/{digit}")).await.unwrap();
+            assert_eq!(item["paused"], AttributeValue::Bool(true));
+            assert_eq!(item["message"], s(r#"It's \"on\"\n🦭"#));
+            assert_eq!(item["waiting"], AttributeValue::N("0".into()), "progress stays");
+        }
+    });
+}
+
+#[test]
+fn what_somebody_else_changes_meanwhile_is_not_undone() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let (other, calls) = (test.another_store(), AtomicU64::new(0));
+        let turn_off_meanwhile = || {
+            let other = other.clone();
+            let off = async move {
+                other.change_room("turn off", |room| room.open = false).await.unwrap();
+                other.hold(Some(Rate::MIN)).await.unwrap();
+            };
+            std::thread::spawn(|| run(off)).join().unwrap();
+        };
+        let pause = |room: &mut waitroom::Room| {
+            room.paused = true;
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                turn_off_meanwhile();
+            }
+        };
+        let (before, after) = test.store.change_room("pause", pause).await.unwrap();
+        assert_eq!(calls.into_inner(), 2, "made again on what the other left");
+        assert!(!before.open && !before.paused && after.paused);
+        let room = test.another_store().room().await.unwrap();
+        assert!(room.paused && !room.open && room.version == 2, "{room:?}");
+        assert_eq!(room.throttled, Some(Rate::MIN));
+    });
+}
+
+#[test]
+fn a_change_to_an_incomplete_ledger_is_not_half_done() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        test.delete("status/9").await;
+        test.store.change_room("pause", |room| room.paused = true).await.unwrap_err();
+        assert!(!test.another_store().room().await.unwrap().paused);
+        assert_eq!(test.item("status/0").await.unwrap()["paused"], AttributeValue::Bool(false));
+    });
+}
+
+#[test]
+fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let store = &test.store;
+        assert_eq!(store.lease(8).await.unwrap(), 1);
+        for n in 1..=3 {
+            store.join(port_contracts::visitor::visitor(n)).await.unwrap();
+        }
+        let plan =
+            |last: Option<&Plan>| Plan::next(last, now(), Duration::from_mins(1), Rate::MIN, Demand::Busy);
+        let first = plan(None);
+        assert!(store.write(first).await.unwrap());
+        let old = SliceId { plan: 1, index: 0 };
+        assert!(store.claim(old, Claimant(1)).await.unwrap());
+        store.record(old, 3, 3).await.unwrap();
+        assert_eq!(store.progress().await.unwrap(), Progress { served: 3, released: 3 });
+
+        let (epoch, clock) = ("next".parse().unwrap(), Impatient::default());
+        assert_eq!(store.reset(epoch, &clock).await.unwrap(), 3);
+        let waited = clock.0.into_inner();
+        assert!((59_000..=60_000).contains(&waited), "newcomers must not be purged: {waited} ms");
+        assert_eq!(store.waiting().await.unwrap(), 0);
+        assert_eq!(store.lease(1).await.unwrap(), 1);
+        let room = test.another_store().room().await.unwrap();
+        assert_eq!((room.epoch, room.version), (epoch, 1));
+        let status = test.item("status/c").await.unwrap();
+        assert_eq!((&status["epoch"], &status["served"]), (&s("next"), &AttributeValue::N("0".into())));
+
+        // A slice of before the reset is still at work.
+        store.record(old, 5, 5).await.unwrap();
+        assert_eq!(store.progress().await.unwrap(), Progress::default());
+        let mut last = first;
+        for number in 2..=5 {
+            last = plan(Some(&last));
+            assert!(store.write(last).await.unwrap(), "the numbers of plans go on");
+            let slice = SliceId { plan: number, index: 0 };
+            assert!(store.claim(slice, Claimant(1)).await.unwrap());
+            store.record(slice, 10, number).await.unwrap();
+        }
+        let expected = Progress { served: 5, released: 40 };
+        assert_eq!(store.progress().await.unwrap(), expected, "and the old ones never count");
+    });
+}

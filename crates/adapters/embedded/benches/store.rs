@@ -1,0 +1,222 @@
+//! The store by itself: `cargo bench -p embedded`.
+//!
+//! Figures of one run on one machine; the disk's own latency is measured in the same run and printed beside
+//! them, since a durable join is worth as much as its sync. The tables of `docs/decisions/` come from here.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a benchmark prints and may stop"
+)]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use embedded::Store;
+use futures_executor::block_on;
+use futures_util::future::{join_all, try_join_all};
+use port_contracts::visitor::{admission, visitor};
+use waitroom::ports::{Admissions, LineBack, LineFront, LineLength};
+use waitroom::{Room, Settings, Timestamp};
+
+const MILLION: u64 = 1_000_000;
+
+fn open(directory: &Path) -> Store {
+    let settings =
+        Settings::from_toml("room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 300")
+            .unwrap();
+    let room = Room::new(settings, "http://localhost".parse().unwrap(), "ab12".parse().unwrap());
+    Store::open(directory, room, Timestamp::default).unwrap()
+}
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().collect();
+    match arguments.get(1).map(String::as_str) {
+        Some("--million") => million(Path::new(&arguments[2])),
+        Some("--reopen") => reopen(Path::new(&arguments[2])),
+        Some("--join-until-killed") => join_until_killed(Path::new(&arguments[2])),
+        _ => all(),
+    }
+}
+
+fn all() {
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let sync = disk(directory.path());
+    joins(sync);
+    admissions();
+    polls();
+    // In a process of its own: memory that the others left behind would hide what it takes.
+    let itself = std::env::current_exe().unwrap();
+    assert!(Command::new(itself).arg("--million").arg(directory.path()).status().unwrap().success());
+}
+
+/// What one sync of the disk takes, at the median.
+fn disk(directory: &Path) -> Duration {
+    let mut file = File::create(directory.join("synced")).unwrap();
+    let mut syncs: Vec<_> = (0..500)
+        .map(|_| {
+            file.write_all(&[7; 4096]).unwrap();
+            timed(|| file.sync_data().unwrap())
+        })
+        .collect();
+    syncs.sort_unstable();
+    row("disk: 4 KiB and fdatasync", &format!("{:?} median, {:?} p99", syncs[250], syncs[495]));
+    syncs[250]
+}
+
+fn joins(sync: Duration) {
+    for at_once in [1, 16, 256, 4096] {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let store = open(directory.path());
+        let next = AtomicU64::new(1);
+        let rounds = 20_000 / at_once.max(20);
+        let took = timed(|| {
+            for _ in 0..rounds {
+                let joining = (0..at_once).map(|_| store.join(visitor(next.fetch_add(1, Ordering::Relaxed))));
+                block_on(try_join_all(joining)).unwrap();
+            }
+        });
+        let joins = f64::from(rounds * at_once);
+        let per_sync = joins / took.as_secs_f64() * sync.as_secs_f64();
+        let per_second =
+            format!("{:>9.0}/s, {per_sync:.2} in the time of one sync", joins / took.as_secs_f64());
+        row(&format!("durable joins, {at_once} at once"), &per_second);
+        store.close();
+    }
+}
+
+fn admissions() {
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let store = open(directory.path());
+    fill(&store, 200_000);
+    let batches = 2000;
+    let took = timed(|| {
+        for _ in 0..batches {
+            block_on(async {
+                let batch = store.receive(10, Duration::ZERO).await.unwrap();
+                let admitted = batch.iter().map(|delivery| {
+                    let place = delivery.visitor.as_ref().unwrap();
+                    store.admit(place.token, admission(place.ticket.get(), 1))
+                });
+                join_all(admitted).await;
+                store.remove(batch.into_iter().map(|delivery| delivery.receipt).collect()).await.unwrap();
+            });
+        }
+    });
+    let per_second = f64::from(batches * 10) / took.as_secs_f64();
+    row(
+        "admissions, batch after batch, 200,000 in line",
+        &format!("{per_second:>9.0}/s, written and removed"),
+    );
+    store.close();
+}
+
+/// A poll reads the visitor's admission and the line's status.
+fn polls() {
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let store = open(directory.path());
+    let admitted = 200_000;
+    for chunk in (1..=admitted).collect::<Vec<_>>().chunks(4096) {
+        let chunk = chunk.iter().map(|&n| store.admit(visitor(n).token, admission(n, 1)));
+        block_on(try_join_all(chunk)).unwrap();
+    }
+    for threads in [1u64, 2] {
+        let each = 400_000;
+        let took = timed(|| {
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    let store = &store;
+                    scope.spawn(move || {
+                        for n in 0..each {
+                            // Half of them are admitted.
+                            let token = visitor(1 + (n * 7919 + thread) % (2 * admitted)).token;
+                            std::hint::black_box((block_on(store.admission(token)).unwrap(), store.status()));
+                        }
+                    });
+                }
+            });
+        });
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred thousand")]
+        let per_second = (threads * each) as f64 / took.as_secs_f64();
+        row(&format!("polls, {threads} thread(s), 200,000 admitted"), &format!("{per_second:>9.0}/s"));
+    }
+    store.close();
+}
+
+fn million(directory: &Path) {
+    let store = open(directory);
+    let before = resident();
+    let took = timed(|| fill(&store, MILLION));
+    row("a million join, 4,096 at once", &format!("{took:.1?}"));
+    row("… resident per person, having joined here", &per_person(resident().saturating_sub(before)));
+    store.close();
+    row("… on disk per person", &per_person(directory.join("room.redb").metadata().unwrap().len()));
+
+    let itself = std::env::current_exe().unwrap();
+    let reopened = |what: &str| {
+        let output = Command::new(&itself).arg("--reopen").arg(directory).output().unwrap();
+        print!("{}", String::from_utf8(output.stdout).unwrap().replace("WHAT", what));
+    };
+    reopened("closed");
+    let mut victim = Command::new(&itself)
+        .arg("--join-until-killed")
+        .arg(directory)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    reopened("killed");
+}
+
+fn reopen(directory: &Path) {
+    let before = resident();
+    let mut store = None;
+    let took = timed(|| store = Some(open(directory)));
+    let store = store.unwrap();
+    let waiting = block_on(store.waiting()).unwrap();
+    row(&format!("… opened after it was WHAT, {waiting} waiting"), &format!("{took:.1?}"));
+    block_on(store.receive(10, Duration::ZERO)).unwrap();
+    row("… resident per person then", &per_person(resident().saturating_sub(before)));
+}
+
+fn join_until_killed(directory: &Path) {
+    let store = open(directory);
+    for n in MILLION + 1.. {
+        block_on(store.join(visitor(n))).unwrap();
+    }
+}
+
+fn fill(store: &Store, people: u64) {
+    for first in (1..=people).step_by(4096) {
+        let joining = (first..(first + 4096).min(people + 1)).map(|n| store.join(visitor(n)));
+        block_on(try_join_all(joining)).unwrap();
+    }
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// This process's resident memory in bytes, where /proc tells.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn per_person(bytes: u64) -> String {
+    format!("{} bytes", bytes / MILLION)
+}
+
+fn row(what: &str, figure: &str) {
+    println!("{what:<50} {figure}");
+}

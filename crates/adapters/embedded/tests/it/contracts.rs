@@ -1,0 +1,40 @@
+use std::time::Duration;
+
+use embedded::Store;
+use futures_executor::block_on;
+use port_contracts::Fixture;
+use redb::TableDefinition;
+use waitroom::Room;
+
+use crate::support::TestStore;
+
+impl Fixture for TestStore {
+    type Store = Store;
+
+    async fn new() -> Self {
+        Self::new()
+    }
+
+    async fn with_stray_message(body: &str) -> Self {
+        Self::new().tampered(|database| {
+            let transaction = database.begin_write().unwrap();
+            let line = TableDefinition::<u64, &[u8]>::new("line");
+            transaction.open_table(line).unwrap().insert(0, body.as_bytes()).unwrap();
+            transaction.commit().unwrap();
+        })
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+
+    async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
+        self.store.change_room("change the room", change).await.unwrap();
+    }
+
+    async fn wait_for_redelivery(&self) {
+        self.time.pass(Duration::from_secs(30));
+    }
+}
+
+port_contracts::port_contracts!(TestStore, block_on);

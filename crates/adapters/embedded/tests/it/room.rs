@@ -1,0 +1,187 @@
+//! Opening and closing, and who may.
+
+use std::time::Duration;
+
+use embedded::{OpenError, Store};
+use futures_executor::block_on;
+use waitroom::ports::{
+    Admissions, Admitted, Board, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomBook, Slices,
+    TicketCounter,
+};
+use waitroom::{Demand, Plan, Progress, Rate, SliceId};
+
+use crate::support::{TestStore, room};
+
+#[test]
+fn a_room_that_is_there_stays_as_it_is() {
+    let test = TestStore::new();
+    let rate = Rate::new(77).unwrap();
+    let change = test.store.change_room("set the rate", move |room| room.settings.rate = rate);
+    let (before, after) = block_on(change).unwrap();
+    assert_eq!((before.settings.rate.get(), before.version), (300, 0));
+    assert_eq!((after.settings.rate.get(), after.version), (77, 1));
+    let test = test.restarted();
+    assert_eq!(block_on(test.store.room()).unwrap(), after);
+}
+
+#[test]
+fn two_changes_at_once_both_count() {
+    let test = TestStore::new();
+    let pause = test.store.change_room("pause", |room| room.paused = true);
+    let off = test.store.change_room("turn off", |room| room.open = false);
+    let (paused, off) = block_on(futures_util::future::join(pause, off));
+    let (last, room) = (off.unwrap().1, block_on(test.store.room()).unwrap());
+    assert!(room.paused && !room.open && room.version == 2, "{room:?}");
+    assert_eq!(last, room);
+    assert!(paused.unwrap().1.paused);
+}
+
+#[test]
+fn a_second_process_is_told_so() {
+    let test = TestStore::new();
+    let now = test.time.clone();
+    let error = Store::open(test.directory.path(), room(), move || now.now()).unwrap_err();
+    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
+    let expected = format!(
+        "the room in {} is open in another process; stop that one, or choose another directory",
+        test.directory.path().display()
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named() {
+    let error = Store::open("/proc/no/such".as_ref(), room(), Default::default).unwrap_err();
+    assert_eq!(error.to_string(), "could not use the directory /proc/no/such");
+}
+
+#[test]
+fn a_file_of_something_else_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("room.redb"), [7; 8192]).unwrap();
+    let error = Store::open(directory.path(), room(), Default::default).unwrap_err();
+    assert!(matches!(error, OpenError::Store(..)), "{error:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_may_read_tokens_and_keys() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let test = TestStore::new();
+    let file = test.directory.path().join("room.redb").metadata().unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn ticket_numbers_go_on_after_a_restart() {
+    let test = TestStore::new();
+    let lease = |test: &TestStore| block_on(test.store.lease(8)).unwrap();
+    assert_eq!(lease(&test), 1);
+    assert_eq!(lease(&test), 9);
+    block_on(test.store.join(port_contracts::visitor::visitor(10))).unwrap();
+    let test = test.restarted();
+    assert_eq!(lease(&test), 11, "numbers behind the last that was used were never seen by anybody");
+}
+
+#[test]
+fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
+    let test = TestStore::new();
+    let join = |n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap();
+    assert_eq!(block_on(test.store.lease(8)).unwrap(), 1);
+    (1..=3).for_each(join);
+    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    assert!(block_on(test.store.write(plan)).unwrap());
+    let slice = SliceId { plan: 1, index: 0 };
+    assert!(block_on(test.store.claim(slice, Claimant(1))).unwrap());
+    block_on(test.store.record(slice, 3, 3)).unwrap();
+
+    let epoch = "next".parse().unwrap();
+    assert_eq!(block_on(test.store.reset(epoch)).unwrap(), 3);
+    assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
+    assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
+    assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
+    // A slice of before the reset is still at work.
+    block_on(test.store.record(slice, 5, 5)).unwrap();
+    assert_eq!(block_on(test.store.progress()).unwrap(), Progress::default());
+    join(2);
+    let test = test.restarted();
+    assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
+    assert_eq!(block_on(test.store.waiting()).unwrap(), 1);
+    assert_eq!(block_on(test.store.lease(1)).unwrap(), 3);
+}
+
+#[test]
+fn a_closed_store_says_so() {
+    let test = TestStore::new();
+    test.store.close();
+    let error = block_on(test.store.join(port_contracts::visitor::visitor(1))).unwrap_err();
+    assert_eq!(error.to_string(), "could not put a visitor in line");
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "the store is closed");
+}
+
+#[test]
+fn closing_does_not_wait_for_a_disk_that_is_broken() {
+    let test = TestStore::new();
+    // The change that breaks the group and the one that closes the store arrive together.
+    let change = test.store.change_room("break", |_| panic!("a bug"));
+    let closing = test.store.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(move || closing.close());
+        drop(block_on(change));
+    });
+}
+
+#[test]
+fn a_change_that_panics_harms_nobody_after_it() {
+    let test = TestStore::new();
+    let error = block_on(test.store.change_room("break", |_| panic!("a bug"))).unwrap_err();
+    assert_eq!(error.fault, Fault::Unsure);
+    for _ in 0..100 {
+        if block_on(test.store.join(port_contracts::visitor::visitor(1))).is_ok() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("nobody could join after ten seconds");
+}
+
+#[test]
+fn one_record_that_cannot_be_read_is_one_visitors_trouble() {
+    let test = TestStore::new().tampered(|database| {
+        let transaction = database.begin_write().unwrap();
+        let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("visitor");
+        let token = *port_contracts::visitor::visitor(1).token.as_bytes();
+        transaction.open_table(visitors).unwrap().insert(token, b"?".as_slice()).unwrap();
+        transaction.commit().unwrap();
+    });
+    let admission = port_contracts::visitor::admission(1, 1);
+    let unreadable = test.store.admit(port_contracts::visitor::visitor(1).token, admission);
+    let fine = test.store.admit(port_contracts::visitor::visitor(2).token, admission);
+    let (unreadable, fine) = block_on(futures_util::future::join(unreadable, fine));
+    assert_eq!(unreadable.unwrap_err().fault, Fault::Broken);
+    assert_eq!(fine.unwrap(), Admitted::Now);
+}
+
+#[test]
+fn receivers_on_several_threads_get_different_people() {
+    let test = TestStore::new();
+    let people = (1..=2000).map(|n| test.store.join(port_contracts::visitor::visitor(n)));
+    block_on(futures_util::future::try_join_all(people)).unwrap();
+    let received: Vec<_> = std::thread::scope(|scope| {
+        let receiver = || {
+            let batches =
+                std::iter::repeat_with(|| block_on(test.store.receive(10, Duration::ZERO)).unwrap());
+            batches
+                .take_while(|batch| !batch.is_empty())
+                .flatten()
+                .map(|delivery| delivery.receipt.0)
+                .collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(receiver)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let different: std::collections::HashSet<_> = received.iter().collect();
+    assert_eq!((received.len(), different.len()), (2000, 2000));
+}

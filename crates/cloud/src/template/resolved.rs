@@ -1,0 +1,172 @@
+//! The template with its parameters filled in and its conditions decided.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Misread, Result, TEMPLATE, yaml};
+
+/// The stack that would be made. What only AWS can know stays a name: `Ledger` for a reference to the table,
+/// `Ledger.Arn` for its ARN, `AWS::Region` for the region.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    pub template: Value,
+    parameters: BTreeMap<String, Value>,
+}
+
+impl Stack {
+    /// With these parameters, and the defaults of the others.
+    pub fn with(parameters: &[(&str, &str)]) -> Result<Self> {
+        let template = yaml::parse(TEMPLATE)?;
+        let mut all = BTreeMap::new();
+        for (name, declared) in members(&template, "Parameters")? {
+            if let Some(default) = declared.get("Default") {
+                all.insert(name.clone(), default.clone());
+            }
+        }
+        all.extend(parameters.iter().map(|&(name, value)| (name.to_owned(), json!(value))));
+        Ok(Self { template, parameters: all })
+    }
+
+    /// A room as an operator makes it who says no more than they have to.
+    pub fn usual() -> Result<Self> {
+        Self::with(&[
+            ("Room", "sale"),
+            ("Title", "Sale"),
+            ("Shop", "https://shop.example/sale"),
+            ("Rate", "300"),
+        ])
+    }
+
+    /// The names of the resources that are made, each with its type.
+    pub fn resources(&self) -> Result<BTreeMap<String, String>> {
+        let mut made = BTreeMap::new();
+        for (name, resource) in members(&self.template, "Resources")? {
+            let wanted = match resource.get("Condition").and_then(Value::as_str) {
+                Some(condition) => self.condition(condition)?,
+                None => true,
+            };
+            if wanted {
+                let kind = resource["Type"].as_str().ok_or_else(|| Misread(format!("{name} has no type")))?;
+                made.insert(name.clone(), kind.to_owned());
+            }
+        }
+        Ok(made)
+    }
+
+    /// The properties of a resource, resolved.
+    pub fn properties(&self, resource: &str) -> Result<Value> {
+        let found = self.template["Resources"].get(resource);
+        self.resolve(&found.ok_or_else(|| Misread(format!("there is no {resource}")))?["Properties"])
+    }
+
+    pub fn resolve(&self, value: &Value) -> Result<Value> {
+        match value {
+            Value::Array(items) => {
+                let items = items.iter().map(|item| self.resolve(item)).collect::<Result<Vec<_>>>()?;
+                Ok(items.into_iter().filter(|item| *item != no_value()).collect())
+            }
+            Value::Object(object) => {
+                if let Some((function, argument)) = intrinsic(object) {
+                    return self.call(function, argument);
+                }
+                let mut resolved = Map::new();
+                for (name, member) in object {
+                    let member = self.resolve(member)?;
+                    if member != no_value() {
+                        resolved.insert(name.clone(), member);
+                    }
+                }
+                Ok(Value::Object(resolved))
+            }
+            plain => Ok(plain.clone()),
+        }
+    }
+
+    fn call(&self, function: &str, argument: &Value) -> Result<Value> {
+        let text =
+            || argument.as_str().ok_or_else(|| Misread(format!("{function} {argument} is not a text")));
+        match function {
+            "Ref" => Ok(self.reference(text()?)),
+            "Fn::GetAtt" => {
+                let parts: Vec<&str> = list(argument)?.iter().filter_map(Value::as_str).collect();
+                Ok(json!(parts.join(".")))
+            }
+            "Fn::Sub" => Ok(json!(self.substitute(text()?)?)),
+            "Fn::Join" => {
+                let [separator, items] = list(argument)? else {
+                    return Err(Misread(format!("!Join {argument}")));
+                };
+                let items = self.resolve(items)?;
+                let items: Vec<&str> = list(&items)?.iter().filter_map(Value::as_str).collect();
+                Ok(json!(items.join(separator.as_str().unwrap_or_default())))
+            }
+            "Fn::If" => {
+                let [condition, then, otherwise] = list(argument)? else {
+                    return Err(Misread(format!("!If {argument}")));
+                };
+                let condition = condition.as_str().ok_or_else(|| Misread(format!("!If {condition}")))?;
+                self.resolve(if self.condition(condition)? { then } else { otherwise })
+            }
+            other => Err(Misread(format!("{other} is not something that this template uses"))),
+        }
+    }
+
+    fn reference(&self, name: &str) -> Value {
+        if name == "AWS::NoValue" {
+            return no_value();
+        }
+        self.parameters.get(name).cloned().unwrap_or_else(|| json!(name))
+    }
+
+    fn substitute(&self, text: &str) -> Result<String> {
+        let mut parts = text.split("${");
+        let mut substituted = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('}').ok_or_else(|| Misread(format!("no }} in {text}")))?;
+            match self.reference(name) {
+                Value::String(text) => substituted += &text,
+                other => substituted += &other.to_string(),
+            }
+            substituted += rest;
+        }
+        Ok(substituted)
+    }
+
+    fn condition(&self, name: &str) -> Result<bool> {
+        let condition = self.template["Conditions"].get(name);
+        self.holds(condition.ok_or_else(|| Misread(format!("there is no condition {name}")))?)
+    }
+
+    fn holds(&self, condition: &Value) -> Result<bool> {
+        let object = condition.as_object().ok_or_else(|| Misread(format!("{condition} is no condition")))?;
+        let (function, argument) =
+            intrinsic(object).ok_or_else(|| Misread(format!("{condition} is no condition")))?;
+        match (function, list(argument)?) {
+            ("Fn::Equals", [left, right]) => {
+                let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
+            }
+            ("Fn::Not", [inner]) => Ok(!self.holds(inner)?),
+            _ => Err(Misread(format!("{condition} is not something that this template uses"))),
+        }
+    }
+}
+
+/// What stands for something that is left out.
+fn no_value() -> Value {
+    json!({ "Ref": "AWS::NoValue" })
+}
+
+fn intrinsic(object: &Map<String, Value>) -> Option<(&str, &Value)> {
+    let (name, argument) = object.iter().next()?;
+    (object.len() == 1 && (name == "Ref" || name.starts_with("Fn::"))).then_some((name.as_str(), argument))
+}
+
+fn list(value: &Value) -> Result<&[Value]> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| Misread(format!("{value} is not a list")))
+}
+
+fn members<'a>(template: &'a Value, section: &str) -> Result<&'a Map<String, Value>> {
+    template[section].as_object().ok_or_else(|| Misread(format!("there are no {section}")))
+}

@@ -1,0 +1,238 @@
+//! Furnishes a room as its stack is deployed, and clears it as the stack is removed.
+//!
+//! CloudFormation makes an empty table and an empty bucket. What belongs into them is put there by a custom resource,
+//! so that a room is the same whoever deploys its stack; and since a bucket that holds something cannot be removed,
+//! the same resource empties it. A deployment never takes back what the operator has decided since the first one.
+
+mod event;
+mod properties;
+
+use std::error::Error;
+
+use page::{Design, Page};
+use properties::Properties;
+use rand::rngs::SysRng;
+use waitroom::ports::{PortError, PortResult};
+use waitroom::{Epoch, Room};
+
+pub use event::{Answer, Event, RequestType, ResponseUrl};
+
+/// What the setup needs: the ledger, and the bucket with the page.
+pub trait Premises: Send + Sync {
+    /// Puts into the ledger what is not there, and returns the room that holds.
+    fn found(&self, first: &Room) -> impl Future<Output = PortResult<Room>> + Send;
+
+    /// Changes the room. The change may be made more than once.
+    fn change(&self, change: impl Fn(&mut Room) + Send) -> impl Future<Output = PortResult<Room>> + Send;
+
+    fn put_page(&self, page: Page) -> impl Future<Output = PortResult<()>> + Send;
+
+    fn clear_page(&self) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// Does what CloudFormation asks, and says how it went.
+pub async fn attend(premises: &impl Premises, event: &Event) -> Answer {
+    let done = match event.request_type {
+        RequestType::Create | RequestType::Update => furnish(premises, event).await,
+        RequestType::Delete => premises.clear_page().await.map_err(|error| told(&error)),
+    };
+    Answer::new(event, done)
+}
+
+async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> {
+    let Properties { settings, url, our_page, throttling } = Properties::read(&event.resource_properties)?;
+    let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
+    let first = Room::new(settings, url, epoch);
+    let told = |error: PortError| told(&error);
+    let mut room = premises.found(&first).await.map_err(told)?;
+    let (holds, wanted) = (&room.settings.room, &first.settings.room);
+    if holds != wanted {
+        return Err(format!(
+            "Room: this is the room {holds}, and its visitors' cookies say so; deploy {wanted} as a stack of its own"
+        ));
+    }
+    let decided = |room: &mut Room| {
+        room.settings.title.clone_from(&first.settings.title);
+        room.settings.shop.clone_from(&first.settings.shop);
+        room.settings.health.clone_from(&first.settings.health);
+        room.settings.lifetimes = first.settings.lifetimes;
+        room.url.clone_from(&first.url);
+        if !throttling {
+            // Nobody would lift it any more.
+            room.throttled = None;
+        }
+    };
+    let mut as_decided = room.clone();
+    decided(&mut as_decided);
+    if as_decided != room {
+        room = premises.change(decided).await.map_err(told)?;
+    }
+    if our_page {
+        premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)?;
+    }
+    Ok(())
+}
+
+/// An error with what caused it.
+fn told(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures_executor::block_on;
+    use serde_json::{Value, json};
+    use waitroom::Rate;
+    use waitroom::ports::Fault;
+
+    use super::*;
+
+    /// A ledger and a bucket in memory.
+    #[derive(Default)]
+    struct Memory {
+        room: Mutex<Option<Room>>,
+        page: Mutex<Option<Page>>,
+        breaks: bool,
+    }
+
+    impl Premises for Memory {
+        async fn found(&self, first: &Room) -> PortResult<Room> {
+            if self.breaks {
+                return Err(PortError::new(
+                    "put the room into the ledger",
+                    Fault::Broken,
+                    "AccessDenied: no",
+                ));
+            }
+            Ok(self.room.lock().unwrap().get_or_insert_with(|| first.clone()).clone())
+        }
+
+        async fn change(&self, change: impl Fn(&mut Room) + Send) -> PortResult<Room> {
+            let mut room = self.room.lock().unwrap();
+            let room = room.as_mut().unwrap();
+            change(room);
+            room.version += 1;
+            Ok(room.clone())
+        }
+
+        async fn put_page(&self, page: Page) -> PortResult<()> {
+            *self.page.lock().unwrap() = Some(page);
+            Ok(())
+        }
+
+        async fn clear_page(&self) -> PortResult<()> {
+            self.page.lock().unwrap().take();
+            Ok(())
+        }
+    }
+
+    impl Memory {
+        fn room(&self) -> Room {
+            self.room.lock().unwrap().clone().unwrap()
+        }
+
+        fn attend(&self, request: &str, properties: &[(&str, &str)]) -> Value {
+            let mut given = properties::tests::given();
+            given.extend(properties.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
+            let event = json!({
+                "RequestType": request, "ResponseURL": "https://bucket.example/answer?signature=secret",
+                "StackId": "arn:stack", "RequestId": "7c31", "LogicalResourceId": "RoomSetup",
+                "ResourceType": "Custom::Room", "ResourceProperties": given,
+            });
+            let event = serde_json::from_value(event).unwrap();
+            serde_json::to_value(block_on(attend(self, &event))).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_new_stack_gets_a_room_and_its_page() {
+        let memory = Memory::default();
+        let answer = memory.attend("Create", &[]);
+        let expected = json!({
+            "Status": "SUCCESS", "PhysicalResourceId": "room", "StackId": "arn:stack", "RequestId": "7c31",
+            "LogicalResourceId": "RoomSetup",
+        });
+        assert_eq!(answer, expected);
+        assert_eq!((memory.room().settings.rate.get(), memory.room().open), (300, true));
+        let page = memory.page.lock().unwrap();
+        assert_eq!(*page, Some(Design::default().page(&memory.room().settings.title)));
+    }
+
+    #[test]
+    fn a_redeployment_keeps_what_the_operator_decided() {
+        let memory = Memory::default();
+        memory.attend("Create", &[]);
+        let created = memory.room();
+        {
+            let mut room = memory.room.lock().unwrap();
+            let room = room.as_mut().unwrap();
+            room.settings.rate = Rate::MIN;
+            room.settings.message = "More beer".parse().unwrap();
+            room.paused = true;
+        }
+        let changes = [
+            ("Title", "Otter"),
+            ("Rate", "9999"),
+            ("Shop", "https://otter.example"),
+            ("Health", "https://otter.example/up"),
+        ];
+        assert_eq!(memory.attend("Update", &changes)["Status"], "SUCCESS");
+        let room = memory.room();
+        assert_eq!(room.settings.title.as_str(), "Otter");
+        assert_eq!(room.settings.shop.to_string(), "https://otter.example/");
+        assert!(room.settings.health.is_some());
+        assert_eq!((room.settings.rate, room.epoch, room.paused), (Rate::MIN, created.epoch, true));
+        assert_eq!(room.settings.message.as_str(), "More beer");
+        memory.attend("Update", &changes);
+        assert_eq!(memory.room().version, room.version, "what is so already is not changed");
+    }
+
+    #[test]
+    fn a_rate_that_was_held_down_is_free_when_there_is_no_throttle_any_more() {
+        let memory = Memory::default();
+        memory.attend("Create", &[("Throttling", "yes")]);
+        memory.room.lock().unwrap().as_mut().unwrap().throttled = Some(Rate::MIN);
+        memory.attend("Update", &[("Throttling", "yes"), ("Title", "Otter")]);
+        assert_eq!(memory.room().throttled, Some(Rate::MIN));
+        memory.attend("Update", &[("Throttling", "no")]);
+        assert_eq!(memory.room().throttled, None);
+    }
+
+    #[test]
+    fn a_page_of_the_operators_own_is_left_as_it_is() {
+        let memory = Memory::default();
+        memory.attend("Create", &[("Page", "yours")]);
+        assert_eq!(*memory.page.lock().unwrap(), None);
+        memory.attend("Update", &[("Page", "ours")]);
+        assert!(memory.page.lock().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_removed_stack_leaves_an_empty_bucket() {
+        let memory = Memory::default();
+        memory.attend("Create", &[]);
+        let answer = memory.attend("Delete", &[("Rate", "nonsense")]);
+        assert_eq!(answer["Status"], "SUCCESS", "whatever the properties say");
+        assert_eq!(*memory.page.lock().unwrap(), None);
+    }
+
+    #[test]
+    fn a_failure_says_what_to_do() {
+        let answer = Memory::default().attend("Create", &[("Rate", "0"), ("Shop", "shop.example")]);
+        assert_eq!((&answer["Status"], &answer["PhysicalResourceId"]), (&json!("FAILED"), &json!("room")));
+        let reason = answer["Reason"].as_str().unwrap();
+        assert!(reason.contains("Rate: a rate is") && reason.contains("Shop: not a URL"), "{reason}");
+
+        let denied = Memory { breaks: true, ..Memory::default() }.attend("Create", &[]);
+        assert_eq!(denied["Reason"], "could not put the room into the ledger: AccessDenied: no");
+
+        let memory = Memory::default();
+        memory.attend("Create", &[]);
+        let renamed = memory.attend("Update", &[("Room", "other")]);
+        let expected = "Room: this is the room sale, and its visitors' cookies say so; deploy other as a stack of its own";
+        assert_eq!(renamed["Reason"], expected);
+    }
+}

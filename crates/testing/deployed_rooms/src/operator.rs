@@ -1,0 +1,150 @@
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use emulators::{LocalEmu, boto3, workspace};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::sam::architecture;
+
+/// What the tests ask AWS besides.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/account.py");
+
+/// How long one run of `beekeeper` may take. A schedule alone may take two minutes.
+const PATIENCE: Duration = Duration::from_mins(6);
+
+/// Somebody on a laptop with `beekeeper`, a folder of profiles, and exactly the permissions that the docs name.
+#[derive(Debug)]
+pub struct Operator {
+    aws: &'static LocalEmu,
+    folder: TempDir,
+    name: String,
+    keys: Option<(String, String)>,
+}
+
+impl Operator {
+    pub fn new(aws: &'static LocalEmu, name: &str) -> Result<Self> {
+        let policy = workspace::root().join("docs/operator-policy.json");
+        let keys = asked(aws, &["user", name, &policy.to_string_lossy()])?;
+        let keys = Some(serde_json::from_str(&keys)?);
+        Ok(Self { aws, folder: tempfile::tempdir()?, name: name.to_owned(), keys })
+    }
+
+    /// Writes the profile of a room.
+    pub fn profile(&self, room: &str, title: &str) -> Result<()> {
+        let folder = self.folder.path().join("beekeeper");
+        fs::create_dir_all(&folder)?;
+        let profile = format!(
+            "title = {title:?}\nregion = \"us-east-1\"\nshop = \"https://shop.example/sale\"\nrate = 60\nthrottle = false\n\
+             architecture = \"{}\"\n",
+            architecture()
+        );
+        Ok(fs::write(folder.join(room).with_extension("toml"), profile)?)
+    }
+
+    /// Has the room's profile name one of AWS's own configuration, which takes on a role of the same permissions. There
+    /// are no other credentials from now on.
+    pub fn enter_by_role(&mut self, room: &str) -> Result<()> {
+        let role = asked(self.aws, &["role", &self.name])?;
+        let (id, secret) = self.keys.take().context("there are keys")?;
+        let aws = self.folder.path().join(".aws");
+        fs::create_dir(&aws)?;
+        let keys = format!("[keys]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n");
+        fs::write(aws.join("credentials"), keys)?;
+        let config = format!("[profile events]\nrole_arn = {}\nsource_profile = keys\n", role.trim());
+        fs::write(aws.join("config"), config)?;
+        let profile = self.folder.path().join("beekeeper").join(room).with_extension("toml");
+        let said = fs::read_to_string(&profile)?;
+        Ok(fs::write(profile, said + "aws_profile = \"events\"\n")?)
+    }
+
+    /// From now on nothing is allowed any more.
+    pub fn take_policy(&self) -> Result<()> {
+        asked(self.aws, &["forbid", &self.name]).map(drop)
+    }
+
+    /// From now on there are no credentials.
+    pub fn forget_keys(&mut self) {
+        self.keys = None;
+    }
+
+    fn beekeeper(&self, arguments: &[&str]) -> Command {
+        let mut beekeeper = Command::new(binary());
+        beekeeper.args(arguments).env_clear().stdin(Stdio::null());
+        beekeeper.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
+        beekeeper.env("AWS_ENDPOINT_URL", self.aws.endpoint());
+        // This machine may be one of AWS's own.
+        beekeeper.env("AWS_EC2_METADATA_DISABLED", "true");
+        if let Some((id, secret)) = &self.keys {
+            beekeeper.env("AWS_ACCESS_KEY_ID", id).env("AWS_SECRET_ACCESS_KEY", secret);
+        }
+        beekeeper
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Result<Output> {
+        let output = self.beekeeper(arguments).output();
+        output
+            .with_context(|| format!("could not start {}; run cargo xtask test deployed", binary().display()))
+    }
+
+    /// The same, which has to go well. The last line that it prints, which is JSON.
+    pub fn done(&self, arguments: &[&str]) -> Result<Value> {
+        let output = self.run(arguments)?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{arguments:?}: {}\n{said}\n{complaint}", output.status);
+        Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
+    }
+
+    /// Runs a command until it prints a line with this in it, and stops it then by a signal. What it ended with.
+    pub fn stopped(&self, arguments: &[&str], at: &str, by: Signal) -> Result<Option<i32>> {
+        let mut child = self.beekeeper(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let mut all = String::new();
+        for line in BufReader::new(child.stdout.take().context("it has an output")?).lines() {
+            let line = line?;
+            if line.contains(at) {
+                kill_process(Pid::from_child(&child), by)?;
+                return Ok(ended(&mut child)?.code());
+            }
+            all += &(line + "\n");
+        }
+        let output = child.wait_with_output()?;
+        bail!("{arguments:?} did not come to {at}: {all}{}", String::from_utf8_lossy(&output.stderr))
+    }
+
+    /// Everything that there is in the account.
+    pub fn listing(&self) -> Result<String> {
+        asked(self.aws, &["list"])
+    }
+}
+
+fn ended(child: &mut Child) -> Result<std::process::ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill()?;
+            bail!("it did not stop");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// With the functions inside.
+fn binary() -> PathBuf {
+    workspace::target().join("dist/beekeeper")
+}
+
+fn asked(aws: &LocalEmu, arguments: &[&str]) -> Result<String> {
+    let output = boto3()?.arg(Path::new(SCRIPT)).args(arguments).envs(aws.environment()).output()?;
+    ensure!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}

@@ -1,0 +1,103 @@
+//! `sam build` and `sam deploy`, as `samconfig.toml` tells people to use them.
+
+use std::collections::BTreeMap;
+use std::env::consts;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use emulators::{LocalEmu, Venv, workspace};
+use serde_json::Value;
+
+const FUNCTIONS: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "setup"];
+
+/// Stacks are deployed one after the other: they share the bucket that `sam` makes for packages.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The template as `sam build` leaves it, with the packages of this machine's architecture unpacked beside it. Built
+/// once.
+pub fn built() -> Result<&'static Path> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
+    built.as_deref().map_err(|error| anyhow!("{error}"))
+}
+
+fn build() -> Result<PathBuf> {
+    let packages = workspace::target().join("lambda").join(architecture());
+    for function in FUNCTIONS {
+        let package = packages.join(function).with_extension("zip");
+        if !package.exists() {
+            bail!("{} is missing; run cargo xtask package --arch {}", package.display(), architecture());
+        }
+    }
+    let folder = workspace::target().join("rehearsal");
+    let mut build = sam()?;
+    build.args(["build", "--parameter-overrides", &format!("Architecture={}", architecture())]);
+    run(build.arg("--build-dir").arg(folder.join("build")))?;
+    Ok(folder.join("build/template.yaml"))
+}
+
+/// What this machine's functions are built for, as Lambda calls it.
+pub fn architecture() -> &'static str {
+    if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH }
+}
+
+/// Makes or changes a stack, and returns its outputs.
+pub fn deploy(
+    aws: &LocalEmu,
+    stack: &str,
+    template: &Path,
+    parameters: &[(&str, &str)],
+) -> Result<BTreeMap<String, String>> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut deploy = sam()?;
+    deploy.envs(aws.environment()).args(["deploy", "--no-confirm-changeset", "--stack-name", stack]);
+    // It looks for this beside the template.
+    deploy.arg("--config-file").arg(workspace::root().join("samconfig.toml"));
+    deploy.arg("--template-file").arg(template).arg("--parameter-overrides");
+    deploy.arg(format!("Architecture={}", architecture()));
+    deploy.args(parameters.iter().map(|(name, value)| format!("{name}=\"{value}\"")));
+    let room = parameters.iter().find(|(name, _)| *name == "Room").map_or(stack, |(_, room)| room);
+    deploy.args(["--tags", &format!("beekeeper:room={room}")]);
+    run(&mut deploy).with_context(|| format!("LocalEmu's log is {}", aws.log().display()))?;
+
+    let mut list = sam()?;
+    list.envs(aws.environment()).args(["list", "stack-outputs", "--output", "json", "--stack-name", stack]);
+    let outputs: Value = serde_json::from_str(&run(&mut list)?)?;
+    let text = |output: &Value, name: &str| Some(output.get(name)?.as_str()?.to_owned());
+    let outputs = outputs.as_array().into_iter().flatten();
+    Ok(outputs
+        .filter_map(|output| Some((text(output, "OutputKey")?, text(output, "OutputValue")?)))
+        .collect())
+}
+
+/// The template with something else in it, beside the one that it was made of: a template names its packages by where
+/// they lie from it.
+pub fn changed(template: &Path, from: &str, to: &str) -> Result<PathBuf> {
+    let text = fs::read_to_string(template)?;
+    if !text.contains(from) {
+        bail!("{from} is not in {}", template.display());
+    }
+    let changed = template.with_file_name("changed.yaml");
+    fs::write(&changed, text.replace(from, to))?;
+    Ok(changed)
+}
+
+fn sam() -> Result<Command> {
+    let mut sam = Venv::sam()?.command("sam");
+    sam.current_dir(workspace::root());
+    sam.envs([("SAM_CLI_TELEMETRY", "0"), ("AWS_DEFAULT_REGION", "us-east-1")]);
+    Ok(sam)
+}
+
+/// What it printed.
+fn run(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("could not start {command:?}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("{command:?}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(said)
+}

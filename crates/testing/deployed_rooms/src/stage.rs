@@ -1,0 +1,225 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use aws::{Places, Store, tuned};
+use aws_config::{Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
+use aws_sdk_sqs::types::QueueAttributeName;
+use clock::SystemClock;
+use emulators::LocalEmu;
+use http_contract::{Client, Order};
+use tokio::runtime::Runtime;
+use waitroom::ports::{Board, Clock, Fault, PlanRecord, Plans, PortResult};
+use waitroom::{Epoch, Rate, Room, Timestamp};
+
+use crate::sam;
+
+/// Where the admitted of every room are sent.
+const SHOP: &str = "https://shop.example/sale";
+
+/// For how long a call is made again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A deployed room.
+#[derive(Debug)]
+pub struct Stage {
+    pub aws: &'static LocalEmu,
+    pub outputs: BTreeMap<String, String>,
+    name: String,
+    rate: String,
+    config: SdkConfig,
+    store: Store,
+    runtime: Runtime,
+}
+
+impl Stage {
+    /// Deploys a room of this name, so that `beekeeper` finds it.
+    pub fn deploy(name: &str, rate: u32) -> Result<Self> {
+        let aws = LocalEmu::shared()?;
+        let rate = rate.to_string();
+        let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
+        let output = |name: &str| outputs.get(name).cloned().with_context(|| format!("no output {name}"));
+        let places = Places {
+            ledger_table: output("Table")?,
+            line_url: output("LineUrl")?,
+            dead_letters_url: output("DeadLettersUrl")?,
+        };
+        let config = operator(aws);
+        let store = Store::new(&config, places);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { aws, outputs, name: name.to_owned(), rate, config, store, runtime })
+    }
+
+    /// Deploys it again, with another template or title.
+    pub fn deploy_again(&self, template: &std::path::Path, title: &str) -> Result<()> {
+        sam::deploy(self.aws, &stack(&self.name), template, &parameters(&self.name, &self.rate, title))
+            .map(drop)
+    }
+
+    pub fn output(&self, name: &str) -> Result<&str> {
+        self.outputs.get(name).map(String::as_str).with_context(|| format!("no output {name}"))
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(&http_contract::Room::base(self), &self.name)
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Asks a port, again if the machine was too busy to answer in time. What is asked must bear being asked twice.
+    pub fn ask<T, F: Future<Output = PortResult<T>>>(&self, port: impl Fn() -> F) -> Result<T> {
+        let begun = Instant::now();
+        loop {
+            match self.wait(port()) {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.fault == Fault::Broken || begun.elapsed() > PATIENCE => bail!(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// How many the room counts as released.
+    pub fn released(&self) -> Result<u64> {
+        Ok(self.ask(|| self.store.progress())?.released)
+    }
+
+    /// The latest plans, newest first.
+    pub fn plans(&self) -> Result<Vec<PlanRecord>> {
+        self.ask(|| self.store.recent())
+    }
+
+    pub fn now(&self) -> Timestamp {
+        SystemClock.now()
+    }
+
+    /// As the operator does it.
+    pub fn change(&self, change: impl Fn(&mut Room) + Send + Sync) -> Result<()> {
+        self.ask(|| self.store.change_room("change the room", &change)).map(drop)
+    }
+
+    /// The role that a function works in.
+    pub fn role(&self, output: &str) -> Result<String> {
+        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let get = lambda.get_function_configuration().function_name(self.output(output)?);
+        self.wait(get.send())?.role.with_context(|| format!("{output} has no role"))
+    }
+
+    /// Runs a function once more than its schedule does, without waiting for it.
+    pub fn invoke(&self, output: &str) -> Result<()> {
+        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let invoke =
+            lambda.invoke().function_name(self.output(output)?).invocation_type(InvocationType::Event);
+        self.wait(invoke.payload(Blob::new("{}")).send())?;
+        Ok(())
+    }
+
+    /// Kills a function's processes at work, and returns how many there were.
+    pub fn kill(&self, output: &str) -> Result<usize> {
+        self.aws.kill_function(self.output(output)?)
+    }
+
+    /// What a function has written.
+    pub fn log(&self, output: &str) -> Result<String> {
+        self.aws.function_log(self.output(output)?)
+    }
+
+    /// How many messages a queue holds, out of sight or not.
+    pub fn messages(&self, output: &str) -> Result<u64> {
+        let names = [
+            QueueAttributeName::ApproximateNumberOfMessages,
+            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
+        ];
+        let sqs = aws_sdk_sqs::Client::new(&self.config);
+        let get = sqs.get_queue_attributes().queue_url(self.output(output)?);
+        let attributes = self.wait(get.set_attribute_names(Some(names.to_vec())).send())?.attributes;
+        attributes.unwrap_or_default().values().map(|count| Ok(count.parse::<u64>()?)).sum()
+    }
+}
+
+impl http_contract::Room for Stage {
+    fn base(&self) -> String {
+        // https://<api>.execute-api.….amazonaws.com/prod
+        let url = self.outputs.get("StageUrl").map(String::as_str).unwrap_or_default();
+        let api = url.trim_start_matches("https://").split('.').next().unwrap_or_default();
+        self.aws.stage(api, "prod")
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn shop(&self) -> String {
+        SHOP.into()
+    }
+
+    fn order(&self, order: Order) {
+        let obeyed = match order {
+            Order::On => self.change(|room| (room.open, room.paused) = (true, false)),
+            Order::Off => self.change(|room| room.open = false),
+            Order::Pause => self.change(|room| room.paused = true),
+            Order::SetRate(rate) => Rate::new(rate)
+                .context("a rate")
+                .and_then(|rate| self.change(|room| room.settings.rate = rate)),
+            Order::Message(text) => text
+                .parse::<waitroom::Notice>()
+                .context("a message")
+                .and_then(|message| self.change(|room| room.settings.message = message.clone())),
+            Order::Reset => self.reset(),
+        };
+        obeyed.unwrap_or_else(|error| panic!("{error:#}"));
+    }
+
+    fn minute(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+
+    /// API Gateway takes 10,240 bytes of headers, however many they are.
+    fn counts_headers(&self) -> bool {
+        false
+    }
+}
+
+impl Stage {
+    fn reset(&self) -> Result<()> {
+        let epoch: Epoch = "next".parse()?;
+        self.wait(self.store.reset(epoch, &SystemClock))?;
+        Ok(())
+    }
+}
+
+fn stack(room: &str) -> String {
+    format!("beekeeper-{room}")
+}
+
+fn parameters<'a>(name: &'a str, rate: &'a str, title: &'a str) -> [(&'static str, &'a str); 4] {
+    [("Room", name), ("Title", title), ("Shop", SHOP), ("Rate", rate)]
+}
+
+/// Somebody who may do everything.
+fn operator(aws: &LocalEmu) -> SdkConfig {
+    let credentials = Credentials::new("test", "test", None, None, "rehearsal");
+    let config = SdkConfig::builder()
+        .region(Region::new("us-east-1"))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .endpoint_url(aws.endpoint());
+    tuned(config.build())
+}
+
+/// Asks until the answer is yes, and returns how long that took.
+pub fn until(what: &str, patience: Duration, mut ask: impl FnMut() -> Result<bool>) -> Result<Duration> {
+    let begun = Instant::now();
+    while !ask().with_context(|| format!("while waiting until {what}"))? {
+        ensure!(begun.elapsed() < patience, "not within {} s: {what}", patience.as_secs());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(begun.elapsed())
+}

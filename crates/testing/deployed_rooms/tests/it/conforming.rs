@@ -1,0 +1,51 @@
+//! A room that conforms, and that can be changed while it runs.
+
+use std::time::{Duration, Instant};
+
+use deployed_rooms::{Operator, Stage, sam, until};
+
+use crate::roles;
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
+    let begun = Instant::now();
+    let stage = Stage::deploy("conforming", 600).unwrap();
+    println!("deployed after {:?}", begun.elapsed());
+    the_page_was_put_into_the_bucket(&stage);
+    beekeeper_operates_it_as_if_it_had_deployed_it(&stage);
+    http_contract::check(&stage);
+    println!("conforms after {:?}", begun.elapsed());
+    roles::check(&stage);
+    a_changed_route_and_title_are_live_after_an_update(&stage);
+    println!("updated after {:?}", begun.elapsed());
+}
+
+fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &Stage) {
+    let operator = Operator::new(stage.aws, "sam").unwrap();
+    operator.profile("conforming", "Seal's Sale").unwrap();
+    let status = operator.done(&["status", "conforming", "--json"]).unwrap();
+    assert_eq!(status["room"]["settings"]["title"], "Seal's Sale", "{status}");
+    let ordered = operator.done(&["set-rate", "conforming", "600", "--json"]).unwrap();
+    assert_eq!(ordered["after"]["settings"]["rate"], 600);
+}
+
+fn the_page_was_put_into_the_bucket(stage: &Stage) {
+    let page = stage.client().get("/wait/index.html");
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(page.body.contains("Seal"), "the room's title: {}", page.body);
+}
+
+fn a_changed_route_and_title_are_live_after_an_update(stage: &Stage) {
+    let client = stage.client();
+    let place = client.cookie(&client.get("/beekeeper"));
+    let changed = sam::changed(sam::built().unwrap(), "there is nothing here", "nobody lives here").unwrap();
+    stage.deploy_again(&changed, "Another Title").unwrap();
+    let said = || client.get("/nowhere").json()["error"].to_string();
+    until("the route is changed", Duration::from_secs(20), || Ok(said().contains("nobody lives here")))
+        .unwrap();
+    let page = client.get("/wait/index.html");
+    assert!(page.body.contains("Another Title"), "{}", page.body);
+    let poll = client.get_with("/polling", &place).json();
+    assert_eq!(poll.get("join"), None, "who waits keeps the place: {poll}");
+}

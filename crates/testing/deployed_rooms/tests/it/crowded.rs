@@ -1,0 +1,167 @@
+//! A crowd, an operator who changes their mind, and everything that may go wrong.
+
+use std::time::{Duration, Instant};
+
+use deployed_rooms::{Crowd, Stage, until};
+use http_contract::{Order, Room};
+use waitroom::Timestamp;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// An order is in force within two seconds. The machine that runs this may be busy with other things.
+const IN_FORCE: Duration = Duration::from_secs(2);
+const DEADLINE: Duration = IN_FORCE.saturating_mul(10);
+
+const RATE: u32 = 300;
+const CROWD: usize = 500;
+const SECOND_CROWD: usize = 250;
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
+    let begun = Instant::now();
+    let stage = Stage::deploy("crowded", RATE).unwrap();
+    println!("deployed after {:?}", begun.elapsed());
+    orders_are_in_force_within_seconds(&stage);
+    println!("obeyed after {:?}", begun.elapsed());
+    everybody_is_admitted_once_in_their_turn(&stage);
+    println!("admitted the first crowd after {:?}", begun.elapsed());
+    faults_lose_nobody(&stage);
+    println!("admitted the second crowd after {:?}", begun.elapsed());
+}
+
+fn orders_are_in_force_within_seconds(stage: &Stage) {
+    let client = stage.client();
+    let poll = || client.get("/polling").json();
+    // A look that takes no place.
+    let leads_to_the_shop = || client.send("HEAD", "/beekeeper", &[]).location().starts_with(&stage.shop());
+    let message = "Seals \"first\"";
+    let orders: [(&str, Order, &dyn Fn() -> bool); 7] = [
+        ("rate, at /polling", Order::SetRate(4321), &|| poll()["rate"] == 4321),
+        ("message, at /polling", Order::Message(message.into()), &|| poll()["message"] == message),
+        ("off, at /polling", Order::Off, &|| poll()["allow"] == true),
+        ("on, at /polling", Order::On, &|| poll()["allow"] == false),
+        ("off, at the door", Order::Off, &leads_to_the_shop),
+        ("on, at the door", Order::On, &|| !leads_to_the_shop()),
+        ("pause, at /polling", Order::Pause, &|| poll()["paused"] == true),
+    ];
+    for (what, order, is_seen) in orders {
+        stage.order(order);
+        let took = until(what, DEADLINE, || Ok(is_seen())).unwrap();
+        println!("{what}: in force after {took:?}");
+    }
+    stage.order(Order::SetRate(RATE));
+}
+
+/// When it had been obeyed: from then on it may take as long as it is given to be in force.
+fn ordered(stage: &Stage, order: Order) -> Timestamp {
+    stage.order(order);
+    stage.now()
+}
+
+/// Paused, so that everybody is in the line before the first may leave.
+fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
+    let begun = Instant::now();
+    let crowd = Crowd::join(stage, CROWD).unwrap();
+    println!("{CROWD} joined in {:?}", begun.elapsed());
+    assert_eq!(stage.messages("LineUrl").unwrap(), CROWD as u64);
+    assert_eq!(stage.released().unwrap(), 0);
+
+    stage.order(Order::On);
+    until("the first leave", 3 * MINUTE, || Ok(stage.released()? >= 20)).unwrap();
+    let paused = ordered(stage, Order::Pause);
+    let mut last = (Instant::now(), stage.released().unwrap());
+    until("nobody leaves any more", DEADLINE, || {
+        let released = stage.released()?;
+        if released != last.1 {
+            last = (Instant::now(), released);
+        }
+        Ok(last.0.elapsed() > 2 * IN_FORCE)
+    })
+    .unwrap();
+    let resumed = stage.now();
+    stage.order(Order::On);
+    until("people leave again", 2 * MINUTE, || Ok(stage.released()? >= last.1 + 20)).unwrap();
+    let slowed = ordered(stage, Order::SetRate(RATE / 10));
+    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > DEADLINE)).unwrap();
+    let hastened = stage.now();
+    stage.order(Order::SetRate(RATE));
+    until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
+    let account = crowd.account(stage).unwrap();
+    println!("{account}");
+
+    // By the admissions' own times: what is counted is recorded every two seconds only.
+    let late = account.delays(paused, resumed);
+    println!(
+        "pause, in a window under way: the last left after {:?}",
+        late.last().unwrap_or(&Duration::ZERO)
+    );
+    assert!(late.iter().all(|&late| late <= DEADLINE), "{late:?}");
+    let slow = account.delays(slowed, hastened);
+    println!("a tenth of the rate: {} left in {DEADLINE:?}, after {slow:?}", slow.len());
+    let at_full_rate = RATE as usize / 3;
+    assert!(slow.len() < at_full_rate / 2, "{} left in a third of a minute", slow.len());
+
+    assert_eq!(account.windows.values().sum::<usize>(), CROWD, "all through the line");
+    assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
+    assert!(
+        account.displaced <= account.at_once + 20,
+        "more than a batch on either side, and those who joined within two seconds"
+    );
+    assert_eq!(stage.released().unwrap(), CROWD as u64, "what the slices recorded");
+    nothing_is_left(stage);
+}
+
+fn faults_lose_nobody(stage: &Stage) {
+    stage.order(Order::Pause);
+    let before = stage.released().unwrap();
+    let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
+    // Until the last window has less than half of itself to go, nobody plans another.
+    until("a new window is due", 2 * MINUTE, || Ok(stage.plans()?[0].plan.window.end <= stage.now()))
+        .unwrap();
+
+    // The trigger is killed in the middle of its work: when it cannot write the plan.
+    let plans = stage.plans().unwrap()[0].plan.number;
+    let throttled = stage.aws.throttle_writes("minute/").unwrap();
+    stage.order(Order::On);
+    stage.invoke("TriggerFunction").unwrap();
+    until("the plan was refused", MINUTE, || Ok(throttled.count() > 0)).unwrap();
+    assert!(stage.kill("TriggerFunction").unwrap() > 0);
+    assert_eq!(stage.plans().unwrap()[0].plan.number, plans, "killed before there was a plan");
+    drop(throttled);
+
+    // The schedule comes twice at once.
+    stage.invoke("TriggerFunction").unwrap();
+    stage.invoke("TriggerFunction").unwrap();
+    until("there is a plan", MINUTE, || Ok(stage.plans()?[0].plan.number > plans)).unwrap();
+
+    // The consumer is killed half-way.
+    let half = before + u64::try_from(SECOND_CROWD).unwrap() / 5;
+    until("some are released", 2 * MINUTE, || Ok(stage.released()? >= half)).unwrap();
+    assert!(stage.kill("ConsumerFunction").unwrap() > 0);
+
+    // The table has too much to do when the next consumer begins.
+    let throttled = stage.aws.throttle_writes("visitor/").unwrap();
+    until("admissions are refused", 3 * MINUTE, || Ok(throttled.count() >= 20)).unwrap();
+    println!("{} admissions refused", throttled.count());
+    drop(throttled);
+
+    until("all are admitted", 4 * MINUTE, || Ok(crowd.admitted(stage)? == SECOND_CROWD)).unwrap();
+    let account = crowd.account(stage).unwrap();
+    println!("{account}");
+    assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
+    until("the line is empty", 2 * MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
+    nothing_is_left(stage);
+    // Those whom the killed consumer had admitted and not yet recorded are counted by nobody; never twice.
+    let counted = stage.released().unwrap() - before;
+    println!("{counted} of {SECOND_CROWD} counted");
+    let all = u64::try_from(SECOND_CROWD).unwrap();
+    assert!((all - 10..=all).contains(&counted), "{counted} of {all}");
+    let log = stage.log("ConsumerFunction").unwrap();
+    assert!(log.contains("another consumer has this slice"), "a slice was given out twice, and taken once");
+}
+
+fn nothing_is_left(stage: &Stage) {
+    until("the line is empty", MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
+    assert_eq!(stage.messages("DeadLettersUrl").unwrap(), 0);
+}

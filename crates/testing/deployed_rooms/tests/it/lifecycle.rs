@@ -1,0 +1,228 @@
+//! Rooms that come and go by `beekeeper deploy` and `beekeeper destroy`, with the permissions that the docs name, on an
+//! account that is the same afterwards as it was before.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use deployed_rooms::{Operator, Signal, until};
+use emulators::{LocalEmu, Options};
+use http_contract::Client;
+
+/// An account of this test's own, so that nobody else's things come and go in it.
+fn account() -> &'static LocalEmu {
+    Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()))
+}
+
+/// Where the room answers here, from what `beekeeper deploy` prints.
+fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
+    let stage = deployed["urls"]["stage"].as_str().unwrap();
+    let api = stage.trim_start_matches("https://").split('.').next().unwrap();
+    Client::new(&aws.stage(api, "prod"), room)
+}
+
+/// As many people, each with a place.
+const CROWD: usize = 100;
+
+fn joined(client: &Client) -> Vec<String> {
+    let join = || (0..CROWD / 4).map(|_| client.cookie(&client.get("/beekeeper"))).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let joining = [(); 4].map(|()| scope.spawn(join));
+        joining.into_iter().flat_map(|joined| joined.join().unwrap()).collect()
+    })
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_trace() {
+    let aws = account();
+    let operator = Operator::new(aws, "operator").unwrap();
+    let before = operator.listing().unwrap();
+    operator.profile("sale", "Seal's Sale").unwrap();
+
+    let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
+    assert_eq!((&plan["plan"]["purpose"]["kind"], &plan["changes"]), (&"make".into(), &().into()), "{plan}");
+    assert_eq!(plan["plan"]["quotas"][0]["value"], 1000.0, "{plan}");
+    assert!(plan["plan"]["bears"]["waiting"].as_u64().unwrap() > 1_000_000, "{plan}");
+    assert_eq!(operator.listing().unwrap(), before, "a dry run makes nothing");
+    let unasked = operator.run(&["deploy", "sale"]).unwrap();
+    assert_eq!(unasked.status.code(), Some(6), "{unasked:?}");
+    assert_eq!(operator.listing().unwrap(), before, "whoever is not asked has not agreed");
+
+    let begun = Instant::now();
+    let deployed = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
+    println!("deployed after {:?}", begun.elapsed());
+    assert_eq!(deployed["found"], "on", "{deployed}");
+    let client = client(aws, &deployed, "sale");
+    operator.done(&["pause", "sale", "--json"]).unwrap();
+    let places = joined(&client);
+    let epoch = client.get_with("/polling", &places[0]).json()["epoch"].clone();
+
+    operator.profile("sale", "Another Title").unwrap();
+    let standing = operator.listing().unwrap();
+    let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
+    let name = |change: &serde_json::Value| change["name"].as_str().map(ToOwned::to_owned);
+    let changes: Vec<_> = plan["changes"].as_array().unwrap().iter().filter_map(name).collect();
+    assert_eq!(changes, ["RoomSetup"], "{plan}");
+    assert_eq!(operator.listing().unwrap(), standing, "a dry run changes nothing");
+    let again = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
+    assert_eq!((&again["urls"], &again["found"]), (&deployed["urls"], &"paused".into()));
+    assert!(client.get("/wait/index.html").body.contains("Another Title"));
+    for place in &places {
+        let still = client.get_with("/polling", place).json();
+        assert_eq!(
+            (&still["allow"], &still["epoch"], still.get("join")),
+            (&false.into(), &epoch, None),
+            "{still}"
+        );
+    }
+    operator.done(&["set-rate", "sale", "3000", "--json"]).unwrap();
+    operator.done(&["on", "sale", "--json"]).unwrap();
+    let waits = |place: &&String| client.get_with("/polling", place).json()["allow"] != true;
+    let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))
+        .unwrap();
+    println!("{CROWD} admitted after {took:?}");
+
+    let begun = Instant::now();
+    let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
+    println!("gone after {:?}", begun.elapsed());
+    assert_eq!(gone["proof"]["unseen"], serde_json::json!([]), "{gone}");
+    assert_eq!(operator.listing().unwrap(), before);
+    let again = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
+    assert_eq!(again["proof"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
+}
+
+/// Lines that `beekeeper deploy` prints, in this order.
+const DEPLOYING: [&str; 9] = [
+    "\"step\":\"bucket\"",
+    "send the function setup",
+    "send the template",
+    "\"step\":\"plan\"",
+    "\"step\":\"stack\"",
+    "\"name\":\"Ledger\"",
+    "\"name\":\"RoomSetup\"",
+    "\"step\":\"tidy\"",
+    "\"step\":\"look\"",
+];
+
+const DESTROYING: [&str; 6] = [
+    "\"step\":\"remove\"",
+    "\"name\":\"RoomSetup\"",
+    "\"name\":\"Ledger\"",
+    "\"step\":\"remove-bucket\"",
+    "\"step\":\"remove-logs\"",
+    "\"step\":\"prove\"",
+];
+
+const DEPLOY: &[&str] = &["--yes", "--json"];
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
+    let aws = account();
+    let operator = Operator::new(aws, "operator").unwrap();
+    let before = operator.listing().unwrap();
+    // Two at a time, each stage once by a crash and once by Ctrl-C.
+    let next = std::sync::Mutex::new(DEPLOYING.iter().enumerate());
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some((at, stage)) = next.lock().unwrap().next() else { break };
+                    interrupted_while_deploying(&operator, &format!("room-{at}"), stage);
+                }
+            });
+        }
+    });
+    assert_eq!(operator.listing().unwrap(), before);
+}
+
+fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
+    operator.profile(room, "Sale").unwrap();
+    let deploy = [&["deploy", room], DEPLOY].concat();
+    for signal in [Signal::KILL, Signal::INT] {
+        let ended = operator.stopped(&deploy, stage, signal).unwrap();
+        assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
+        // What comes after is only looked at.
+        let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+        assert_eq!(ended, Some(5), "after {stage} and {signal:?}");
+        operator.done(&["destroy", room, "--yes", "--json"]).unwrap();
+        println!("{stage}, {signal:?}: the next run succeeded");
+    }
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn whatever_interrupts_a_removal_the_next_run_succeeds() {
+    let aws = account();
+    let operator = Operator::new(aws, "operator").unwrap();
+    let before = operator.listing().unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    let deploy = [&["deploy", "sale"], DEPLOY].concat();
+    let destroy = ["destroy", "sale", "--yes", "--json"];
+    for stage in DESTROYING {
+        for signal in [Signal::KILL, Signal::INT] {
+            operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+            let ended = operator.stopped(&destroy, stage, signal).unwrap();
+            assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
+            operator.done(&destroy).unwrap();
+            assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
+            println!("{stage}, {signal:?}: the next run succeeded");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
+    let aws = account();
+    let operator = Operator::new(aws, "operator").unwrap();
+    let before = operator.listing().unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    let deploy = [&["deploy", "sale"], DEPLOY].concat();
+    {
+        // The setup cannot furnish it.
+        let _throttled = aws.throttle_writes("room").unwrap();
+        let failed = operator.run(&deploy).unwrap();
+        let complaint = String::from_utf8_lossy(&failed.stderr).into_owned();
+        assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+        assert!(complaint.contains("could not make the stack beekeeper-sale in us-east-1"), "{complaint}");
+        assert!(
+            complaint.contains("RoomSetup (Custom::Room): could not put the room into the ledger"),
+            "{complaint}"
+        );
+    }
+    let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+    assert_eq!(ended, Some(5));
+    operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
+    assert_eq!(operator.listing().unwrap(), before);
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn what_is_not_allowed_or_not_there_is_told_apart() {
+    let aws = account();
+    let mut operator = Operator::new(aws, "operator").unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    operator.take_policy().unwrap();
+    let denied = operator.run(&["deploy", "sale", "--yes"]).unwrap();
+    let complaint = String::from_utf8_lossy(&denied.stderr).into_owned();
+    assert_eq!(denied.status.code(), Some(4), "{complaint}");
+    assert!(complaint.contains("you need the permission cloudformation:DescribeStacks"), "{complaint}");
+    operator.forget_keys();
+    let nobody = operator.run(&["deploy", "sale", "--yes"]).unwrap();
+    let complaint = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert_eq!(nobody.status.code(), Some(4), "{complaint}");
+    assert!(complaint.contains("could not enter AWS in us-east-1"), "{complaint}");
+    assert!(complaint.contains("run: aws configure sso"), "{complaint}");
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn a_profile_may_have_to_ask_aws_for_a_role_first() {
+    let mut operator = Operator::new(account(), "visitor").unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    operator.enter_by_role("sale").unwrap();
+    let absent = operator.run(&["status", "sale"]).unwrap();
+    let said = String::from_utf8_lossy(&absent.stderr);
+    assert_eq!(absent.status.code(), Some(3), "let in, and there is no such room: {said}");
+}

@@ -1,0 +1,80 @@
+//! A deployed room in the hands of its operator: every order by `beekeeper`, with the permissions that the docs name.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use deployed_rooms::Operator;
+use emulators::{LocalEmu, Options};
+use http_contract::Client;
+use serde_json::{Value, json};
+
+/// What polls say reaches visitors within two seconds.
+fn eventually(what: &str, client: &Client, place: &str, is_so: impl Fn(&Value) -> bool) {
+    let is_told = (0..100).any(|_| {
+        let told = is_so(&client.get_with("/polling", place).json());
+        if !told {
+            thread::sleep(Duration::from_millis(100));
+        }
+        told
+    });
+    assert!(is_told, "{what}");
+}
+
+#[test]
+#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+fn an_operator_says_and_the_room_does() {
+    let aws: &'static LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
+    let operator = Operator::new(aws, "operator").unwrap();
+    operator.profile("sale", "Sale").unwrap();
+    let absent = operator.run(&["status", "sale"]).unwrap();
+    assert_eq!(absent.status.code(), Some(3), "{absent:?}");
+    let deployed = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
+    let stage = deployed["urls"]["stage"].as_str().unwrap();
+    let api = stage.trim_start_matches("https://").split('.').next().unwrap();
+    let client = Client::new(&aws.stage(api, "prod"), "sale");
+    let said = |arguments: &[&str]| {
+        let output = operator.run(arguments).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+
+    let begun = Instant::now();
+    assert_eq!(said(&["pause", "sale"]), "room: on -> paused\n");
+    println!("an order took {:?}", begun.elapsed());
+    let places: Vec<_> = (0..3).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
+    eventually("paused", &client, &places[0], |poll| poll["paused"] == true);
+    assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600\n");
+    assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
+    assert_eq!(said(&["stretch", "sale", "2"]), "polls stretched by: 1 -> 2\n");
+    eventually("what was said", &client, &places[0], |poll| {
+        (&poll["rate"], &poll["message"], &poll["stretch"])
+            == (&json!(600), &json!("More beer at noon"), &json!(2))
+    });
+
+    let status = operator.done(&["status", "sale", "--json"]).unwrap();
+    assert_eq!(
+        (&status["line"]["waiting"], &status["dead_letters"], &status["room"]["paused"]),
+        (&json!(3), &json!(0), &json!(true)),
+        "{status}"
+    );
+    let shown = said(&["status", "sale"]);
+    assert!(shown.starts_with("Sale (sale), paused\nwaiting        3\n"), "{shown}");
+    assert!(shown.contains(&format!("waiting room   {stage}/beekeeper\n")), "{shown}");
+    let unasked = operator.run(&["off", "sale"]).unwrap();
+    assert_eq!(unasked.status.code(), Some(6), "{unasked:?}");
+    assert_eq!(said(&["off", "sale", "--yes"]), "room: paused -> off\n");
+    eventually("off", &client, &places[0], |poll| poll["allow"] == true);
+    assert_eq!(said(&["pause", "sale"]), "room: off -> paused\n");
+
+    let logged = said(&["logs", "sale", "--since", "1h", "--json"]);
+    let functions = logged.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let functions: Vec<_> = functions.map(|line| line["function"].as_str().unwrap().to_owned()).collect();
+    assert!(functions.iter().any(|function| function == "producer"), "{logged}");
+
+    let reset = operator.done(&["reset", "sale", "--yes", "--json"]).unwrap();
+    assert_eq!(reset["lost_places"], 3, "{reset}");
+    assert_ne!(reset["before"], reset["after"]);
+    eventually("a newcomer", &client, &places[0], |poll| poll["join"] == true && poll["waiting"] == 0);
+    assert_eq!(said(&["on", "sale"]), "room: paused -> on\n");
+    operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
+}

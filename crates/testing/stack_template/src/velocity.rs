@@ -1,0 +1,105 @@
+//! Apache Velocity 1.7 in one Java process for all tests of this one.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+
+use crate::MappingTemplate;
+
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java/Render.java");
+
+/// What API Gateway knows when it renders a template.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub headers: Vec<(String, String)>,
+    pub query: Vec<(String, String)>,
+    /// The stage's variables.
+    pub stage: Vec<(String, String)>,
+    /// Milliseconds.
+    pub now: u64,
+    /// Of the visitor in a request's template, of the table in a response's.
+    pub body: String,
+}
+
+/// What came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    pub text: String,
+    /// What the template overrides.
+    pub status: Option<u16>,
+    pub headers: BTreeMap<String, String>,
+}
+
+impl Rendered {
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_str(&self.text).with_context(|| format!("not JSON: {}", self.text))
+    }
+}
+
+/// The engine.
+#[derive(Debug)]
+pub struct Velocity(Mutex<Process>);
+
+#[derive(Debug)]
+struct Process {
+    // Ends when its input does, that is, with this process.
+    _java: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Velocity {
+    pub fn shared() -> Result<&'static Self> {
+        static SHARED: OnceLock<Result<Velocity, String>> = OnceLock::new();
+        let start = || Self::start().map_err(|error| format!("{error:#}"));
+        SHARED.get_or_init(start).as_ref().map_err(|error| anyhow!("{error}"))
+    }
+
+    fn start() -> Result<Self> {
+        let mut java = Command::new("java");
+        java.arg("-cp").arg(emulators::velocity()?).arg(PROGRAM).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut java =
+            java.spawn().context("could not start java; Java 17 or newer is needed on the PATH")?;
+        let input = java.stdin.take().context("java has an input")?;
+        let output = BufReader::new(java.stdout.take().context("java has an output")?);
+        Ok(Self(Mutex::new(Process { _java: java, input, output })))
+    }
+
+    pub fn render(&self, template: &MappingTemplate, request: &Request) -> Result<Rendered> {
+        let line = json!({
+            "template": template.0,
+            "headers": object(&request.headers),
+            "query": object(&request.query),
+            "stage": object(&request.stage),
+            "now": request.now,
+            "body": request.body,
+        });
+        let mut answer = String::new();
+        {
+            let mut process = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            writeln!(process.input, "{line}").context("java has ended")?;
+            process.input.flush()?;
+            process.output.read_line(&mut answer)?;
+        }
+        let answer: Value = serde_json::from_str(&answer).with_context(|| format!("java said {answer}"))?;
+        if let Some(error) = answer.get("error") {
+            bail!("could not render: {error}");
+        }
+        let headers = answer["headers"].as_object().into_iter().flatten();
+        Ok(Rendered {
+            text: answer["text"].as_str().context("a text")?.to_owned(),
+            status: answer["status"].as_u64().and_then(|status| status.try_into().ok()),
+            headers: headers
+                .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+                .collect(),
+        })
+    }
+}
+
+fn object(pairs: &[(String, String)]) -> Value {
+    pairs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
+}

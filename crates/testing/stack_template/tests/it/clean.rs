@@ -1,0 +1,103 @@
+//! What AWS's own tools think of the template, and whether `sam build` builds it.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use emulators::{Venv, workspace};
+
+/// Neither tool needs AWS; both want to know for which region they speak.
+const REGION: (&str, &str) = ("AWS_DEFAULT_REGION", "eu-central-1");
+
+fn tools() -> Venv {
+    Venv::sam().unwrap()
+}
+
+fn sam() -> Command {
+    let mut sam = tools().command("sam");
+    sam.envs([REGION, ("SAM_CLI_TELEMETRY", "0")]);
+    sam
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{said}");
+}
+
+#[test]
+fn cfn_lint_finds_nothing() {
+    succeeds(tools().command("cfn-lint").envs([REGION]).arg(stack_template::path()));
+}
+
+#[test]
+fn sam_validate_finds_nothing() {
+    succeeds(sam().arg("validate").current_dir(workspace::root()));
+}
+
+#[test]
+fn sam_build_takes_the_packages_of_either_architecture() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir(root.join("infra")).unwrap();
+    for file in ["samconfig.toml", "infra/template.yaml", "infra/Makefile"] {
+        fs::copy(workspace::root().join(file), root.join(file)).unwrap();
+    }
+    let zip = "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').writestr('bootstrap', sys.argv[2])";
+    let python = tools().python();
+    for architecture in ["arm64", "x86_64"] {
+        let packages = root.join("target/lambda").join(architecture);
+        fs::create_dir_all(&packages).unwrap();
+        for function in ["producer", "trigger", "consumer", "throttle", "setup"] {
+            let package = packages.join(format!("{function}.zip"));
+            let content = format!("{function} for {architecture}");
+            succeeds(Command::new(&python).args(["-c", zip]).arg(package).arg(content));
+        }
+        let overrides = format!("Architecture={architecture}");
+        succeeds(sam().arg("build").args(["--parameter-overrides", &overrides]).current_dir(root));
+        for function in ["Producer", "Trigger", "Consumer", "Throttle", "Setup"] {
+            let built = root.join(".aws-sam/build").join(function).join("bootstrap");
+            let expected = format!("{} for {architecture}", function.to_lowercase());
+            assert_eq!(fs::read_to_string(built).unwrap(), expected);
+        }
+    }
+}
+
+/// Prints the name of the deployment that SAM makes of the template on its input.
+const DEPLOYMENT: &str = "
+import sys, boto3
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+template = yaml_parse(sys.stdin.read())
+for resource in template['Resources'].values():
+    if resource['Type'] == 'AWS::Serverless::Function':
+        resource['Properties']['CodeUri'] = {'Bucket': 'bucket', 'Key': 'key'}
+translator = Translator({}, Parser(), boto_session=boto3.Session(region_name='eu-central-1'))
+plain = translator.translate(template, {})
+print(*[name for name in plain['Resources'] if name.startswith('ApiDeployment')])
+";
+
+#[test]
+fn a_changed_route_is_another_deployment() {
+    let template = fs::read_to_string(stack_template::path()).unwrap();
+    let deployment = |template: &str| {
+        let mut python = Command::new(tools().python());
+        python.args(["-c", DEPLOYMENT]).envs([REGION]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut python = python.spawn().unwrap();
+        python.stdin.take().unwrap().write_all(template.as_bytes()).unwrap();
+        let output = python.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let name = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        assert!(name.starts_with("ApiDeployment") && !name.contains(' '), "{name}");
+        name
+    };
+    let before = deployment(&template);
+    assert_eq!(deployment(&template), before);
+    // One word of one mapping template.
+    let changed = template.replace("\"status/$copy\"", "\"state/$copy\"");
+    assert_ne!(changed, template);
+    assert_ne!(deployment(&changed), before);
+}

@@ -1,0 +1,108 @@
+//! What the functions are told, and how they are run.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use stack_template::Stack;
+
+use crate::support::{stack, with_throttle};
+
+/// Every room's functions read these, and each what is its own.
+const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM_NAME"];
+
+const FUNCTIONS: [(&str, &[&str]); 5] = [
+    ("Producer", &[]),
+    ("Trigger", &["CONSUMER_FUNCTION"]),
+    ("Consumer", &[]),
+    ("Throttle", &[]),
+    ("Setup", &["SITE_BUCKET"]),
+];
+
+#[test]
+fn each_function_is_told_what_it_reads_and_nothing_else() {
+    let stack = with_throttle();
+    let common = stack.resolve(&stack.template["Globals"]["Function"]["Environment"]["Variables"]).unwrap();
+    assert_eq!(names(&common), COMMON);
+    assert_eq!(
+        common,
+        json!({ "LEDGER_TABLE": "Ledger", "LINE_URL": "Line", "DEAD_LETTERS_URL": "DeadLetters", "ROOM_NAME": "sale" })
+    );
+    for (function, own) in FUNCTIONS {
+        let properties = stack.properties(function).unwrap();
+        assert_eq!(names(&properties["Environment"]["Variables"]), own, "{function}");
+    }
+    assert_eq!(
+        stack.properties("Trigger").unwrap()["Environment"]["Variables"]["CONSUMER_FUNCTION"],
+        "Consumer"
+    );
+    assert_eq!(stack.properties("Setup").unwrap()["Environment"]["Variables"]["SITE_BUCKET"], "Site");
+}
+
+fn names(variables: &Value) -> Vec<&str> {
+    variables.as_object().map(|variables| variables.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+#[test]
+fn there_are_no_other_functions_and_the_throttle_only_if_wanted() {
+    let functions = |stack: &Stack| {
+        let made = stack.resources().unwrap().into_iter();
+        made.filter(|(_, kind)| kind == "AWS::Serverless::Function").map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let mut all = FUNCTIONS.map(|(name, _)| name);
+    all.sort_unstable();
+    assert_eq!(functions(&with_throttle()), all);
+    assert_eq!(functions(stack()), ["Setup", "Consumer", "Producer", "Trigger"]);
+    for resource in ["ThrottleRole", "ThrottleLog"] {
+        assert!(!stack().resources().unwrap().contains_key(resource), "{resource}");
+    }
+}
+
+#[test]
+fn each_function_has_a_role_and_a_log_of_its_own_that_goes_with_the_room() {
+    let stack = with_throttle();
+    for (function, _) in FUNCTIONS {
+        let properties = stack.properties(function).unwrap();
+        assert_eq!(properties["Role"], format!("{function}Role.Arn"));
+        assert_eq!(properties["LoggingConfig"]["LogGroup"], format!("{function}Log"));
+        assert_eq!(stack.properties(&format!("{function}Log")).unwrap()["RetentionInDays"], 14);
+        assert_eq!(properties["CodeUri"], "../target/lambda/arm64");
+    }
+    let resources = stack.template["Resources"].as_object().unwrap();
+    let kept: Vec<_> =
+        resources.iter().filter(|(_, resource)| resource.get("DeletionPolicy").is_some()).collect();
+    assert!(kept.is_empty(), "nothing outlives the room: {kept:?}");
+}
+
+#[test]
+fn what_is_started_every_minute_or_by_another_is_never_retried() {
+    let stack = with_throttle();
+    for function in ["Trigger", "Consumer", "Throttle"] {
+        let properties = stack.properties(function).unwrap();
+        assert_eq!(properties["EventInvokeConfig"]["MaximumRetryAttempts"], 0, "{function}");
+    }
+    for function in ["Trigger", "Throttle"] {
+        let events = stack.properties(function).unwrap()["Events"].clone();
+        assert_eq!(events["EveryMinute"]["Properties"]["Schedule"], "rate(1 minute)", "{function}");
+        assert_eq!(
+            events["EveryMinute"]["Properties"]["RetryPolicy"]["MaximumRetryAttempts"], 0,
+            "{function}"
+        );
+    }
+    assert_eq!(stack.properties("Consumer").unwrap()["Timeout"], 150);
+}
+
+#[test]
+fn nothing_that_costs_money_is_made_unless_asked_for() {
+    let made = stack().resources().unwrap();
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for kind in made.values() {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    for kind in
+        ["AWS::CloudWatch::Alarm", "AWS::WAFv2::WebACL", "AWS::ApiGateway::DomainName", "AWS::SNS::Topic"]
+    {
+        assert_eq!(kinds.get(kind), None, "{kind}");
+    }
+    assert_eq!(stack().properties("Ledger").unwrap()["BillingMode"], "PAY_PER_REQUEST");
+    assert_eq!(stack().properties("Consumer").unwrap()["MemorySize"], 128, "it runs all day");
+}

@@ -1,0 +1,175 @@
+//! Every state of the ledger, as visitors see it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use stack_template::Rendered;
+use waitroom::{Rate, Stretch, Ticket};
+
+use crate::support::{Ledger, NOW, OTHER, TOKEN, TROUBLE, asked, place, render, route, with_cookies};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn mine() -> String {
+    place("ab12", TOKEN, "7")
+}
+
+#[test]
+fn a_stranger_and_somebody_who_waits() {
+    let ledger = Ledger::new();
+    ledger.check(&[]);
+    ledger.check(&[&mine()]);
+    ledger.clone().admit(OTHER, NOW + HOUR).check(&[&mine()]);
+    assert_eq!(ledger.poll_answer(&[])["join"], true);
+    assert_eq!(ledger.client_answer(&[&mine()]), json!({ "allow": false }));
+}
+
+#[test]
+fn who_is_admitted_is_until_the_claim_ends() {
+    let millisecond = Duration::from_millis(1);
+    for (until, allow) in [
+        (NOW + HOUR, true),
+        (NOW + millisecond, true),
+        (NOW, false),
+        (NOW - millisecond, false),
+        (NOW - HOUR, false),
+        (NOW + Duration::from_hours(24 * 365 * 200), true),
+    ] {
+        let ledger = Ledger::new().admit(TOKEN, until);
+        ledger.check(&[&mine()]);
+        assert_eq!(ledger.poll_answer(&[&mine()])["allow"], allow, "{until:?}");
+    }
+}
+
+#[test]
+fn times_are_compared_to_the_last_digit() {
+    for step in 0..13 {
+        let step = Duration::from_millis(10_u64.pow(step));
+        Ledger::new().admit(TOKEN, NOW + step).check(&[&mine()]);
+        if step < Duration::from_hours(24 * 365 * 19) {
+            Ledger::new().admit(TOKEN, NOW - step).check(&[&mine()]);
+        }
+    }
+}
+
+#[test]
+fn a_room_that_is_off_lets_everybody_through() {
+    let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+    ledger.room.open = false;
+    for cookies in [vec![], vec![mine()], vec![place("ab12", OTHER, "1")], vec![place("zz99", OTHER, "1")]] {
+        ledger.check(&cookies.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    assert_eq!(ledger.client_answer(&[]), json!({ "allow": true, "known": false }));
+}
+
+#[test]
+fn a_paused_room_says_so() {
+    let mut ledger = Ledger::new();
+    ledger.room.paused = true;
+    ledger.check(&[&mine()]);
+    assert_eq!(ledger.poll_answer(&[&mine()])["paused"], true);
+}
+
+#[test]
+fn numbers_come_out_as_they_are() {
+    let mut ledger = Ledger::new();
+    ledger.line.served = Ticket::MAX;
+    ledger.line.waiting = Ticket::MAX - 1;
+    ledger.line.rate = Rate::MAX;
+    ledger.room.stretch = Stretch::MAX;
+    ledger.line.slow = true;
+    ledger.check(&[&place("ab12", TOKEN, "9007199254740991")]);
+}
+
+#[test]
+fn what_the_operator_writes_comes_out_as_it_was_written() {
+    for message in [
+        "It's \"on\"",
+        "zwölf Uhr 🦭\nzweite Zeile",
+        "\\ / </script> {{x}} $util.escapeJavaScript('x') ${context} #set($a = 1) #if(true)x#end",
+        "$status.origin.S",
+        "",
+    ] {
+        let mut ledger = Ledger::new();
+        ledger.room.settings.message = message.parse().unwrap();
+        ledger.check(&[&mine()]);
+        assert_eq!(ledger.poll_answer(&[&mine()])["message"], message);
+    }
+}
+
+#[test]
+fn the_shop_may_read_the_answer() {
+    let answer = Ledger::new().ask("/client", &asked());
+    assert_eq!(answer.headers["Access-Control-Allow-Origin"], "https://shop.example");
+}
+
+#[test]
+fn a_table_that_does_not_tell_everything_is_no_answer() {
+    let status = |digit: &str| format!("status/{digit}");
+    let visitor = format!("visitor/{TOKEN}");
+    for broken in [
+        Ledger { has_settings: false, has_progress: false, ..Ledger::new() },
+        Ledger { has_settings: false, ..Ledger::new() },
+        Ledger { has_progress: false, ..Ledger::new() },
+        Ledger { unprocessed: [status("0")].into(), ..Ledger::new() },
+        Ledger { unprocessed: [visitor.clone()].into(), ..Ledger::new() },
+        Ledger { unprocessed: [status("0"), visitor].into(), ..Ledger::new() },
+    ] {
+        for path in ["/polling", "/client"] {
+            is_trouble(&broken.ask(path, &with_cookies(&[&mine()])));
+        }
+    }
+}
+
+#[test]
+fn a_table_that_fails_is_no_answer() {
+    let errors = [
+        (400, json!({ "__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException" })),
+        (400, json!({ "__type": "com.amazon.coral.service#AccessDeniedException", "Message": "no" })),
+        (500, json!({ "__type": "com.amazonaws.dynamodb.v20120810#InternalServerError" })),
+        (503, Value::Null),
+        (302, Value::Null),
+    ];
+    for path in ["/polling", "/client", "/.well-known/jwks.json", "/wait/{file}"] {
+        for (status, body) in errors.iter().filter(|(status, _)| path != "/wait/{file}" || *status != 400) {
+            let (template, answered) = route(path).response(*status).unwrap();
+            assert_eq!(answered, 503, "{path}");
+            is_trouble(&render(&template, &stack_template::Request { body: body.to_string(), ..asked() }));
+        }
+    }
+}
+
+#[test]
+fn the_keys_are_answered_as_they_are_stored() {
+    let keys = route("/.well-known/jwks.json");
+    let request = render(&keys.request().unwrap(), &asked()).json().unwrap();
+    assert_eq!(request, json!({ "TableName": "Ledger", "Key": { "id": { "S": "key/public" } } }));
+    let (template, _) = keys.response(200).unwrap();
+    let jwks = json!({ "keys": [{ "kty": "RSA", "n": "a-b_c", "e": "AQAB" }] });
+    let answer =
+        |body: Value| render(&template, &stack_template::Request { body: body.to_string(), ..asked() });
+    let item = json!({ "id": { "S": "key/public" }, "jwks": { "S": jwks.to_string() } });
+    let found = answer(json!({ "Item": item }));
+    assert_eq!((found.status, found.json().unwrap()), (None, jwks));
+    is_trouble(&answer(json!({})));
+}
+
+/// Says that it failed, when to come again, and lets the page that asked read it.
+fn is_trouble(rendered: &Rendered) {
+    assert_eq!(rendered.json().unwrap(), json!({ "error": TROUBLE }));
+    assert_eq!(rendered.status, Some(503));
+    assert_eq!(rendered.headers["Retry-After"], "5");
+    assert_eq!(rendered.headers["Cache-Control"], "no-store");
+}
+
+#[test]
+fn trouble_is_told_to_the_page_that_asked() {
+    let (template, _) = route("/client").response(500).unwrap();
+    for name in ["Origin", "origin"] {
+        let headers = vec![(name.to_owned(), "https://shop.example".to_owned())];
+        let rendered = render(&template, &stack_template::Request { headers, ..asked() });
+        assert_eq!(rendered.headers["Access-Control-Allow-Origin"], "https://shop.example");
+        assert_eq!(rendered.headers["Access-Control-Allow-Credentials"], "true");
+    }
+    assert!(!render(&template, &asked()).headers.contains_key("Access-Control-Allow-Origin"));
+}

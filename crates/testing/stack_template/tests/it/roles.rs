@@ -1,0 +1,134 @@
+//! Each role allows exactly what its function calls, on exactly those items and queues.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::with_throttle;
+
+/// Who does what, on what; on the ledger, on items with these keys. This is what crates/adapters/aws and the API's integrations
+/// call: a transaction needs the right to each of its writes and none of its own.
+const CALLS: &[(&str, &str, &str, &[&str])] = &[
+    ("Producer", "dynamodb:GetItem", "Ledger", &["key/private", "progress", "room", "visitor/*"]),
+    ("Producer", "dynamodb:PutItem", "Ledger", &["key/private", "key/public", "visitor/*"]),
+    ("Producer", "dynamodb:UpdateItem", "Ledger", &["tickets"]),
+    ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
+    ("Producer", "sqs:SendMessage", "Line", &[]),
+    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["minute/*"]),
+    ("Trigger", "dynamodb:GetItem", "Ledger", &["progress", "room"]),
+    ("Trigger", "dynamodb:PutItem", "Ledger", &["minute/*"]),
+    ("Trigger", "dynamodb:UpdateItem", "Ledger", &["minute/*", "progress", "status/*"]),
+    ("Trigger", "lambda:InvokeFunction", "Consumer", &[]),
+    ("Trigger", "sqs:GetQueueAttributes", "Line", &[]),
+    ("Consumer", "dynamodb:GetItem", "Ledger", &["progress", "room", "visitor/*"]),
+    ("Consumer", "dynamodb:PutItem", "Ledger", &["visitor/*"]),
+    ("Consumer", "dynamodb:UpdateItem", "Ledger", &["minute/*", "progress", "status/*"]),
+    ("Consumer", "sqs:DeleteMessage", "Line", &[]),
+    ("Consumer", "sqs:GetQueueAttributes", "Line", &[]),
+    ("Consumer", "sqs:ReceiveMessage", "Line", &[]),
+    ("Consumer", "sqs:SendMessage", "DeadLetters", &[]),
+    ("Throttle", "dynamodb:GetItem", "Ledger", &["room", "throttle"]),
+    ("Throttle", "dynamodb:PutItem", "Ledger", &["throttle"]),
+    ("Throttle", "dynamodb:UpdateItem", "Ledger", &["room"]),
+    ("Setup", "dynamodb:GetItem", "Ledger", &["room"]),
+    ("Setup", "dynamodb:PutItem", "Ledger", &["progress", "room", "status/*", "tickets"]),
+    ("Setup", "dynamodb:UpdateItem", "Ledger", &["room", "status/*"]),
+    ("Setup", "s3:DeleteObject", "Site/*", &[]),
+    ("Setup", "s3:ListBucket", "Site", &[]),
+    ("Setup", "s3:PutObject", "Site/*", &[]),
+    ("Api", "dynamodb:BatchGetItem", "Ledger", &["status/*", "visitor/*"]),
+    ("Api", "dynamodb:GetItem", "Ledger", &["key/public"]),
+    ("Api", "s3:GetObject", "Site/*", &[]),
+];
+
+type Call = (String, String, Vec<String>);
+
+/// What a role allows: action, resource and leading keys.
+fn allowed(role: &Value) -> BTreeSet<Call> {
+    let mut allowed = BTreeSet::new();
+    for policy in role["Policies"].as_array().unwrap() {
+        for statement in policy["PolicyDocument"]["Statement"].as_array().unwrap() {
+            assert_eq!(statement["Effect"], "Allow");
+            let resource =
+                statement["Resource"].as_str().unwrap_or_else(|| panic!("one resource: {statement}"));
+            for action in texts(&statement["Action"]) {
+                assert!(!action.contains('*'), "{action}");
+                let call = (action, resource.replacen(".Arn", "", 1), keys(statement));
+                assert!(allowed.insert(call), "allowed twice: {statement}");
+            }
+        }
+    }
+    allowed
+}
+
+/// The keys that the condition demands; a statement about the ledger without one would allow every item.
+fn keys(statement: &Value) -> Vec<String> {
+    let Some(condition) = statement.get("Condition") else { return Vec::new() };
+    let mut keys = texts(&condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]);
+    keys.sort();
+    let expected = json!({ "ForAllValues:StringLike": { "dynamodb:LeadingKeys": condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] } });
+    assert_eq!(*condition, expected, "one condition");
+    keys
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    list.iter().map(|text| text.as_str().unwrap_or_else(|| panic!("{text} is a text")).to_owned()).collect()
+}
+
+#[test]
+fn each_role_allows_exactly_what_is_called() {
+    let stack = with_throttle();
+    for who in ["Producer", "Trigger", "Consumer", "Throttle", "Setup", "Api"] {
+        let calls = CALLS.iter().filter(|(caller, ..)| *caller == who);
+        let mut called: BTreeSet<Call> = calls
+            .map(|(_, action, resource, keys)| {
+                let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+                ((*action).to_owned(), (*resource).to_owned(), keys)
+            })
+            .collect();
+        if who != "Api" {
+            for action in ["logs:CreateLogStream", "logs:PutLogEvents"] {
+                called.insert((action.to_owned(), format!("{who}Log"), Vec::new()));
+            }
+        }
+        let role = stack.properties(&format!("{who}Role")).unwrap();
+        assert_eq!(allowed(&role), called, "{who}");
+        assert!(role.get("ManagedPolicyArns").is_none(), "{who}");
+        let trusted = &role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]["Service"];
+        let service = if who == "Api" { "apigateway.amazonaws.com" } else { "lambda.amazonaws.com" };
+        assert_eq!(trusted, service, "{who}");
+    }
+}
+
+#[test]
+fn the_private_key_is_the_producers_alone() {
+    let stack = with_throttle();
+    for who in ["Producer", "Trigger", "Consumer", "Throttle", "Setup", "Api"] {
+        let role = stack.properties(&format!("{who}Role")).unwrap();
+        let reaches = allowed(&role).into_iter().filter(|(action, _, keys)| {
+            let named = keys.iter().any(|key| "key/private".starts_with(key.trim_end_matches('*')));
+            action.starts_with("dynamodb:") && (named || keys.is_empty())
+        });
+        assert_eq!(reaches.count() > 0, who == "Producer", "{who}");
+    }
+}
+
+#[test]
+fn there_are_no_other_roles_and_nothing_else_grants_anything() {
+    let stack = with_throttle();
+    let resources = stack.resources().unwrap();
+    let roles = resources.values().filter(|kind| *kind == "AWS::IAM::Role").count();
+    assert_eq!(roles, 6);
+    for kind in
+        ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy"]
+    {
+        assert!(!resources.values().any(|found| found == kind), "{kind}");
+    }
+    for (name, _) in resources.iter().filter(|(_, kind)| *kind == "AWS::Serverless::Function") {
+        assert!(stack.properties(name).unwrap().get("Policies").is_none(), "{name}");
+    }
+    let permission = stack.properties("DoorPermission").unwrap();
+    assert_eq!(permission["FunctionName"], "Producer");
+    assert!(permission["SourceArn"].as_str().unwrap().ends_with("/*/*/beekeeper"));
+}

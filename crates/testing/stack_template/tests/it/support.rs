@@ -1,0 +1,217 @@
+//! A ledger that answers as DynamoDB does, and a visitor who asks by the mapping templates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use stack_template::{Rendered, Request, Route, Stack, Velocity};
+use waitroom::{
+    Admission, AdmittedBy, ClientAnswer, Cookie, LineStatus, PollAnswer, Room, Settings, Standing, Ticket,
+    Timestamp, Token,
+};
+
+pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
+pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+pub(crate) const TROUBLE: &str = "the room cannot answer just now; try again in a few seconds";
+
+static STACK: LazyLock<Stack> = LazyLock::new(|| Stack::usual().unwrap());
+
+pub(crate) fn stack() -> &'static Stack {
+    &STACK
+}
+
+/// A stack with everything that a parameter may leave out of the room itself.
+pub(crate) fn with_throttle() -> Stack {
+    let parameters = [
+        ("Room", "sale"),
+        ("Title", "Sale"),
+        ("Shop", "https://shop.example"),
+        ("Rate", "1"),
+        ("Throttling", "yes"),
+    ];
+    Stack::with(&parameters).unwrap()
+}
+
+pub(crate) fn route(path: &str) -> Route {
+    Route::of(stack(), "get", path).unwrap()
+}
+
+/// What the ledger knows, as the room's own types say it and as the table holds it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    pub(crate) room: Room,
+    pub(crate) line: LineStatus,
+    pub(crate) admitted: BTreeMap<Token, Admission>,
+    /// Whether the status has been written yet, settings and progress.
+    pub(crate) has_settings: bool,
+    pub(crate) has_progress: bool,
+    /// Keys that the table leaves unprocessed.
+    pub(crate) unprocessed: BTreeSet<String>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        let settings = Settings::from_toml(
+            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example/sale?a=b&c='d'\"\nrate = 300",
+        );
+        let room =
+            Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let line = LineStatus::of(&room, 4100, 9120);
+        Self {
+            room,
+            line,
+            admitted: BTreeMap::new(),
+            has_settings: true,
+            has_progress: true,
+            unprocessed: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn admit(mut self, token: &str, until: Timestamp) -> Self {
+        let admission = Admission {
+            ticket: Ticket::new(7).unwrap(),
+            by: AdmittedBy::Door,
+            at: until - Duration::from_hours(1),
+            expires: until,
+        };
+        self.admitted.insert(token.parse().unwrap(), admission);
+        self
+    }
+
+    fn item(&self, id: &str) -> Option<Value> {
+        if id.starts_with("status/") {
+            return (self.has_settings || self.has_progress).then(|| self.status(id));
+        }
+        let token = id.strip_prefix("visitor/").and_then(|token| token.parse().ok());
+        let admission =
+            self.admitted.get(&token.unwrap_or_else(|| panic!("{id} is not for the API to read")))?;
+        Some(json!({
+            "id": { "S": id },
+            "ticket": { "N": admission.ticket.to_string() },
+            "admitted_at": { "N": admission.at.as_millis().to_string() },
+            "until": { "N": admission.expires.as_millis().to_string() },
+            "expires": { "N": "1701209600" },
+        }))
+    }
+
+    fn status(&self, id: &str) -> Value {
+        let mut item = json!({ "id": { "S": id } });
+        if self.has_settings {
+            let shop = &self.room.settings.shop;
+            item["epoch"] = json!({ "S": self.room.epoch.to_string() });
+            item["open"] = json!({ "BOOL": self.room.open });
+            item["paused"] = json!({ "BOOL": self.room.paused });
+            item["stretch"] = json!({ "N": self.room.stretch.to_string() });
+            item["message"] = json!({ "S": escaped(self.room.settings.message.as_str()) });
+            item["origin"] = json!({ "S": escaped(&shop.to_string()) });
+            item["cors"] = json!({ "S": shop.as_url().origin().ascii_serialization() });
+        }
+        if self.has_progress {
+            item["served"] = json!({ "N": self.line.served.to_string() });
+            item["waiting"] = json!({ "N": self.line.waiting.to_string() });
+            item["rate"] = json!({ "N": self.line.rate.to_string() });
+            item["slow"] = json!({ "BOOL": self.line.slow });
+        }
+        item
+    }
+
+    /// Answers as the table does, and refuses what it would refuse.
+    fn batch_get(&self, request: &str) -> Value {
+        let request: Value =
+            serde_json::from_str(request).unwrap_or_else(|error| panic!("{error}: {request}"));
+        let tables = request["RequestItems"].as_object().unwrap();
+        assert_eq!((request.as_object().unwrap().len(), tables.len()), (1, 1), "{request}");
+        let keys = tables["Ledger"]["Keys"].as_array().unwrap();
+        let ids: Vec<&str> = keys.iter().map(|key| key["id"]["S"].as_str().unwrap()).collect();
+        assert!(keys.iter().zip(&ids).all(|(key, id)| *key == json!({ "id": { "S": id } })), "{request}");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "a key twice: {request}");
+        assert!(ids.len() <= 100);
+        let (left, read): (Vec<&str>, Vec<&str>) = ids.iter().partition(|&&id| self.unprocessed.contains(id));
+        // In no order in particular.
+        let items: Vec<Value> = read.iter().rev().filter_map(|id| self.item(id)).collect();
+        let left: Vec<Value> = left.iter().map(|id| json!({ "id": { "S": id } })).collect();
+        let unprocessed = if left.is_empty() { json!({}) } else { json!({ "Ledger": { "Keys": left } }) };
+        json!({ "Responses": { "Ledger": items }, "UnprocessedKeys": unprocessed })
+    }
+
+    /// What the room's own types say: the one truth.
+    fn standing(&self, cookies: &[&str], now: Timestamp) -> (bool, Standing) {
+        let place = Cookie::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
+        place.map_or((false, Standing::Stranger), |place| {
+            (true, Standing::of(self.admitted.get(&place.token), now))
+        })
+    }
+
+    pub(crate) fn poll_answer(&self, cookies: &[&str]) -> Value {
+        let (_, standing) = self.standing(cookies, NOW);
+        serde_json::to_value(PollAnswer::new(&self.room, &self.line, standing)).unwrap()
+    }
+
+    pub(crate) fn client_answer(&self, cookies: &[&str]) -> Value {
+        let (known, standing) = self.standing(cookies, NOW);
+        serde_json::to_value(ClientAnswer::new(&self.room, known, standing)).unwrap()
+    }
+
+    pub(crate) fn ask(&self, path: &str, asked: &Request) -> Rendered {
+        let route = route(path);
+        let request = render(&route.request().unwrap(), asked);
+        let (response, status) = route.response(200).unwrap();
+        assert_eq!(status, 200);
+        render(&response, &Request { body: self.batch_get(&request.text).to_string(), ..asked.clone() })
+    }
+
+    /// Asks both routes with these cookies, and holds them to what the room's own types say.
+    pub(crate) fn check(&self, cookies: &[&str]) {
+        let asked = with_cookies(cookies);
+        let poll = self.ask("/polling", &asked);
+        assert_eq!(
+            (poll.status, poll.json().unwrap()),
+            (None, self.poll_answer(cookies)),
+            "poll {cookies:?}"
+        );
+        let client = self.ask("/client", &asked);
+        assert_eq!(
+            (client.status, client.json().unwrap()),
+            (None, self.client_answer(cookies)),
+            "client {cookies:?}"
+        );
+    }
+}
+
+/// As `serde_json` escapes a text, without the quotes.
+fn escaped(text: &str) -> String {
+    let quoted = json!(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+pub(crate) fn render(template: &stack_template::MappingTemplate, request: &Request) -> Rendered {
+    Velocity::shared().unwrap().render(template, request).unwrap()
+}
+
+/// A request with these cookies: API Gateway has one value for each spelling of a header's name.
+pub(crate) fn with_cookies(cookies: &[&str]) -> Request {
+    let spellings = ["Cookie", "cookie"];
+    assert!(cookies.len() <= spellings.len());
+    let headers =
+        spellings.iter().zip(cookies).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Request { headers: headers.collect(), ..asked() }
+}
+
+/// A request without any header.
+pub(crate) fn asked() -> Request {
+    let stage = stack().properties("Api").unwrap()["Variables"].clone();
+    let stage = stage.as_object().unwrap().iter();
+    Request {
+        stage: stage.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect(),
+        now: NOW.as_millis(),
+        body: "{}".into(),
+        ..Request::default()
+    }
+}
+
+/// A cookie of the room, between others.
+pub(crate) fn place(epoch: &str, token: &str, ticket: &str) -> String {
+    format!("a=1; bk_sale={epoch}-{token}-{ticket}; b=2")
+}
