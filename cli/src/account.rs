@@ -1,6 +1,6 @@
 //! Where a profile meets the account: what each is called on the other side.
 
-use cloud::{Access, Architecture, Domain, Kind, LogLine, Wanted};
+use cloud::{Access, Architecture, Domain, Kind, LogLine, RoomConfig};
 use humantime::format_rfc3339_millis;
 use operator::{Alarm, AlarmState};
 use page::{Design, DesignError};
@@ -23,7 +23,7 @@ impl Profile {
     }
 
     /// The stack that the room is to be.
-    pub(crate) fn wanted(&self, name: &RoomId) -> Result<Wanted, DesignError> {
+    pub(crate) fn wanted(&self, name: &RoomId) -> Result<RoomConfig, DesignError> {
         let Self { title, region: _, shop, rate, throttle, more } = self;
         let More {
             health,
@@ -44,7 +44,7 @@ impl Profile {
             warm_reads,
             warm_writes,
         } = more.clone();
-        let mut wanted = Wanted::new(name.clone(), title.clone(), shop.clone(), *rate);
+        let mut wanted = RoomConfig::new(name.clone(), title.clone(), shop.clone(), *rate);
         wanted.health = health;
         (wanted.claim_minutes, wanted.pass_minutes) = (claim_minutes, pass_minutes);
         wanted.throttle = *throttle;
@@ -72,7 +72,7 @@ pub(crate) fn exit(kind: Kind) -> Exit {
 }
 
 /// An alarm as `CloudWatch` tells of it.
-pub(crate) fn alarm(alarm: cloud::Alarm) -> Alarm {
+pub(crate) fn alarm(alarm: cloud::CloudAlarm) -> Alarm {
     let state = match alarm.state.as_str() {
         "OK" => AlarmState::Quiet,
         "ALARM" => AlarmState::Ringing,

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use operator::Command as Order;
-use waitroom::{Notice, Rate, RoomId, Stretch};
+use operator::Order;
+use waitroom::{Message, Rate, RoomId, Stretch};
 
 pub(crate) use init::Init;
 pub(crate) use local::Local;
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Remove a room from AWS, with everything that belongs to it
     Destroy(commands::destroy::Destroy),
     /// Show how the room stands
-    Status(Status),
+    Status(ShowStatus),
     /// Let people join, and release them at the rate: ends `off` and `pause`
     #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
     On(Which),
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// Set how many visitors may enter a minute
     SetRate(SetRate),
     /// Tell those who wait something; an empty text takes it back
-    Message(Message),
+    Message(SetMessage),
     /// Let every waiting page ask less often, when polls become too many
     Stretch(Polls),
     /// Show what the functions of a room on AWS have logged
@@ -110,7 +110,7 @@ pub(crate) struct Config {
   beekeeper status spring-sale --watch              charts, in a terminal; q leaves
   beekeeper status spring-sale --watch >> sale.log  a line whenever something changes
   beekeeper status --local --json")]
-pub(crate) struct Status {
+pub(crate) struct ShowStatus {
     #[command(flatten)]
     pub(crate) which: Which,
     /// Keep showing it: charts in a terminal, elsewhere a line for each change
@@ -138,11 +138,11 @@ pub(crate) struct SetRate {
     allow_missing_positional = true,
     after_help = "Examples:\n  beekeeper message spring-sale \"More beer at noon\"\n  beekeeper message spring-sale \"\"\n  beekeeper message --local \"More beer at noon\""
 )]
-pub(crate) struct Message {
+pub(crate) struct SetMessage {
     #[command(flatten)]
     pub(crate) which: Which,
     /// At most 500 characters
-    text: Notice,
+    text: Message,
 }
 
 #[derive(Debug, Args)]
@@ -208,7 +208,7 @@ impl SetRate {
     }
 }
 
-impl Message {
+impl SetMessage {
     pub(crate) fn order(&self) -> Order {
         Order::Message { text: self.text.clone() }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cloud::{Architecture, Bundle, Event, Package, Resource};
+use cloud::{Architecture, Bundle, DeployEvent, FunctionPackage, Resource};
 use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
@@ -44,7 +44,7 @@ const PACKAGES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/pac
 
 pub(crate) fn bundle() -> Bundle {
     Bundle::new(PACKAGES.iter().filter_map(|&(architecture, function, zip)| {
-        Some(Package {
+        Some(FunctionPackage {
             architecture: Architecture::named(architecture)?,
             function: function.to_owned(),
             zip: zip.into(),
@@ -54,7 +54,7 @@ pub(crate) fn bundle() -> Bundle {
 
 /// Shows events as they come: as JSON, as lines, or on a terminal as lines above one that says every second what is under
 /// way, and for how long.
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     json: bool,
     shown: Arc<Shown>,
     clock: Option<JoinHandle<()>>,
@@ -67,7 +67,7 @@ struct Shown {
     under_way: Mutex<Vec<String>>,
 }
 
-impl Progress {
+impl ProgressDisplay {
     pub(crate) fn new(json: bool) -> Self {
         let (step, under_way) = (Mutex::default(), Mutex::default());
         let shown = Arc::new(Shown { began: Instant::now(), line: LiveLine::new(), step, under_way });
@@ -83,7 +83,7 @@ impl Progress {
         Self { json, shown, clock }
     }
 
-    pub(crate) fn show(&self, event: &Event) {
+    pub(crate) fn show(&self, event: &DeployEvent) {
         // Whoever reads our output may stop reading it; the work goes on.
         if self.json {
             drop(serde_json::to_string(event).map(|line| say(&line)));
@@ -94,7 +94,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         if let Some(clock) = &self.clock {
             clock.abort();
@@ -104,16 +104,16 @@ impl Drop for Progress {
 }
 
 impl Shown {
-    fn show(&self, event: &Event) {
+    fn show(&self, event: &DeployEvent) {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Step { text, .. } => {
+            DeployEvent::Step { text, .. } => {
                 under_way.clear();
                 self.print(text);
                 self.step.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
             }
-            Event::Resource(resource) if resource.is_stack() => {}
-            Event::Resource(resource) => {
+            DeployEvent::Resource(resource) if resource.is_stack() => {}
+            DeployEvent::Resource(resource) => {
                 under_way.retain(|name| *name != resource.name);
                 if resource.is_under_way() {
                     under_way.push(resource.name.clone());
@@ -121,7 +121,7 @@ impl Shown {
                     self.print(&line(resource));
                 }
             }
-            Event::Warning { text, advice } => {
+            DeployEvent::Warning { text, advice } => {
                 self.print(&format!("warning: {text}"));
                 if let Some(advice) = advice {
                     self.print(&format!("  {advice}"));

@@ -77,7 +77,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         return failure.exit;
     }
     #[cfg(feature = "aws")]
-    if let Some(trouble) = find::<cloud::Trouble>(error) {
+    if let Some(trouble) = find::<cloud::CloudError>(error) {
         return crate::account::exit(trouble.kind());
     }
     Exit::Failed
@@ -88,7 +88,7 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
         return failure.advice.as_deref();
     }
     #[cfg(feature = "aws")]
-    if let Some(trouble) = find::<cloud::Trouble>(error) {
+    if let Some(trouble) = find::<cloud::CloudError>(error) {
         return trouble.advice();
     }
     None

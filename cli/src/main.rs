@@ -24,7 +24,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{change, completions, config, deploy, destroy, init, local, logs, man, off, reset, status};
 use exit::Exit;
-use operator::Command as Order;
+use operator::Order;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

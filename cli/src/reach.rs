@@ -86,21 +86,21 @@ impl fmt::Display for Journey {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::ports::{ProbeError, Reply};
+    use waitroom::ports::{ProbeError, ProbeReply};
 
     use super::*;
 
     struct Shop(&'static [(&'static str, u16, Option<&'static str>)]);
 
     impl Probe for Shop {
-        async fn ask(&self, url: &Url) -> Result<Reply, ProbeError> {
+        async fn ask(&self, url: &Url) -> Result<ProbeReply, ProbeError> {
             if url.path() == "/hangs" {
                 std::future::pending::<()>().await;
             }
             let page = self.0.iter().find(|(page, ..)| *page == url.as_str());
             let (_, status, location) = page.ok_or_else(|| ProbeError("connection refused".into()))?;
             let location = location.map(Into::into);
-            Ok(Reply { status: *status, location, took: Duration::from_millis(12) })
+            Ok(ProbeReply { status: *status, location, took: Duration::from_millis(12) })
         }
     }
 

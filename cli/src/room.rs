@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use operator::{Command, Reply, Status};
+use operator::{Order, Reply, Status};
 use server::control;
 use waitroom::RoomId;
 
@@ -17,27 +17,27 @@ use crate::profile::{Profile, Profiles};
 const DEMONSTRATION: &str = "demo";
 
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct RoomHandle {
     pub(crate) name: RoomId,
-    place: Place,
+    place: Location,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Location {
     /// A process has it open and listens to us; `as_typed` says how the room is named in a command.
     Here { directory: PathBuf, as_typed: String },
     #[cfg(feature = "aws")]
-    Aws(Box<cloud::Deployed>),
+    Aws(Box<cloud::DeployedRoom>),
 }
 
-impl Room {
+impl RoomHandle {
     pub(crate) async fn find(which: &Which) -> Result<Self> {
         if which.local {
             let name = which.name.clone().map_or_else(|| DEMONSTRATION.parse(), Ok)?;
             let directory = data::directory(which.data.as_ref(), &name)?;
             let data = which.data.as_ref().map(|data| format!(" --data {}", data.display()));
             let as_typed = format!("--local {name}{}", data.unwrap_or_default());
-            return Ok(Self { name, place: Place::Here { directory, as_typed } });
+            return Ok(Self { name, place: Location::Here { directory, as_typed } });
         }
         let (name, profile) = on_aws(which)?;
         Self::deployed(name, &profile).await
@@ -47,7 +47,7 @@ impl Room {
     async fn deployed(name: RoomId, profile: &Profile) -> Result<Self> {
         let account = cloud::Account::enter(&profile.access()).await?;
         let deployed = account.room(&name).await?;
-        Ok(Self { name, place: Place::Aws(Box::new(deployed)) })
+        Ok(Self { name, place: Location::Aws(Box::new(deployed)) })
     }
 
     #[cfg(not(feature = "aws"))]
@@ -59,40 +59,40 @@ impl Room {
     /// How a command names this room.
     pub(crate) fn as_typed(&self) -> &str {
         match &self.place {
-            Place::Here { as_typed, .. } => as_typed,
+            Location::Here { as_typed, .. } => as_typed,
             #[cfg(feature = "aws")]
-            Place::Aws(_) => self.name.as_str(),
+            Location::Aws(_) => self.name.as_str(),
         }
     }
 
     /// Whether its line is far away: it is counted roughly, and takes a minute to empty.
     pub(crate) fn is_far(&self) -> bool {
         match &self.place {
-            Place::Here { .. } => false,
+            Location::Here { .. } => false,
             #[cfg(feature = "aws")]
-            Place::Aws(_) => true,
+            Location::Aws(_) => true,
         }
     }
 
     #[cfg(feature = "aws")]
-    pub(crate) fn on_aws(&self) -> Option<&cloud::Deployed> {
+    pub(crate) fn on_aws(&self) -> Option<&cloud::DeployedRoom> {
         match &self.place {
-            Place::Here { .. } => None,
-            Place::Aws(deployed) => Some(deployed),
+            Location::Here { .. } => None,
+            Location::Aws(deployed) => Some(deployed),
         }
     }
 
     /// Tells the room, and returns its answer.
-    pub(crate) async fn send(&self, command: Command) -> Result<Reply> {
+    pub(crate) async fn send(&self, command: Order) -> Result<Reply> {
         let reply = match &self.place {
-            Place::Here { directory, .. } => {
+            Location::Here { directory, .. } => {
                 let sent = control::send(directory, &command).await;
                 let sent = sent.map_err(|error| self.unreached(&error, directory));
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
             }
             #[cfg(feature = "aws")]
             // Boxed: what the SDK keeps while it waits is large.
-            Place::Aws(deployed) => Box::pin(self.obeyed(deployed, command)).await?,
+            Location::Aws(deployed) => Box::pin(self.obeyed(deployed, command)).await?,
         };
         match reply {
             Reply::Failed { error } => bail!("the room {} {error}", self.name),
@@ -101,15 +101,15 @@ impl Room {
     }
 
     #[cfg(feature = "aws")]
-    async fn obeyed(&self, deployed: &cloud::Deployed, command: Command) -> Result<Reply> {
+    async fn obeyed(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
         use futures_util::future::try_join3;
 
         let obeyed = async {
             let obeyed = operator::obey(deployed.store(), command.clone()).await;
             let attempt = || format!("operate the room {}", self.name);
-            obeyed.map_err(|error| anyhow::Error::new(cloud::Trouble::of_port(attempt(), error)))
+            obeyed.map_err(|error| anyhow::Error::new(cloud::CloudError::of_port(attempt(), error)))
         };
-        if command != Command::Status {
+        if command != Order::Status {
             return obeyed.await;
         }
         let dead_letters = async { Ok(deployed.dead_letters().await?) };
@@ -123,7 +123,7 @@ impl Room {
     }
 
     pub(crate) async fn status(&self) -> Result<Status> {
-        match self.send(Command::Status).await? {
+        match self.send(Order::Status).await? {
             Reply::Status(status) => Ok(*status),
             _ => Err(self.unexpected()),
         }

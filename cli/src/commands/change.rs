@@ -1,19 +1,19 @@
 use anyhow::Result;
-use operator::{Command, Reply};
+use operator::{Order, Reply};
 use serde_json::json;
-use waitroom::Room as State;
+use waitroom::Room;
 
 use super::block_on;
 use crate::arguments::Which;
 use crate::printer::say;
-use crate::room::Room;
+use crate::room::RoomHandle;
 
 /// Changes the room, and says what changed from what to what.
-pub(crate) fn run(which: &Which, json: bool, command: Command) -> Result<()> {
-    block_on(async { order(&Room::find(which).await?, json, command).await })
+pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
+    block_on(async { order(&RoomHandle::find(which).await?, json, command).await })
 }
 
-pub(crate) async fn order(room: &Room, json: bool, command: Command) -> Result<()> {
+pub(crate) async fn order(room: &RoomHandle, json: bool, command: Order) -> Result<()> {
     let Reply::Changed { before, after } = room.send(command).await? else {
         return Err(room.unexpected());
     };
@@ -32,7 +32,7 @@ pub(crate) fn told(changes: impl Iterator<Item = String>) -> Result<()> {
     changes.try_for_each(|change| Ok(say(&change)?))
 }
 
-fn changes(before: &State, after: &State) -> impl Iterator<Item = String> {
+fn changes(before: &Room, after: &Room) -> impl Iterator<Item = String> {
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let messages = (quoted(before), quoted(after));
     let states = (state(before).to_owned(), state(after).to_owned());
@@ -43,11 +43,11 @@ fn changes(before: &State, after: &State) -> impl Iterator<Item = String> {
         .map(|(what, (before, after))| format!("{what}: {before} -> {after}"))
 }
 
-fn quoted(room: &State) -> String {
+fn quoted(room: &Room) -> String {
     format!("{:?}", room.settings.message.as_str())
 }
 
-pub(crate) fn state(room: &State) -> &'static str {
+pub(crate) fn state(room: &Room) -> &'static str {
     match (room.open, room.paused) {
         (false, _) => "off",
         (true, true) => "paused",

@@ -33,13 +33,15 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
-    use cloud::{Account, Change, Deployed, Event, Found, Plan, Purpose, WAIT_MINUTES};
+    use cloud::{
+        Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, RoomFound, WAIT_MINUTES,
+    };
     use serde_json::json;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::{Deploy, Result};
     use crate::ask;
-    use crate::aws::{Progress, bundle, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, bundle, interruptible, run_async};
     use crate::printer::say;
     use crate::profile::Profiles;
 
@@ -79,11 +81,11 @@ mod with_aws {
             profiles.save(&deploy.name, &profile)?;
         }
         begun.store(true, Ordering::Relaxed);
-        let progress = Progress::new(json);
-        let tell = |event: Event| progress.show(&event);
+        let progress = ProgressDisplay::new(json);
+        let tell = |event: DeployEvent| progress.show(&event);
         let room = account.deploy(&wanted, &bundle, &tell).await?;
         let found = room.look(&tell).await?;
-        if found == Found::On {
+        if found == RoomFound::On {
             room.scheduled(&tell).await?;
         }
         drop(progress);
@@ -96,7 +98,7 @@ mod with_aws {
         Ok(say(&told(&room, found))?)
     }
 
-    fn told(room: &Deployed, found: Found) -> String {
+    fn told(room: &DeployedRoom, found: RoomFound) -> String {
         let urls = &room.urls;
         let mut lines =
             vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
@@ -104,12 +106,12 @@ mod with_aws {
             lines.push(format!("your domain    let its CNAME or alias point to {target}"));
         }
         match found {
-            Found::On => {}
-            Found::Paused => lines.push(format!(
+            RoomFound::On => {}
+            RoomFound::Paused => lines.push(format!(
                 "The room is paused: people join, and nobody enters until: beekeeper on {}",
                 room.room
             )),
-            Found::Off => lines.push(format!(
+            RoomFound::Off => lines.push(format!(
                 "The room is off: everybody goes straight on to the shop, until: beekeeper on {}",
                 room.room
             )),
@@ -117,26 +119,26 @@ mod with_aws {
         lines.join("\n")
     }
 
-    fn question(plan: &Plan) -> &'static str {
+    fn question(plan: &DeployPlan) -> &'static str {
         match plan.purpose {
-            Purpose::Make => "Make this room?",
-            Purpose::Change => "Bring this room up to date?",
-            Purpose::Replace { .. } => "Remove that, and make this room?",
-            Purpose::GoOn { .. } => "Go on with this room?",
+            DeployAction::Make => "Make this room?",
+            DeployAction::Change => "Bring this room up to date?",
+            DeployAction::Replace { .. } => "Remove that, and make this room?",
+            DeployAction::GoOn { .. } => "Go on with this room?",
         }
     }
 
-    fn text(plan: &Plan) -> String {
+    fn text(plan: &DeployPlan) -> String {
         let many = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), grouped);
         let purpose = match &plan.purpose {
-            Purpose::Make => "a new stack".to_owned(),
-            Purpose::Change => {
+            DeployAction::Make => "a new stack".to_owned(),
+            DeployAction::Change => {
                 "the stack that is there, brought up to date; line, epoch and keys stay".to_owned()
             }
-            Purpose::Replace { status } => format!(
+            DeployAction::Replace { status } => format!(
                 "what is left of an earlier one ({status}) is removed, with its line, and a new one made"
             ),
-            Purpose::GoOn { status } => format!("the stack that an earlier run left as {status}"),
+            DeployAction::GoOn { status } => format!("the stack that an earlier run left as {status}"),
         };
         let resources: usize = plan.makes.values().sum();
         let kinds: Vec<_> =
@@ -213,12 +215,12 @@ mod with_aws {
         groups.join(",")
     }
 
-    fn changed(changes: Option<&[Change]>) -> String {
+    fn changed(changes: Option<&[ResourceChange]>) -> String {
         match changes {
             None => "nothing was made; without --dry-run this is".to_owned(),
             Some([]) => "nothing would change".to_owned(),
             Some(changes) => {
-                let line = |change: &Change| {
+                let line = |change: &ResourceChange| {
                     let replaced =
                         change.replacement.as_deref().is_some_and(|replacement| replacement == "True");
                     let replaced = if replaced { ", as another one" } else { "" };

@@ -30,12 +30,12 @@ pub(crate) use with_aws::run;
 mod with_aws {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use cloud::{Account, Event, Kind, Proof};
+    use cloud::{Account, DeployEvent, Kind, RemovalProof};
     use waitroom::ports::LineLength;
 
     use super::{Destroy, Result};
     use crate::ask;
-    use crate::aws::{Progress, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, interruptible, run_async};
     use crate::printer::{note, say};
     use crate::profile::Profiles;
 
@@ -57,8 +57,8 @@ mod with_aws {
             ask::whether_meant(&waiting?, &format!("Remove the room {} for good?", destroy.name))?;
         }
         begun.store(true, Ordering::Relaxed);
-        let progress = Progress::new(json);
-        let tell = |event: Event| progress.show(&event);
+        let progress = ProgressDisplay::new(json);
+        let tell = |event: DeployEvent| progress.show(&event);
         let proof = account.destroy(&destroy.name, &tell).await?;
         drop(progress);
         if json {
@@ -85,7 +85,7 @@ mod with_aws {
         }
     }
 
-    fn told(destroy: &Destroy, proof: &Proof) -> String {
+    fn told(destroy: &Destroy, proof: &RemovalProof) -> String {
         let mut lines = vec![if proof.removed.is_empty() {
             format!("the room {} was gone already", destroy.name)
         } else {

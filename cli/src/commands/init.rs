@@ -32,7 +32,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         None => return Err(incomplete(&["NAME"])),
     };
     let before = profiles.find(&name)?;
-    let wanted = Wanted::new(init, before.as_ref())?;
+    let wanted = InitAnswers::new(init, before.as_ref())?;
     let stays =
         before.as_ref().filter(|before| before.more.account.is_some()).map(|before| before.region.clone());
     // Who says what is to change is not asked about the rest.
@@ -85,7 +85,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
 }
 
 /// What the flags say, or else what was written down before.
-struct Wanted {
+struct InitAnswers {
     title: Option<Title>,
     region: Option<Region>,
     shop: Option<WebUrl>,
@@ -94,7 +94,7 @@ struct Wanted {
     more: More,
 }
 
-impl Wanted {
+impl InitAnswers {
     fn new(init: &Init, before: Option<&Profile>) -> Result<Self> {
         let mut more = before.map(|before| before.more.clone()).unwrap_or_default();
         more.health = init.health.clone().or(more.health);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clock::SystemClock;
-use embedded::Store;
+use embedded::EmbeddedStore;
 use page::Design;
 use probe::HttpProbe;
 use rand::rngs::SysRng;
@@ -17,8 +17,8 @@ use server::{App, DemoShop, Preview, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
-use waitroom::ports::{Clock, RoomBook, Throttling};
-use waitroom::{Epoch, Notice, Rate, Room, Scheme, Settings, Title, WebUrl};
+use waitroom::ports::{Clock, RoomReader, ThrottleStore};
+use waitroom::{Epoch, Message, Rate, Room, Scheme, Settings, Title, WebUrl};
 
 use crate::arguments::Local;
 use crate::data;
@@ -43,7 +43,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
     let first = first_room(arguments, demo_shop.clone(), url.clone())?;
-    let store = Store::open(&directory, first, || SystemClock.now())?;
+    let store = EmbeddedStore::open(&directory, first, || SystemClock.now())?;
     take_over(&store, arguments, demo_shop.clone(), url.clone()).await?;
     let demonstration = (store.room().await?.settings.shop == demo_shop).then_some(demonstration);
     let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
@@ -145,7 +145,7 @@ fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room>
         shop: arguments.origin.clone().unwrap_or(demo_shop),
         health: arguments.health.clone(),
         rate: arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
-        message: Notice::default(),
+        message: Message::default(),
         lifetimes: waitroom::Lifetimes::default(),
     };
     let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
@@ -153,7 +153,7 @@ fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room>
 }
 
 /// What the command line says counts; what it leaves open stays as the room last had it.
-async fn take_over(store: &Store, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
+async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
         bail!(
@@ -205,7 +205,7 @@ fn greeting_for_scripts(room: &Room, directory: &Path) -> String {
 }
 
 /// One calm line, once a second.
-async fn keep_up(store: Store) {
+async fn keep_up(store: EmbeddedStore) {
     let line = LiveLine::new();
     loop {
         if let Ok(status) = operator::Status::of(&store).await {

@@ -29,10 +29,10 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
 
     use super::block_on;
     use crate::printer::say;
-    use crate::room::Room;
+    use crate::room::RoomHandle;
 
     block_on(async {
-        let room = Room::find(&logs.which).await?;
+        let room = RoomHandle::find(&logs.which).await?;
         let Some(deployed) = room.on_aws() else { return Err(room.unexpected()) };
         let query = cloud::LogQuery { since: SystemClock.now() - logs.since, follow: logs.follow };
         let (sender, mut unprinted) = mpsc::unbounded_channel();

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use anyhow::Result;
-use operator::Command;
+use operator::Order;
 
 use super::{block_on, change};
 use crate::arguments::Drastic;
 use crate::ask;
 use crate::printer::note;
-use crate::room::Room;
+use crate::room::RoomHandle;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -30,17 +30,17 @@ impl fmt::Display for Way {
 
 pub(crate) fn run(off: &Drastic, json: bool) -> Result<()> {
     block_on(async {
-        let room = Room::find(&off.which).await?;
+        let room = RoomHandle::find(&off.which).await?;
         let way = if off.yes { Way::Off } else { way(&room).await? };
         match way {
-            Way::Off => change::order(&room, json, Command::Off).await,
-            Way::Pause => change::order(&room, json, Command::Pause).await,
+            Way::Off => change::order(&room, json, Order::Off).await,
+            Way::Pause => change::order(&room, json, Order::Pause).await,
             Way::Nothing => Err(ask::declined().into()),
         }
     })
 }
 
-async fn way(room: &Room) -> Result<Way> {
+async fn way(room: &RoomHandle) -> Result<Way> {
     let status = room.status().await?;
     let waiting = status.line.waiting;
     if waiting == 0 || !status.room.open {

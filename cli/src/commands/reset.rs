@@ -1,5 +1,5 @@
 use anyhow::{Context, Result};
-use operator::{Command, Reply};
+use operator::{Order, Reply};
 use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::Epoch;
@@ -9,11 +9,11 @@ use crate::arguments::Drastic;
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
-use crate::room::Room;
+use crate::room::RoomHandle;
 
 pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
     block_on(async {
-        let room = Room::find(&reset.which).await?;
+        let room = RoomHandle::find(&reset.which).await?;
         if !reset.yes {
             let waiting = room.status().await?.line.waiting;
             let all = if waiting == 1 { "1 person loses".into() } else { format!("{waiting} people lose") };
@@ -27,7 +27,7 @@ pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
             note("emptying the line; SQS takes a minute for it, in which the room goes on as it is");
         }
         let reply = tokio::select! {
-            reply = room.send(Command::Reset { epoch }) => reply?,
+            reply = room.send(Order::Reset { epoch }) => reply?,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 let half = format!("interrupted: the line of {} may be empty, and its new epoch has not begun", room.name);

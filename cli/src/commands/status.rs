@@ -4,18 +4,18 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use operator::{AlarmState, Status};
-use waitroom::governor::{Finding, Verdict};
+use waitroom::throttle_rules::{Finding, Verdict};
 
 use super::block_on;
 use super::change::state;
 use crate::arguments;
 use crate::printer::say;
-use crate::room::Room;
+use crate::room::RoomHandle;
 use crate::watch;
 
-pub(crate) fn run(arguments: &arguments::Status, json: bool) -> Result<()> {
+pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
-        let room = Room::find(&arguments.which).await?;
+        let room = RoomHandle::find(&arguments.which).await?;
         let status = room.status().await?;
         if !arguments.watch {
             return Ok(say(&if json { serde_json::to_string(&status)? } else { text(&status) })?);

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use anyhow::Result;
-use operator::{Status, Window};
+use operator::{Status, WindowCount};
 use waitroom::RoomId;
 
 /// How many looks are remembered: at one every two seconds, the last hour.
@@ -17,7 +17,7 @@ pub(super) struct Course {
     /// Seconds since the first look, and how many waited then.
     pub(super) waiting: VecDeque<(f64, f64)>,
     /// By their numbers.
-    pub(super) windows: BTreeMap<u64, Window>,
+    pub(super) windows: BTreeMap<u64, WindowCount>,
     /// Why the last look failed, if it did.
     pub(super) problem: Option<String>,
     began: Instant,
@@ -74,8 +74,8 @@ mod tests {
         let mut course = Course::new("spring-sale".parse().unwrap(), first.clone());
         let mut later = first;
         later.windows = vec![
-            Window { number: 16, released: 4, planned: 300 },
-            Window { number: 15, released: 300, planned: 300 },
+            WindowCount { number: 16, released: 4, planned: 300 },
+            WindowCount { number: 15, released: 300, planned: 300 },
         ];
         course.see(Ok(later.clone()));
         let released: Vec<_> = course.windows.values().map(|window| window.released).collect();

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType, Paragraph, Wrap};
-use waitroom::governor::Verdict;
+use waitroom::throttle_rules::Verdict;
 
 use super::course::Course;
 use crate::commands::change::state;
@@ -167,7 +167,7 @@ fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
 
 #[cfg(test)]
 mod tests {
-    use operator::Window;
+    use operator::WindowCount;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -182,7 +182,7 @@ mod tests {
             status.line.waiting = 9120 + u64::from(minute * minute) * 40;
             let number = 15 + u64::from(minute);
             let released = 300 - u64::from(minute) * 13;
-            status.windows = vec![Window { number, released, planned: 300 }];
+            status.windows = vec![WindowCount { number, released, planned: 300 }];
             course.note(status, f64::from(minute) * 60.0);
         }
         course
@@ -207,7 +207,7 @@ mod tests {
     fn a_room_on_this_machine_that_was_just_opened() {
         let mut status = suffering();
         (status.room.throttled, status.room.stretch) = (None, waitroom::Stretch::USUAL);
-        status.room.settings.message = waitroom::Notice::default();
+        status.room.settings.message = waitroom::Message::default();
         status.line = waitroom::LineStatus::of(&status.room, 0, 0);
         (status.findings, status.windows, status.alarms) = (Vec::new(), Vec::new(), Vec::new());
         (status.dead_letters, status.released) = (None, 0);

@@ -19,11 +19,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::commands::change::state;
 use crate::printer::{note, say};
-use crate::room::Room;
+use crate::room::RoomHandle;
 use course::Course;
 
 /// Prints a line, or an object, now and whenever something has changed.
-pub(crate) async fn lines(room: &Room, first: Status, every: Duration, json: bool) -> Result<()> {
+pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, json: bool) -> Result<()> {
     let mut last = first;
     say(&line(&last, json)?)?;
     let mut looks = ticks(every);
@@ -79,7 +79,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 }
 
 /// Shows charts until somebody leaves them.
-pub(crate) async fn charts(room: &Room, first: Status, every: Duration) -> Result<()> {
+pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) -> Result<()> {
     let mut course = Course::new(room.name.clone(), first);
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut terminate = signal(SignalKind::terminate())?;
@@ -163,8 +163,8 @@ fn keys() -> UnboundedReceiver<Event> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use operator::{Alarm, AlarmState, Window};
-    use waitroom::governor::{Finding, Verdict};
+    use operator::{Alarm, AlarmState, WindowCount};
+    use waitroom::throttle_rules::{Finding, Verdict};
     use waitroom::{LineStatus, Rate, Settings, Stretch, Timestamp};
 
     use super::*;
@@ -194,8 +194,8 @@ pub(crate) mod tests {
             room,
             released: 4090,
             windows: vec![
-                Window { number: 15, released: 31, planned: 300 },
-                Window { number: 14, released: 298, planned: 300 },
+                WindowCount { number: 15, released: 31, planned: 300 },
+                WindowCount { number: 14, released: 298, planned: 300 },
             ],
             findings: vec![
                 finding(1, Verdict::Well, 0.098, 1, 600),

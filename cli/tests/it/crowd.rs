@@ -6,15 +6,15 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use embedded::Store;
-use http_contract::{Client, Room};
+use embedded::EmbeddedStore;
+use http_contract::{Client, RoomUnderTest};
 use waitroom::ports::Admissions;
-use waitroom::{AdmittedBy, Cookie, Timestamp};
+use waitroom::{AdmittedBy, Place, Timestamp};
 
 use crate::support::{Local, text};
 
 /// Asks one path many times over one connection, and returns the room's cookies.
-fn ask(authority: &str, path: &str, times: usize) -> Vec<Cookie> {
+fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
     let mut stream = TcpStream::connect(authority).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
@@ -59,7 +59,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
         thread::spawn(move || ask(&authority, "/beekeeper", 500))
     });
     let crowd: Vec<_> = crowd.collect();
-    let mut places: Vec<Cookie> = crowd.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let mut places: Vec<Place> = crowd.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     assert_eq!(places.len(), 20_000);
 
     for _ in 0..600 {
@@ -70,9 +70,9 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     }
     let (directory, _) = room.interrupt();
 
-    let store = Store::open(directory.path(), unused_room(), Timestamp::default).unwrap();
+    let store = EmbeddedStore::open(directory.path(), unused_room(), Timestamp::default).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let admitted = |place: &Cookie| runtime.block_on(store.admission(place.token)).unwrap().unwrap();
+    let admitted = |place: &Place| runtime.block_on(store.admission(place.token)).unwrap().unwrap();
     let mut windows = BTreeMap::<u64, u32>::new();
     for place in &places {
         match admitted(place).by {

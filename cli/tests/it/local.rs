@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::Duration;
 
-use http_contract::{Client, Order, Room};
+use http_contract::{Client, Order, RoomUnderTest};
 
 use crate::support::{Home, Local, operate, text};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
-use http_contract::{Order, Room};
+use http_contract::{Order, RoomUnderTest};
 use rexpect::session::{PtySession, spawn_command};
 use tempfile::TempDir;
 
@@ -73,7 +73,7 @@ impl Drop for Local {
     }
 }
 
-impl Room for Local {
+impl RoomUnderTest for Local {
     fn base(&self) -> String {
         self.url.clone()
     }

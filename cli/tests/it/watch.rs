@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use http_contract::{Order, Room};
+use http_contract::{Order, RoomUnderTest};
 use rexpect::process::WaitStatus;
 
 use crate::support::{Home, Local};

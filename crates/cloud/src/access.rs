@@ -10,8 +10,8 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use waitroom::RoomId;
 
-use crate::trouble::Adviser;
-use crate::{Kind, Trouble, names};
+use crate::error::Adviser;
+use crate::{CloudError, Kind, names};
 
 /// A call is made again this often, with growing pauses: nobody is kept waiting by it but the operator.
 const ATTEMPTS: u32 = 6;
@@ -43,7 +43,7 @@ pub struct Account {
 
 impl Account {
     /// Finds credentials, and asks AWS whose they are.
-    pub async fn enter(access: &Access) -> Result<Self, Trouble> {
+    pub async fn enter(access: &Access) -> Result<Self, CloudError> {
         let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
         let (http, region) = (http.build_https(), Region::new(access.region.clone()));
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
@@ -64,7 +64,7 @@ impl Account {
     }
 
     /// The same with a configuration of one's own: asks AWS whose credentials it has.
-    pub async fn with(config: SdkConfig, access: &Access) -> Result<Self, Trouble> {
+    pub async fn with(config: SdkConfig, access: &Access) -> Result<Self, CloudError> {
         let adviser = Adviser {
             profile: access.aws_profile.clone().or_else(|| std::env::var("AWS_PROFILE").ok()),
             region: access.region.clone(),
@@ -76,7 +76,7 @@ impl Account {
         if let Some(expected) = access.account.as_ref().filter(|expected| **expected != id) {
             let reason = format!("the room belongs to account {expected}, and these credentials to {id}");
             let advice = "use the credentials of that account, or take the line `account` out of the room's profile to deploy it anew in this one";
-            return Err(Trouble::new(Kind::Credentials, attempt, reason).advise(advice));
+            return Err(CloudError::new(Kind::Credentials, attempt, reason).advise(advice));
         }
         Ok(Self { id, arn: whose.arn.unwrap_or_default(), region: access.region.clone(), config, adviser })
     }

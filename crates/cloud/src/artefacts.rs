@@ -17,8 +17,8 @@ use aws_sdk_s3::types::{
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
-use crate::trouble::code;
-use crate::{Account, Kind, Trouble, names};
+use crate::error::code;
+use crate::{Account, CloudError, Kind, names};
 
 /// A bucket that was just removed cannot be made again for a while.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -41,7 +41,7 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Whether it is there. An error if it is somebody else's.
-    pub(crate) async fn exists(&self) -> Result<bool, Trouble> {
+    pub(crate) async fn exists(&self) -> Result<bool, CloudError> {
         let attempt = format!("look for the bucket {}", self.bucket);
         let head =
             self.s3.head_bucket().bucket(&self.bucket).expected_bucket_owner(&self.account.id).send().await;
@@ -56,14 +56,14 @@ impl<'a> Artefacts<'a> {
                 );
                 let advice = "you need the permission s3:ListBucket for it; if you have that, somebody else took the \
                               room's bucket name, and another room name helps";
-                Err(Trouble::new(Kind::Denied, attempt, reason).advise(advice))
+                Err(CloudError::new(Kind::Denied, attempt, reason).advise(advice))
             }
             _ => Err(self.account.adviser.trouble(attempt, error)),
         }
     }
 
     /// Makes it if it is not there, and sees to it that it is as it should be.
-    pub(crate) async fn make(&self) -> Result<(), Trouble> {
+    pub(crate) async fn make(&self) -> Result<(), CloudError> {
         if !self.exists().await? {
             self.create().await?;
         }
@@ -77,8 +77,9 @@ impl<'a> Artefacts<'a> {
                 ServerSideEncryptionRule::builder().apply_server_side_encryption_by_default(by_default);
             ServerSideEncryptionConfiguration::builder().rules(rule.build()).build()
         });
-        let built =
-            |error: aws_sdk_s3::error::BuildError| Trouble::new(Kind::Failed, attempt(), error.to_string());
+        let built = |error: aws_sdk_s3::error::BuildError| {
+            CloudError::new(Kind::Failed, attempt(), error.to_string())
+        };
         let private = PublicAccessBlockConfiguration::builder()
             .block_public_acls(true)
             .block_public_policy(true)
@@ -97,7 +98,7 @@ impl<'a> Artefacts<'a> {
         put.map_err(|error| adviser.trouble(attempt(), error)).map(drop)
     }
 
-    async fn create(&self) -> Result<(), Trouble> {
+    async fn create(&self) -> Result<(), CloudError> {
         let attempt = format!("make the bucket {}", self.bucket);
         let here = (self.account.region != FIRST_REGION).then(|| {
             let region = BucketLocationConstraint::from(self.account.region.as_str());
@@ -113,7 +114,7 @@ impl<'a> Artefacts<'a> {
                 "BucketAlreadyExists" => {
                     let reason = "the name belongs to another account";
                     let advice = "names of buckets are shared by all accounts; give the room another name";
-                    return Err(Trouble::new(Kind::Taken, attempt, reason).advise(advice));
+                    return Err(CloudError::new(Kind::Taken, attempt, reason).advise(advice));
                 }
                 "OperationAborted" if begun.elapsed() < PATIENCE => sleep(PAUSE).await,
                 _ => return Err(self.account.adviser.trouble(attempt, error)),
@@ -122,7 +123,7 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Sends something, unless it is there. Whether it was sent.
-    pub(crate) async fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<bool, Trouble> {
+    pub(crate) async fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<bool, CloudError> {
         let attempt = || format!("send {key} to the bucket {}", self.bucket);
         let (s3, owner) = (&self.s3, &self.account.id);
         let head = s3.head_object().bucket(&self.bucket).key(key).expected_bucket_owner(owner).send().await;
@@ -147,12 +148,12 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Removes everything but these.
-    pub(crate) async fn keep_only(&self, keys: &BTreeSet<String>) -> Result<usize, Trouble> {
+    pub(crate) async fn keep_only(&self, keys: &BTreeSet<String>) -> Result<usize, CloudError> {
         self.clear(&self.bucket, |key| keys.contains(key)).await
     }
 
     /// Removes one thing. One that is not there is removed.
-    pub(crate) async fn remove(&self, key: &str) -> Result<(), Trouble> {
+    pub(crate) async fn remove(&self, key: &str) -> Result<(), CloudError> {
         let delete =
             self.s3.delete_object().bucket(&self.bucket).key(key).expected_bucket_owner(&self.account.id);
         let attempt = format!("remove {key} from the bucket {}", self.bucket);
@@ -160,7 +161,7 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Removes the bucket, with what lies in it. Whether it was there.
-    pub(crate) async fn destroy(&self) -> Result<bool, Trouble> {
+    pub(crate) async fn destroy(&self) -> Result<bool, CloudError> {
         if !self.exists().await? {
             return Ok(false);
         }
@@ -179,11 +180,11 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Empties another bucket of the room. One that is gone is empty.
-    pub(crate) async fn empty(&self, bucket: &str) -> Result<(), Trouble> {
+    pub(crate) async fn empty(&self, bucket: &str) -> Result<(), CloudError> {
         self.clear(bucket, |_| false).await.map(drop)
     }
 
-    async fn clear(&self, bucket: &str, keep: impl Fn(&str) -> bool) -> Result<usize, Trouble> {
+    async fn clear(&self, bucket: &str, keep: impl Fn(&str) -> bool) -> Result<usize, CloudError> {
         let attempt = format!("empty the bucket {bucket}");
         let (owner, adviser) = (&self.account.id, &self.account.adviser);
         let (mut removed, mut more) = (0, None);

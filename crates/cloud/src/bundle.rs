@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::template::{Stack, TEMPLATE, parse};
 use serde_json::{Value, json};
 
-use crate::{Architecture, Kind, Trouble, names};
+use crate::{Architecture, CloudError, Kind, names};
 
 /// A function, zipped for Lambda.
 #[derive(Clone, Debug)]
-pub struct Package {
+pub struct FunctionPackage {
     pub architecture: Architecture,
     /// As the template calls it, in lower case.
     pub function: String,
     pub zip: Cow<'static, [u8]>,
 }
 
-impl Package {
+impl FunctionPackage {
     /// Called by what is in it: an unchanged package is not sent again, and a changed one is another.
     pub(crate) fn key(&self) -> String {
         format!("functions/{}/{}.zip", self.function, names::sha256(&self.zip))
@@ -27,11 +27,11 @@ impl Package {
 /// Packages of all functions, for one architecture or more.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
-    packages: Vec<Package>,
+    packages: Vec<FunctionPackage>,
 }
 
 impl Bundle {
-    pub fn new(packages: impl IntoIterator<Item = Package>) -> Self {
+    pub fn new(packages: impl IntoIterator<Item = FunctionPackage>) -> Self {
         Self { packages: packages.into_iter().collect() }
     }
 
@@ -41,7 +41,7 @@ impl Bundle {
     }
 
     /// The one that is wanted, or the cheaper one of those that there are.
-    pub(crate) fn choose(&self, wanted: Option<Architecture>) -> Result<Architecture, Trouble> {
+    pub(crate) fn choose(&self, wanted: Option<Architecture>) -> Result<Architecture, CloudError> {
         let carried = self.architectures();
         let chosen = wanted.or_else(|| carried.first().copied());
         chosen.filter(|chosen| carried.contains(chosen)).ok_or_else(|| {
@@ -55,16 +55,16 @@ impl Bundle {
                 Some(wanted) => format!("build one with: cargo xtask dist --arch {wanted}"),
                 None => "build one with: cargo xtask dist".into(),
             };
-            Trouble::new(Kind::Failed, "deploy a room", reason).advise(advice)
+            CloudError::new(Kind::Failed, "deploy a room", reason).advise(advice)
         })
     }
 
-    pub(crate) fn packages(&self, architecture: Architecture) -> impl Iterator<Item = &Package> {
+    pub(crate) fn packages(&self, architecture: Architecture) -> impl Iterator<Item = &FunctionPackage> {
         self.packages.iter().filter(move |package| package.architecture == architecture)
     }
 
     /// The template as CloudFormation takes it from a bucket: JSON, with the functions' code where it lies.
-    pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, Trouble> {
+    pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, CloudError> {
         let mut template = parse(TEMPLATE).map_err(|error| misread(&error))?;
         let keys: BTreeMap<_, _> =
             self.packages(architecture).map(|package| (package.function.as_str(), package.key())).collect();
@@ -73,7 +73,7 @@ impl Bundle {
                 let reason = format!(
                     "this beekeeper carries no package of the function {function} for {architecture}"
                 );
-                return Err(Trouble::new(Kind::Failed, "deploy a room", reason)
+                return Err(CloudError::new(Kind::Failed, "deploy a room", reason)
                     .advise("build one with: cargo xtask dist"));
             };
             let resource = &mut template["Resources"][&function];
@@ -101,7 +101,7 @@ fn functions(template: &Value) -> Vec<String> {
 }
 
 /// The template with these parameters, to be asked what is in it.
-pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, Trouble> {
+pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, CloudError> {
     let parameters: Vec<_> = parameters.iter().map(|(&name, value)| (name, value.as_str())).collect();
     Stack::with(&parameters).map_err(|error| misread(&error))
 }
@@ -110,7 +110,7 @@ pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack
 /// named depends on what the stack was made with.
 pub(crate) fn all_parameters(
     given: &BTreeMap<&'static str, String>,
-) -> Result<BTreeMap<String, String>, Trouble> {
+) -> Result<BTreeMap<String, String>, CloudError> {
     let template = parse(TEMPLATE).map_err(|error| misread(&error))?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let declared = template["Parameters"].as_object().into_iter().flatten();
@@ -121,8 +121,8 @@ pub(crate) fn all_parameters(
     Ok(all)
 }
 
-pub(crate) fn misread(error: &crate::template::Misread) -> Trouble {
-    Trouble::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
+pub(crate) fn misread(error: &crate::template::Misread) -> CloudError {
+    CloudError::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn bundle(functions: &[&str], architecture: Architecture) -> Bundle {
-        Bundle::new(functions.iter().map(|function| Package {
+        Bundle::new(functions.iter().map(|function| FunctionPackage {
             architecture,
             function: (*function).to_owned(),
             zip: function.as_bytes().to_vec().into(),

@@ -12,11 +12,12 @@ use aws_sdk_cloudformation::types::{
 use tokio::time::{Instant, sleep};
 
 use crate::artefacts::Artefacts;
-use crate::event::{Step, Tell, step};
-use crate::stack::{Next, Stacks, Standing, next_step};
-use crate::trouble::{code, message};
+use crate::error::{code, message};
+use crate::progress::{DeployStep, Tell, step};
+use crate::stack::{Next, StackState, Stacks, next_step};
 use crate::{
-    Account, Architecture, Bundle, Deployed, Event, Kind, Trouble, Wanted, bundle, names, page, remove,
+    Account, Architecture, Bundle, CloudError, DeployEvent, DeployedRoom, Kind, RoomConfig, bundle, names,
+    page, remove,
 };
 
 /// How often it is looked whether CloudFormation has worked out what there is to do.
@@ -31,7 +32,7 @@ const TO_LOOK_AT: &str = "beekeeper-dry-run";
 
 /// What CloudFormation would do to one part of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Change {
+pub struct ResourceChange {
     /// As the template calls it.
     pub name: String,
     /// Like `AWS::SQS::Queue`.
@@ -44,7 +45,7 @@ pub struct Change {
 
 /// What a deployment is made of.
 struct Made<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a RoomConfig,
     bundle: &'a Bundle,
     architecture: Architecture,
     artefacts: Artefacts<'a>,
@@ -52,7 +53,7 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    fn of(account: &'a Account, wanted: &'a Wanted, bundle: &'a Bundle) -> Result<Self, Trouble> {
+    fn of(account: &'a Account, wanted: &'a RoomConfig, bundle: &'a Bundle) -> Result<Self, CloudError> {
         wanted.page.as_ref().map_or(Ok(()), page::check)?;
         let architecture = bundle.choose(wanted.architecture)?;
         let artefacts = Artefacts::of(account, &wanted.room);
@@ -65,21 +66,21 @@ impl<'a> Made<'a> {
     }
 
     fn keys(&self) -> BTreeSet<String> {
-        let packages = self.bundle.packages(self.architecture).map(crate::Package::key);
+        let packages = self.bundle.packages(self.architecture).map(crate::FunctionPackage::key);
         packages.chain([self.template_key()]).collect()
     }
 
-    fn parameters(&self) -> Result<BTreeMap<String, String>, Trouble> {
+    fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
         let mut given = self.wanted.parameters(self.architecture);
         given.extend(self.bundle.edition(self.architecture).map(|edition| ("Edition", edition)));
         bundle::all_parameters(&given)
     }
 
-    async fn send(&self, tell: Tell<'_>) -> Result<(), Trouble> {
+    async fn send(&self, tell: Tell<'_>) -> Result<(), CloudError> {
         for package in self.bundle.packages(self.architecture) {
             step(
                 tell,
-                Step::Upload,
+                DeployStep::Upload,
                 format!("send the function {} ({} kB)", package.function, package.zip.len() / 1000),
             );
             self.artefacts.put(&package.key(), "application/zip", &package.zip).await?;
@@ -87,8 +88,8 @@ impl<'a> Made<'a> {
         self.send_template(tell).await.map(drop)
     }
 
-    async fn send_template(&self, tell: Tell<'_>) -> Result<bool, Trouble> {
-        step(tell, Step::Upload, "send the template");
+    async fn send_template(&self, tell: Tell<'_>) -> Result<bool, CloudError> {
+        step(tell, DeployStep::Upload, "send the template");
         self.artefacts.put(&self.template_key(), "application/json", self.template.as_bytes()).await
     }
 }
@@ -97,31 +98,31 @@ impl Account {
     /// Makes the room, or changes it to what is wanted. Line, epoch and keys stay what they are.
     pub async fn deploy(
         &self,
-        wanted: &Wanted,
+        wanted: &RoomConfig,
         bundle: &Bundle,
         tell: Tell<'_>,
-    ) -> Result<Deployed, Trouble> {
+    ) -> Result<DeployedRoom, CloudError> {
         let made = Made::of(self, wanted, bundle)?;
         let stacks = Stacks::of(self, &wanted.room);
         let before = ready(&stacks, tell).await?;
-        step(tell, Step::Bucket, format!("make the bucket {}", made.artefacts.bucket));
+        step(tell, DeployStep::Bucket, format!("make the bucket {}", made.artefacts.bucket));
         made.artefacts.make().await?;
         made.send(tell).await?;
 
-        step(tell, Step::Plan, "let CloudFormation work out what there is to do");
+        step(tell, DeployStep::Plan, "let CloudFormation work out what there is to do");
         if let Some(planned) = plan(&stacks, &made, before.as_ref(), TO_EXECUTE).await? {
             let what = if before.is_some() { "change" } else { "make" };
-            step(tell, Step::Stack, format!("{what} the stack {}", stacks.name));
+            step(tell, DeployStep::Stack, format!("{what} the stack {}", stacks.name));
             execute(&stacks, &planned, what, tell).await?;
         } else {
-            step(tell, Step::Stack, format!("the stack {} is as it should be", stacks.name));
+            step(tell, DeployStep::Stack, format!("the stack {} is as it should be", stacks.name));
         }
         let room = self.room(&wanted.room).await?;
         if let Some(page) = &wanted.page {
-            step(tell, Step::Page, "put your page where the API serves it from");
+            step(tell, DeployStep::Page, "put your page where the API serves it from");
             room.put_page(page).await?;
         }
-        step(tell, Step::Tidy, "remove what earlier deployments were made from");
+        step(tell, DeployStep::Tidy, "remove what earlier deployments were made from");
         made.artefacts.keep_only(&made.keys()).await?;
         Ok(room)
     }
@@ -130,10 +131,10 @@ impl Account {
     /// it is as it should be. Leaves everything as it was.
     pub async fn changes(
         &self,
-        wanted: &Wanted,
+        wanted: &RoomConfig,
         bundle: &Bundle,
         tell: Tell<'_>,
-    ) -> Result<Option<Vec<Change>>, Trouble> {
+    ) -> Result<Option<Vec<ResourceChange>>, CloudError> {
         let made = Made::of(self, wanted, bundle)?;
         let stacks = Stacks::of(self, &wanted.room);
         let Some(before) = stacks.standing().await? else { return Ok(None) };
@@ -142,7 +143,7 @@ impl Account {
         }
         // CloudFormation reads a template of this size only from a bucket.
         let was_sent = made.send_template(tell).await?;
-        step(tell, Step::Plan, "let CloudFormation work out what there is to do");
+        step(tell, DeployStep::Plan, "let CloudFormation work out what there is to do");
         let planned = plan(&stacks, &made, Some(&before), TO_LOOK_AT).await;
         if was_sent {
             made.artefacts.remove(&made.template_key()).await?;
@@ -154,7 +155,7 @@ impl Account {
 }
 
 /// Brings the stack into a state from which it can be made or changed. The stack, if there is one to be changed.
-async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<Standing>, Trouble> {
+async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<StackState>, CloudError> {
     loop {
         let standing = stacks.standing().await?;
         let next = next_step(standing.as_ref().map(|standing| &standing.status));
@@ -165,7 +166,7 @@ async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<Standing>, 
             Next::Wait => {
                 step(
                     tell,
-                    Step::Attach,
+                    DeployStep::Attach,
                     format!("wait for what happens to the stack already ({})", found.status),
                 );
                 let mut watch = stacks.attach(&found.id).await?;
@@ -173,15 +174,15 @@ async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<Standing>, 
                 if let Some(failed) = watch.first_failure() {
                     let reason = failed.reason.as_deref().unwrap_or("AWS does not say why");
                     let text = format!("it failed at {} ({}): {reason}", failed.name, failed.kind);
-                    tell(Event::Warning { text, advice: stacks.account.adviser.advice("", reason).1 });
+                    tell(DeployEvent::Warning { text, advice: stacks.account.adviser.advice("", reason).1 });
                 }
             }
             Next::Remove => {
-                step(tell, Step::Clear, format!("remove what an earlier run left ({})", found.status));
+                step(tell, DeployStep::Clear, format!("remove what an earlier run left ({})", found.status));
                 remove::stack(stacks, &found, tell).await?;
             }
             Next::ContinueRollback => {
-                step(tell, Step::Clear, "finish taking back an earlier change");
+                step(tell, DeployStep::Clear, "finish taking back an earlier change");
                 let attempt = format!("take back an earlier change of {}", stacks.place());
                 let mut watch = stacks.watch(&found.id).await?;
                 let rollback =
@@ -198,7 +199,7 @@ async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<Standing>, 
             }
             Next::Unknown => {
                 let reason = format!("it is in a state that this beekeeper does not know: {}", found.status);
-                return Err(Trouble::new(Kind::Failed, format!("change {}", stacks.place()), reason)
+                return Err(CloudError::new(Kind::Failed, format!("change {}", stacks.place()), reason)
                     .advise("a newer beekeeper may"));
             }
         }
@@ -209,16 +210,16 @@ async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<Standing>, 
 struct Planned {
     change_set: String,
     stack: String,
-    changes: Vec<Change>,
+    changes: Vec<ResourceChange>,
 }
 
 /// None if there is nothing to change.
 async fn plan(
     stacks: &Stacks<'_>,
     made: &Made<'_>,
-    before: Option<&Standing>,
+    before: Option<&StackState>,
     name: &str,
-) -> Result<Option<Planned>, Trouble> {
+) -> Result<Option<Planned>, CloudError> {
     discard(stacks, name).await?;
     let (adviser, cloudformation) = (&stacks.account.adviser, &stacks.cloudformation);
     let attempt = format!("plan {}", stacks.place());
@@ -260,7 +261,7 @@ async fn plan(
                     drop(cloudformation.delete_stack().stack_name(&stack).send().await);
                 }
                 let (kind, advice) = adviser.advice("", &reason);
-                let trouble = Trouble::new(kind, attempt, reason);
+                let trouble = CloudError::new(kind, attempt, reason);
                 return Err(match advice {
                     Some(advice) => trouble.advise(advice),
                     None => trouble,
@@ -273,7 +274,7 @@ async fn plan(
         }
         let resources =
             described.changes.unwrap_or_default().into_iter().filter_map(|change| change.resource_change);
-        changes.extend(resources.map(|change| Change {
+        changes.extend(resources.map(|change| ResourceChange {
             name: change.logical_resource_id.unwrap_or_default(),
             kind: change.resource_type.unwrap_or_default(),
             action: change.action.map(|action| action.to_string()).unwrap_or_default(),
@@ -292,7 +293,7 @@ fn is_nothing_to_do(reason: &str) -> bool {
 }
 
 /// Removes a change set, if there is one.
-async fn discard(stacks: &Stacks<'_>, name: &str) -> Result<(), Trouble> {
+async fn discard(stacks: &Stacks<'_>, name: &str) -> Result<(), CloudError> {
     let delete = stacks.cloudformation.delete_change_set().stack_name(&stacks.name).change_set_name(name);
     let begun = Instant::now();
     loop {
@@ -311,7 +312,12 @@ async fn discard(stacks: &Stacks<'_>, name: &str) -> Result<(), Trouble> {
     }
 }
 
-async fn execute(stacks: &Stacks<'_>, planned: &Planned, what: &str, tell: Tell<'_>) -> Result<(), Trouble> {
+async fn execute(
+    stacks: &Stacks<'_>,
+    planned: &Planned,
+    what: &str,
+    tell: Tell<'_>,
+) -> Result<(), CloudError> {
     let attempt = format!("{what} {}", stacks.place());
     let mut watch = stacks.watch(&planned.stack).await?;
     let token = format!("beekeeper-{:016x}", rand::random::<u64>());

@@ -8,9 +8,9 @@ use tokio::time::sleep;
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
 
+use crate::error::code;
 use crate::stack::Stacks;
-use crate::trouble::code;
-use crate::{Deployed, Trouble};
+use crate::{CloudError, DeployedRoom};
 
 /// CloudWatch takes a while to show a line, and shows them in no order: so far back it is looked again.
 const LATE: Duration = Duration::from_secs(30);
@@ -33,10 +33,10 @@ pub struct LogLine {
     pub text: String,
 }
 
-impl Deployed {
+impl DeployedRoom {
     /// Hands over every line once, oldest first; of those that come while it follows, in the order in which they become
     /// visible.
-    pub async fn logs(&self, query: &LogQuery, mut see: impl FnMut(LogLine)) -> Result<(), Trouble> {
+    pub async fn logs(&self, query: &LogQuery, mut see: impl FnMut(LogLine)) -> Result<(), CloudError> {
         let groups = self.log_groups().await?;
         let mut since = query.since;
         // What was handed over already, of the time that is looked at again.
@@ -64,7 +64,7 @@ impl Deployed {
     }
 
     /// Each function's log group.
-    async fn log_groups(&self) -> Result<Vec<(String, String)>, Trouble> {
+    async fn log_groups(&self) -> Result<Vec<(String, String)>, CloudError> {
         let resources = Stacks::of(&self.account, &self.room).resources(&self.stack).await?;
         let groups =
             resources.into_iter().filter(|resource| resource.resource_type() == Some("AWS::Logs::LogGroup"));
@@ -80,7 +80,7 @@ impl Deployed {
         &self,
         group: &str,
         since: Timestamp,
-    ) -> Result<Vec<(String, Timestamp, String)>, Trouble> {
+    ) -> Result<Vec<(String, Timestamp, String)>, CloudError> {
         let since = i64::try_from(since.as_millis()).unwrap_or_default();
         let (mut all, mut more) = (Vec::new(), None);
         loop {

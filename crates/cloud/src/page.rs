@@ -3,24 +3,24 @@
 use ::page::Page;
 use aws_sdk_s3::primitives::ByteStream;
 
-use crate::{Deployed, Kind, Trouble};
+use crate::{CloudError, DeployedRoom, Kind};
 
 /// The API hands on what is text, and would garble everything else.
-pub(crate) fn check(page: &Page) -> Result<(), Trouble> {
+pub(crate) fn check(page: &Page) -> Result<(), CloudError> {
     let is_text = |kind: &str| kind.starts_with("text/") || kind == "image/svg+xml";
     match page.files().find(|(_, file)| !is_text(file.content_type)) {
         None => Ok(()),
         Some((name, file)) => {
             let reason =
                 format!("{name} is {}, and API Gateway would garble what is not text", file.content_type);
-            Err(Trouble::new(Kind::Failed, "bring your page to AWS", reason)
+            Err(CloudError::new(Kind::Failed, "bring your page to AWS", reason)
                 .advise("use SVG images, and fonts that visitors have"))
         }
     }
 }
 
-impl Deployed {
-    pub(crate) async fn put_page(&self, page: &Page) -> Result<(), Trouble> {
+impl DeployedRoom {
+    pub(crate) async fn put_page(&self, page: &Page) -> Result<(), CloudError> {
         let s3 = self.account.s3();
         for (name, file) in page.files() {
             // The API serves a file with the policy that lies beside it.

@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
 use crate::artefacts::Artefacts;
-use crate::event::{Step, Tell, step};
-use crate::stack::{Next, Stacks, Standing, next_step_to_nothing};
-use crate::trouble::code;
-use crate::{Account, Event, Kind, Trouble, names};
+use crate::error::code;
+use crate::progress::{DeployStep, Tell, step};
+use crate::stack::{Next, StackState, Stacks, next_step_to_nothing};
+use crate::{Account, CloudError, DeployEvent, Kind, names};
 
 /// How often a stack is told to go that does not.
 const ATTEMPTS: u32 = 3;
@@ -26,7 +26,7 @@ const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Se
 
 /// What was removed, and what was looked for afterwards without being found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Proof {
+pub struct RemovalProof {
     /// What was there, and has been removed by this run. Nothing, if the room was gone already.
     pub removed: Vec<String>,
     /// What was looked for, and is not there.
@@ -37,9 +37,9 @@ pub struct Proof {
 
 impl Account {
     /// Removes everything that belongs to a room. To do that again, or when there is nothing, is no mistake.
-    pub async fn destroy(&self, room: &RoomId, tell: Tell<'_>) -> Result<Proof, Trouble> {
+    pub async fn destroy(&self, room: &RoomId, tell: Tell<'_>) -> Result<RemovalProof, CloudError> {
         let stacks = Stacks::of(self, room);
-        let mut proof = Proof::default();
+        let mut proof = RemovalProof::default();
         loop {
             let Some(found) = stacks.standing().await? else { break };
             match next_step_to_nothing(Some(&found.status)) {
@@ -47,13 +47,13 @@ impl Account {
                 Next::Wait => {
                     step(
                         tell,
-                        Step::Attach,
+                        DeployStep::Attach,
                         format!("wait for what happens to the stack already ({})", found.status),
                     );
                     stacks.attach(&found.id).await?.until_done(tell).await?;
                 }
                 _ => {
-                    step(tell, Step::Remove, format!("remove the stack {}", stacks.name));
+                    step(tell, DeployStep::Remove, format!("remove the stack {}", stacks.name));
                     self::stack(&stacks, &found, tell).await?;
                 }
             }
@@ -62,11 +62,11 @@ impl Account {
             }
         }
         let artefacts = Artefacts::of(self, room);
-        step(tell, Step::RemoveBucket, format!("remove the bucket {}", artefacts.bucket));
+        step(tell, DeployStep::RemoveBucket, format!("remove the bucket {}", artefacts.bucket));
         if artefacts.destroy().await? {
             proof.removed.push(artefacts.bucket.clone());
         }
-        step(tell, Step::RemoveLogs, "remove what AWS logged besides");
+        step(tell, DeployStep::RemoveLogs, "remove what AWS logged besides");
         let logs: Vec<_> = FUNCTIONS
             .iter()
             .flat_map(|function| ["", "/aws/lambda/"].map(|place| (place, function)))
@@ -79,12 +79,12 @@ impl Account {
         for prefix in &logs {
             proof.removed.extend(self.remove_logs(prefix).await?);
         }
-        step(tell, Step::Prove, "look whether anything is left");
+        step(tell, DeployStep::Prove, "look whether anything is left");
         self.prove(&stacks, &artefacts, &logs, room, &mut proof, tell).await?;
         Ok(proof)
     }
 
-    async fn remove_logs(&self, prefix: &str) -> Result<Vec<String>, Trouble> {
+    async fn remove_logs(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
         let groups = self.log_groups(prefix).await?;
         for group in &groups {
             match self.logs().delete_log_group().log_group_name(group).send().await {
@@ -98,7 +98,7 @@ impl Account {
         Ok(groups)
     }
 
-    async fn log_groups(&self, prefix: &str) -> Result<Vec<String>, Trouble> {
+    async fn log_groups(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
         let (mut all, mut more) = (Vec::new(), None);
         loop {
             let describe =
@@ -122,9 +122,9 @@ impl Account {
         artefacts: &Artefacts<'_>,
         logs: &[String],
         room: &RoomId,
-        proof: &mut Proof,
+        proof: &mut RemovalProof,
         tell: Tell<'_>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CloudError> {
         let mut left = Vec::new();
         match stacks.standing().await? {
             Some(standing) => left.push(format!("the stack {} ({})", stacks.name, standing.status)),
@@ -146,7 +146,7 @@ impl Account {
         if !left.is_empty() {
             let reason = format!("there is still {}", left.join(", "));
             let attempt = format!("remove everything of the room {room}");
-            return Err(Trouble::new(Kind::Failed, attempt, reason).advise("run the same command again"));
+            return Err(CloudError::new(Kind::Failed, attempt, reason).advise("run the same command again"));
         }
         let tagged = format!("whatever has the tag {}={room}", names::TAG);
         match self.tagged(room).await {
@@ -154,7 +154,7 @@ impl Account {
             Ok(found) => {
                 let text = format!("AWS still lists by the room's tag: {}", found.join(", "));
                 let advice = "its index of tags forgets what is gone only after a while; run the same command again later to see it empty";
-                tell(Event::Warning { text, advice: Some(advice.into()) });
+                tell(DeployEvent::Warning { text, advice: Some(advice.into()) });
                 proof.unseen.push(tagged);
             }
             Err(trouble) => {
@@ -167,7 +167,7 @@ impl Account {
     }
 
     /// The ARNs of what is tagged as the room's, once that no longer changes.
-    async fn tagged(&self, room: &RoomId) -> Result<Vec<String>, Trouble> {
+    async fn tagged(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
         let begun = Instant::now();
         let tagging = aws_sdk_resourcegroupstagging::Client::new(&self.config);
         loop {
@@ -198,7 +198,7 @@ impl Account {
 }
 
 /// Deletes a stack until it is gone. What keeps it is dealt with as far as that is possible from here.
-pub(crate) async fn stack(stacks: &Stacks<'_>, found: &Standing, tell: Tell<'_>) -> Result<(), Trouble> {
+pub(crate) async fn stack(stacks: &Stacks<'_>, found: &StackState, tell: Tell<'_>) -> Result<(), CloudError> {
     let attempt = format!("remove {}", stacks.place());
     let mut retain = Vec::new();
     for round in 1.. {
@@ -214,7 +214,7 @@ pub(crate) async fn stack(stacks: &Stacks<'_>, found: &Standing, tell: Tell<'_>)
             return Err(trouble.or_advise("deal with that, and run the same command again"));
         }
         let reason = std::error::Error::source(&trouble).map(ToString::to_string).unwrap_or_default();
-        tell(Event::Warning {
+        tell(DeployEvent::Warning {
             text: format!("the stack did not go, and is told again: {reason}"),
             advice: None,
         });
@@ -235,7 +235,7 @@ pub(crate) async fn stack(stacks: &Stacks<'_>, found: &Standing, tell: Tell<'_>)
 }
 
 /// What CloudFormation could not remove.
-async fn kept(stacks: &Stacks<'_>, id: &str) -> Result<Vec<StackResourceSummary>, Trouble> {
+async fn kept(stacks: &Stacks<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
     let mut resources = stacks.resources(id).await?;
     resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
     Ok(resources)

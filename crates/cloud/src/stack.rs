@@ -8,9 +8,9 @@ use aws_sdk_cloudformation::types::{StackEvent, StackResourceSummary, StackStatu
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
-use crate::event::{Resource, Tell};
-use crate::trouble::message;
-use crate::{Account, Event, Kind, Trouble, names};
+use crate::error::message;
+use crate::progress::{Resource, Tell};
+use crate::{Account, CloudError, DeployEvent, Kind, names};
 
 /// How often a stack is looked at while something happens to it.
 const LOOK_EVERY: Duration = Duration::from_millis(1500);
@@ -70,7 +70,7 @@ pub(crate) fn next_step_to_nothing(status: Option<&StackStatus>) -> Next {
 
 /// A stack as it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct StackState {
     /// Its ARN: a stack of the same name that is made later has another.
     pub(crate) id: String,
     pub(crate) status: StackStatus,
@@ -80,7 +80,7 @@ pub(crate) struct Standing {
     pub(crate) room: Option<String>,
 }
 
-impl Standing {
+impl StackState {
     pub(crate) fn is_gone(&self) -> bool {
         self.status == StackStatus::DeleteComplete
     }
@@ -109,7 +109,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// The stack, if there is one. An error if it is not this room's.
-    pub(crate) async fn standing(&self) -> Result<Option<Standing>, Trouble> {
+    pub(crate) async fn standing(&self) -> Result<Option<StackState>, CloudError> {
         let found = self.described(&self.name).await?.filter(|found| !found.is_gone());
         // One that was never executed has no tags yet, and nothing in it.
         match found {
@@ -123,14 +123,14 @@ impl<'a> Stacks<'a> {
                     self.room
                 );
                 let advice = "give the room another name, or remove that stack if nobody needs it";
-                Err(Trouble::new(Kind::Taken, format!("use {}", self.place()), reason).advise(advice))
+                Err(CloudError::new(Kind::Taken, format!("use {}", self.place()), reason).advise(advice))
             }
             found => Ok(found),
         }
     }
 
     /// By name, or by ARN: then one that has gone is found too.
-    pub(crate) async fn described(&self, stack: &str) -> Result<Option<Standing>, Trouble> {
+    pub(crate) async fn described(&self, stack: &str) -> Result<Option<StackState>, CloudError> {
         let answer = match self.cloudformation.describe_stacks().stack_name(stack).send().await {
             Ok(answer) => answer,
             Err(error) if message(&error).contains("does not exist") => return Ok(None),
@@ -141,7 +141,7 @@ impl<'a> Stacks<'a> {
         Ok(answer.stacks.unwrap_or_default().into_iter().next().map(|stack| {
             let outputs = stack.outputs.unwrap_or_default().into_iter();
             let tag = stack.tags.unwrap_or_default().into_iter().find(|tag| tag.key() == Some(names::TAG));
-            Standing {
+            StackState {
                 id: stack.stack_id.unwrap_or_default(),
                 status: stack.stack_status.unwrap_or(StackStatus::from("UNKNOWN")),
                 reason: stack.stack_status_reason,
@@ -154,7 +154,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// What happened to a stack, oldest first. What is known already is not read once more, but for the last of it.
-    async fn events(&self, id: &str, known: &BTreeSet<String>) -> Result<Vec<StackEvent>, Trouble> {
+    async fn events(&self, id: &str, known: &BTreeSet<String>) -> Result<Vec<StackEvent>, CloudError> {
         let (mut all, mut more) = (Vec::new(), None);
         loop {
             let ask = self.cloudformation.describe_stack_events().stack_name(id).set_next_token(more);
@@ -172,7 +172,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// What a stack is made of.
-    pub(crate) async fn resources(&self, id: &str) -> Result<Vec<StackResourceSummary>, Trouble> {
+    pub(crate) async fn resources(&self, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
         let (mut all, mut more) = (Vec::new(), None);
         loop {
             let list = self.cloudformation.list_stack_resources().stack_name(id).set_next_token(more);
@@ -188,14 +188,14 @@ impl<'a> Stacks<'a> {
     }
 
     /// From here on only what is new is told.
-    pub(crate) async fn watch(&self, id: &str) -> Result<Watch<'_>, Trouble> {
+    pub(crate) async fn watch(&self, id: &str) -> Result<Watch<'_>, CloudError> {
         let seen =
             self.events(id, &BTreeSet::new()).await?.into_iter().filter_map(|event| event.event_id).collect();
         Ok(Watch { stacks: self, id: id.to_owned(), seen, has_begun: false, failed: None })
     }
 
     /// Somebody else's work on the stack is told from its beginning.
-    pub(crate) async fn attach(&self, id: &str) -> Result<Watch<'_>, Trouble> {
+    pub(crate) async fn attach(&self, id: &str) -> Result<Watch<'_>, CloudError> {
         let events = self.events(id, &BTreeSet::new()).await?;
         let of_stack = |event: &StackEvent| event.physical_resource_id() == Some(id);
         let begins = |event: &StackEvent| {
@@ -222,7 +222,7 @@ pub(crate) struct Watch<'a> {
 
 impl Watch<'_> {
     /// Until nothing happens to it any more. How it stands then; none if it is gone without a trace.
-    pub(crate) async fn until_done(&mut self, tell: Tell<'_>) -> Result<Option<Standing>, Trouble> {
+    pub(crate) async fn until_done(&mut self, tell: Tell<'_>) -> Result<Option<StackState>, CloudError> {
         let begun = Instant::now();
         loop {
             // In this order, so that no event of what is done is missed. Whether it has begun must be known before it is
@@ -238,7 +238,7 @@ impl Watch<'_> {
         }
     }
 
-    async fn tell_new(&mut self, tell: Tell<'_>) -> Result<(), Trouble> {
+    async fn tell_new(&mut self, tell: Tell<'_>) -> Result<(), CloudError> {
         for event in self.stacks.events(&self.id, &self.seen).await? {
             let Some(id) = event.event_id else { continue };
             if !self.seen.insert(id) {
@@ -255,13 +255,13 @@ impl Watch<'_> {
             if resource.has_failed() && !resource.is_stack() && !was_cancelled && self.failed.is_none() {
                 self.failed = Some(resource.clone());
             }
-            tell(Event::Resource(resource));
+            tell(DeployEvent::Resource(resource));
         }
         Ok(())
     }
 
     /// Why what was attempted has failed.
-    pub(crate) fn trouble(&self, attempt: impl Into<String>, standing: Option<&Standing>) -> Trouble {
+    pub(crate) fn trouble(&self, attempt: impl Into<String>, standing: Option<&StackState>) -> CloudError {
         let (said, advice) = match (&self.failed, standing) {
             (Some(failed), _) => {
                 let reason = failed.reason.as_deref().unwrap_or("AWS does not say why");
@@ -274,7 +274,7 @@ impl Watch<'_> {
             (None, None) => ("the stack is gone".to_owned(), String::new()),
         };
         let (kind, advice) = self.stacks.account.adviser.advice("", &advice);
-        let trouble = Trouble::new(kind, attempt, said);
+        let trouble = CloudError::new(kind, attempt, said);
         match advice {
             Some(advice) => trouble.advise(advice),
             None => trouble,

@@ -13,15 +13,15 @@ use std::time::Duration;
 use futures_util::future::{self, Either};
 use tally::Tally;
 use waitroom::ports::{
-    Admissions, Admitted, Board, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError,
-    PortResult, Receipt, RoomBook, Slices,
+    Admissions, Admitted, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError, PortResult,
+    Receipt, RoomReader, Slices, StatusBoard,
 };
-use waitroom::{Admission, AdmittedBy, Cookie, LineStatus, Pace, Room, Slice, Step, Timestamp, Valve};
+use waitroom::{Admission, AdmittedBy, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve};
 
 /// What a consumer needs of a store.
-pub trait Store: RoomBook + LineFront + LineLength + Admissions + Slices + Board {}
+pub trait ConsumerStore: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard {}
 
-impl<S: RoomBook + LineFront + LineLength + Admissions + Slices + Board> Store for S {}
+impl<S: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard> ConsumerStore for S {}
 
 #[derive(Debug)]
 pub struct Consumer<S, C> {
@@ -31,14 +31,14 @@ pub struct Consumer<S, C> {
 
 /// How a run ended, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SliceOutcome {
     /// Another run has this slice.
     Taken,
-    Done(Report),
+    Done(SliceReport),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SliceReport {
     /// Admitted by this slice, confirmed by the ledger.
     pub released: u32,
     /// Received, but admitted before by somebody else or of another epoch: dropped.
@@ -51,7 +51,7 @@ pub struct Report {
     pub troubles: u32,
 }
 
-impl<S: Store, C: Clock> Consumer<S, C> {
+impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     /// How long to wait for somebody to come. Settings are read again in between, and must be within two
     /// seconds of a change.
     const PATIENCE: Duration = Duration::from_secs(1);
@@ -64,10 +64,10 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         Self { store, clock }
     }
 
-    pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<Outcome> {
+    pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
         let mut tally = Tally::new(slice.id);
         if !self.claim(slice, claimant, &mut tally).await? {
-            return Ok(Outcome::Taken);
+            return Ok(SliceOutcome::Taken);
         }
         let mut pace = Pace::new(slice);
         loop {
@@ -87,12 +87,12 @@ impl<S: Store, C: Clock> Consumer<S, C> {
             }
             self.drop_strangers(&mut tally, &room).await;
             let (most, at) = match pace.next(now, room.valve()) {
-                Step::Over => break,
-                Step::Wait(until) => {
+                PaceStep::Over => break,
+                PaceStep::Wait(until) => {
                     self.clock.sleep_until(until.min(now + Self::PATIENCE)).await;
                     continue;
                 }
-                Step::Release { most, at } => (most, at),
+                PaceStep::Release { most, at } => (most, at),
             };
             // Whoever came after the slice's end would be out of sight for nothing.
             let patience = Self::PATIENCE.min(slice.ends_at().since(now));
@@ -114,7 +114,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         if let Ok(room) = self.store.room().await {
             self.tell(&mut tally, &room).await;
         }
-        Ok(Outcome::Done(tally.report))
+        Ok(SliceOutcome::Done(tally.report))
     }
 
     /// Claims the slice. Asking again is answered the same, so a lost answer does not lose the slice.
@@ -166,7 +166,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
         slice: Slice,
     ) {
         let mut finished = Vec::with_capacity(batch.len());
-        let mut visitors: Vec<(Cookie, Vec<Receipt>)> = Vec::with_capacity(batch.len());
+        let mut visitors: Vec<(Place, Vec<Receipt>)> = Vec::with_capacity(batch.len());
         for Delivery { receipt, visitor } in batch {
             match visitor {
                 Ok(visitor) if visitor.epoch == room.epoch => {
@@ -236,7 +236,7 @@ impl<S: Store, C: Clock> Consumer<S, C> {
     }
 
     /// Writes one visitor as admitted and says by whom they are.
-    async fn admit(&self, visitor: &Cookie, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
+    async fn admit(&self, visitor: &Place, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
         let by = AdmittedBy::Slice(slice.id);
         let mut unsure = false;
         let mut attempt = 1;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use waitroom::ports::{PortError, Receipt};
 use waitroom::{Epoch, LineStatus, SliceId, Timestamp, Token};
 
-use crate::Report;
+use crate::SliceReport;
 
 /// What a slice has released so far, visitor by visitor.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) slice: SliceId,
-    pub(crate) report: Report,
+    pub(crate) report: SliceReport,
     /// The highest of the batches' lowest tickets.
     pub(crate) served: u64,
     /// Everybody who used up the quota; true once the ledger has confirmed it. A visitor whom the line
@@ -33,7 +33,7 @@ impl Tally {
     pub(crate) fn new(slice: SliceId) -> Self {
         Self {
             slice,
-            report: Report::default(),
+            report: SliceReport::default(),
             served: 0,
             visitors: HashMap::new(),
             told: None,

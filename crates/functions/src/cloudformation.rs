@@ -10,7 +10,7 @@ use hyper_util::rt::TokioExecutor;
 use lambda_http::http::header::CONTENT_TYPE;
 use lambda_http::http::{Method, Request};
 
-use crate::stack_setup::Answer;
+use crate::stack_setup::SetupAnswer;
 
 const ATTEMPTS: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub enum Unheard {
 }
 
 /// Puts the answer where CloudFormation looks for it.
-pub async fn tell(url: &str, answer: &Answer) -> Result<(), Unheard> {
+pub async fn tell(url: &str, answer: &SetupAnswer) -> Result<(), Unheard> {
     let connector = HttpsConnectorBuilder::new().with_native_roots().map_err(Unheard::Certificates)?;
     let connector = connector.https_or_http().enable_http1().build();
     let client = Client::builder(TokioExecutor::new()).build(connector);
@@ -82,7 +82,7 @@ mod tests {
             "RequestType": "Delete", "ResponseURL": url, "StackId": "s", "RequestId": "r", "LogicalResourceId": "l",
         });
         let event = serde_json::from_value(event).unwrap();
-        tell(&url, &Answer::new(&event, Ok(()))).await.unwrap();
+        tell(&url, &SetupAnswer::new(&event, Ok(()))).await.unwrap();
         let heard = cloudformation.join().unwrap();
         assert!(heard.starts_with("PUT /answer?signature=secret HTTP/1.1\r\n"), "{heard}");
         assert!(heard.contains("content-type: \r\n"), "{heard}");
@@ -93,7 +93,7 @@ mod tests {
     async fn an_error_does_not_tell_the_url() {
         let event =
             r#"{"RequestType":"Delete","ResponseURL":"","StackId":"","RequestId":"","LogicalResourceId":""}"#;
-        let answer = Answer::new(&serde_json::from_str(event).unwrap(), Ok(()));
+        let answer = SetupAnswer::new(&serde_json::from_str(event).unwrap(), Ok(()));
         let error = tell("not a url signature=secret", &answer).await.unwrap_err();
         assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
     }

@@ -3,7 +3,7 @@
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName};
 use lambda_http::http::{Error, Method, Response};
 use lambda_http::{Body, Request, RequestExt};
-use producer::Answer;
+use producer::DoorAnswer;
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
@@ -14,9 +14,9 @@ pub fn cookies(request: &Request) -> Vec<&str> {
 }
 
 /// What the door needs to know of a request with these cookies.
-pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::Request<'a> {
+pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
     let head = request.method() == Method::HEAD;
-    producer::Request {
+    producer::DoorRequest {
         method: if head { producer::Method::Head } else { producer::Method::Get },
         cookies,
         sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
@@ -40,11 +40,11 @@ pub fn nowhere() -> Result<Response<Body>, Error> {
 
 /// The answer as it goes to the visitor. One that cannot be told, because of a character that no header may have,
 /// is told as if the room were busy.
-pub fn respond(answer: &Answer) -> Response<Body> {
-    try_respond(answer).or_else(|_| try_respond(&Answer::busy())).unwrap_or_default()
+pub fn respond(answer: &DoorAnswer) -> Response<Body> {
+    try_respond(answer).or_else(|_| try_respond(&DoorAnswer::busy())).unwrap_or_default()
 }
 
-fn try_respond(answer: &Answer) -> Result<Response<Body>, Error> {
+fn try_respond(answer: &DoorAnswer) -> Result<Response<Body>, Error> {
     let response = Response::builder().status(answer.status);
     let response =
         answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_answer_keeps_its_headers_and_is_never_cached() {
-        let answer = Answer {
+        let answer = DoorAnswer {
             status: 302,
             location: Some("wait/index.html#ab12-7".into()),
             set_cookie: Some("bk_sale=x; Path=/".into()),
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(header("set-cookie"), answer.set_cookie.as_deref());
         assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
 
-        let busy = respond(&Answer { location: Some("https://shop.example/\n".into()), ..answer });
+        let busy = respond(&DoorAnswer { location: Some("https://shop.example/\n".into()), ..answer });
         assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "5"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::env;
 
-use aws::Places;
+use aws::RoomResources;
 
 /// What every function is told.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    pub places: Places,
+    pub places: RoomResources,
     /// The room's name, by which its metrics are told from another room's.
     pub room: String,
 }
@@ -15,33 +15,33 @@ pub struct Environment {
 /// Variables that are missing or empty: all of them, not only the first.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the environment lacks {}; deploy the stack again, its template sets them", .0.join(", "))]
-pub struct Missing(Vec<&'static str>);
+pub struct MissingVariables(Vec<&'static str>);
 
 impl Environment {
     /// What this process was told.
-    pub fn read() -> Result<Self, Missing> {
+    pub fn read() -> Result<Self, MissingVariables> {
         Self::from(|name| env::var(name).ok())
     }
 
-    fn from(get: impl Fn(&str) -> Option<String>) -> Result<Self, Missing> {
+    fn from(get: impl Fn(&str) -> Option<String>) -> Result<Self, MissingVariables> {
         let mut missing = Vec::new();
         let environment = Self {
-            places: Places {
+            places: RoomResources {
                 ledger_table: needed("LEDGER_TABLE", &get, &mut missing),
                 line_url: needed("LINE_URL", &get, &mut missing),
                 dead_letters_url: needed("DEAD_LETTERS_URL", &get, &mut missing),
             },
             room: needed("ROOM_NAME", &get, &mut missing),
         };
-        if missing.is_empty() { Ok(environment) } else { Err(Missing(missing)) }
+        if missing.is_empty() { Ok(environment) } else { Err(MissingVariables(missing)) }
     }
 }
 
 /// One more variable, for the one function that needs it.
-pub fn variable(name: &'static str) -> Result<String, Missing> {
+pub fn variable(name: &'static str) -> Result<String, MissingVariables> {
     let mut missing = Vec::new();
     let value = needed(name, &|name: &str| env::var(name).ok(), &mut missing);
-    if missing.is_empty() { Ok(value) } else { Err(Missing(missing)) }
+    if missing.is_empty() { Ok(value) } else { Err(MissingVariables(missing)) }
 }
 
 fn needed(
@@ -67,7 +67,7 @@ mod tests {
             _ => None,
         };
         let error = Environment::from(get).unwrap_err();
-        assert_eq!(error, Missing(vec!["LEDGER_TABLE", "DEAD_LETTERS_URL", "ROOM_NAME"]));
+        assert_eq!(error, MissingVariables(vec!["LEDGER_TABLE", "DEAD_LETTERS_URL", "ROOM_NAME"]));
         let said = "the environment lacks LEDGER_TABLE, DEAD_LETTERS_URL, ROOM_NAME; deploy the stack again, its template sets them";
         assert_eq!(error.to_string(), said);
         let environment = Environment::from(|name| Some(name.to_lowercase())).unwrap();

@@ -11,28 +11,28 @@ pub mod stack_setup;
 use std::error::Error;
 use std::time::Duration;
 
-use aws::Store;
+use aws::AwsStore;
 use tokio::time::timeout;
 
-pub use environment::{Environment, Missing, variable};
+pub use environment::{Environment, MissingVariables, variable};
 pub use log::begin_request;
 pub use metrics::{Metric, Metrics};
 
 /// What every function begins with.
 #[derive(Debug)]
-pub struct Function {
+pub struct FunctionSetup {
     pub config: aws::SdkConfig,
-    pub store: Store,
+    pub store: AwsStore,
     pub metrics: Metrics,
 }
 
-impl Function {
+impl FunctionSetup {
     /// Reads the environment and builds what leads to the room. An error here is a mistake in the template.
     pub fn start() -> Result<Self, Box<dyn Error + Send + Sync>> {
         log::init();
         let config = aws::functions_config()?;
         let environment = Environment::read()?;
-        let store = Store::new(&config, environment.places);
+        let store = AwsStore::new(&config, environment.places);
         Ok(Self { config, store, metrics: Metrics::new(environment.room) })
     }
 }

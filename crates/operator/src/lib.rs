@@ -1,31 +1,33 @@
 //! What an operator tells a room, and what it answers: the same words on one machine and on AWS.
 //!
-//! [`obey`] is written once, over the ports that every store has. How a [`Command`] reaches a store is not decided here:
+//! [`obey`] is written once, over the ports that every store has. How a [`Order`] reaches a store is not decided here:
 //! on one machine it goes through the control socket of the process that has the store open, on AWS the operator's own
 //! process opens the store.
 
 mod status;
 
 use serde::{Deserialize, Serialize};
-use waitroom::ports::{Board, LineLength, Plans, PortError, PortResult, RoomBook, Steering, Throttling};
-use waitroom::{Epoch, Notice, Rate, Room, Stretch};
+use waitroom::ports::{
+    LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
+};
+use waitroom::{Epoch, Message, Rate, Room, Stretch};
 
-pub use status::{Alarm, AlarmState, Status, Window};
+pub use status::{Alarm, AlarmState, Status, WindowCount};
 
 /// What an operator needs of a room's store.
-pub trait Store: RoomBook + Board + LineLength + Plans + Throttling + Steering {}
+pub trait OperatorStore: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin {}
 
-impl<S: RoomBook + Board + LineLength + Plans + Throttling + Steering> Store for S {}
+impl<S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin> OperatorStore for S {}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "command")]
-pub enum Command {
+pub enum Order {
     Status,
     SetRate {
         rate: Rate,
     },
     Message {
-        text: Notice,
+        text: Message,
     },
     Stretch {
         factor: Stretch,
@@ -56,28 +58,28 @@ impl From<PortError> for Reply {
 }
 
 /// Does what the operator says. A room is on, paused or off, and each of these orders leads from any to its own.
-pub async fn obey(store: &impl Store, command: Command) -> PortResult<Reply> {
+pub async fn obey(store: &impl OperatorStore, command: Order) -> PortResult<Reply> {
     let (before, after) = match command {
-        Command::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
-        Command::Reset { epoch } => {
+        Order::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
+        Order::Reset { epoch } => {
             let before = store.room().await?.epoch;
             let lost_places = store.begin_anew(epoch).await?;
             return Ok(Reply::Reset { lost_places, before, after: epoch });
         }
-        Command::SetRate { rate } => {
+        Order::SetRate { rate } => {
             store.change("set the rate", move |room| room.settings.rate = rate).await?
         }
-        Command::Message { text } => {
+        Order::Message { text } => {
             store.change("set the message", move |room| room.settings.message.clone_from(&text)).await?
         }
-        Command::Stretch { factor } => {
+        Order::Stretch { factor } => {
             store.change("stretch the polls", move |room| room.stretch = factor).await?
         }
-        Command::Pause => store.change("pause", |room| (room.open, room.paused) = (true, true)).await?,
-        Command::On => {
+        Order::Pause => store.change("pause", |room| (room.open, room.paused) = (true, true)).await?,
+        Order::On => {
             store.change("turn the room on", |room| (room.open, room.paused) = (true, false)).await?
         }
-        Command::Off => store.change("turn the room off", |room| room.open = false).await?,
+        Order::Off => store.change("turn the room off", |room| room.open = false).await?,
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
 }
@@ -89,26 +91,26 @@ mod tests {
     use futures_executor::block_on;
     use serde_json::json;
     use waitroom::ports::{Fault, PlanRecord, ThrottleMemory};
-    use waitroom::{LineStatus, Plan, Progress, Settings, Timestamp};
+    use waitroom::{LineProgress, LineStatus, Plan, Settings, Timestamp};
 
     use super::*;
 
     /// A store in memory, where 7 wait.
     struct Memory(Mutex<Room>);
 
-    impl RoomBook for Memory {
+    impl RoomReader for Memory {
         async fn room(&self) -> PortResult<Arc<Room>> {
             Ok(Arc::new(self.0.lock().unwrap().clone()))
         }
     }
 
-    impl Board for Memory {
+    impl StatusBoard for Memory {
         async fn served(&self) -> PortResult<u64> {
             Ok(4100)
         }
 
-        async fn progress(&self) -> PortResult<Progress> {
-            Ok(Progress { served: 4100, released: 4090 })
+        async fn progress(&self) -> PortResult<LineProgress> {
+            Ok(LineProgress { served: 4100, released: 4090 })
         }
 
         async fn publish(&self, _: LineStatus) -> PortResult<()> {
@@ -135,7 +137,7 @@ mod tests {
         }
     }
 
-    impl Throttling for Memory {
+    impl ThrottleStore for Memory {
         async fn recall(&self) -> PortResult<ThrottleMemory> {
             Ok(ThrottleMemory::default())
         }
@@ -149,7 +151,7 @@ mod tests {
         }
     }
 
-    impl Steering for Memory {
+    impl RoomAdmin for Memory {
         async fn change(
             &self,
             _: &'static str,
@@ -176,11 +178,11 @@ mod tests {
     #[test]
     fn a_room_is_on_paused_or_off_and_each_order_leads_to_its_own() {
         let memory = memory();
-        for first in [Command::On, Command::Pause, Command::Off] {
+        for first in [Order::On, Order::Pause, Order::Off] {
             for (then, expected) in [
-                (Command::On, (true, Some(false))),
-                (Command::Pause, (true, Some(true))),
-                (Command::Off, (false, None)),
+                (Order::On, (true, Some(false))),
+                (Order::Pause, (true, Some(true))),
+                (Order::Off, (false, None)),
             ] {
                 block_on(obey(&memory, first.clone())).unwrap();
                 block_on(obey(&memory, then.clone())).unwrap();
@@ -195,16 +197,16 @@ mod tests {
     fn what_was_decided_is_told_as_it_was_and_as_it_is() {
         let memory = memory();
         let rate = Rate::new(600).unwrap();
-        let Reply::Changed { before, after } = block_on(obey(&memory, Command::SetRate { rate })).unwrap()
+        let Reply::Changed { before, after } = block_on(obey(&memory, Order::SetRate { rate })).unwrap()
         else {
             panic!("a change")
         };
         assert_eq!((before.settings.rate.get(), after.settings.rate.get()), (300, 600));
-        let text: Notice = "Soon".parse().unwrap();
-        block_on(obey(&memory, Command::Message { text: text.clone() })).unwrap();
-        block_on(obey(&memory, Command::Stretch { factor: Stretch::MAX })).unwrap();
+        let text: Message = "Soon".parse().unwrap();
+        block_on(obey(&memory, Order::Message { text: text.clone() })).unwrap();
+        block_on(obey(&memory, Order::Stretch { factor: Stretch::MAX })).unwrap();
         let epoch = "cd34".parse().unwrap();
-        let reset = block_on(obey(&memory, Command::Reset { epoch })).unwrap();
+        let reset = block_on(obey(&memory, Order::Reset { epoch })).unwrap();
         let before = "ab12".parse().unwrap();
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
         let room = memory.0.lock().unwrap();
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_status_is_the_same_json_wherever_the_room_is() {
-        let Reply::Status(status) = block_on(obey(&memory(), Command::Status)).unwrap() else {
+        let Reply::Status(status) = block_on(obey(&memory(), Order::Status)).unwrap() else {
             panic!("a status")
         };
         let expected = json!({ "served": 4100, "waiting": 7, "rate": 300, "slow": false });

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
-use waitroom::governor::Finding;
 use waitroom::ports::PortResult;
+use waitroom::throttle_rules::Finding;
 use waitroom::{LineStatus, Room};
 
-use crate::Store;
+use crate::OperatorStore;
 
 /// How the room stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Status {
     /// Released in this epoch.
     pub released: u64,
     /// The latest windows, newest first.
-    pub windows: Vec<Window>,
+    pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first; empty if it does not run.
     pub findings: Vec<Finding>,
     /// What lay in the line and was no visitor; nothing where that is not counted.
@@ -25,7 +25,7 @@ pub struct Status {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct WindowCount {
     /// Windows are numbered in sequence.
     pub number: u64,
     pub released: u64,
@@ -53,7 +53,7 @@ pub enum AlarmState {
 
 impl Status {
     /// What the store knows. Who knows of dead letters and alarms adds them.
-    pub async fn of(store: &impl Store) -> PortResult<Self> {
+    pub async fn of(store: &impl OperatorStore) -> PortResult<Self> {
         let windows = store.recent().await?;
         let (room, progress, waiting) =
             (store.room().await?, store.progress().await?, store.waiting().await?);
@@ -63,7 +63,7 @@ impl Status {
             released: progress.released,
             windows: windows
                 .iter()
-                .map(|record| Window {
+                .map(|record| WindowCount {
                     number: record.plan.number,
                     released: record.released,
                     planned: record.plan.quota,

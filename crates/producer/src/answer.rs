@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 
-use waitroom::{Cookie, RoomId, Scheme};
+use waitroom::{Place, RoomId, Scheme};
 
 /// What `/beekeeper` answers. Never cached: each answer is one visitor's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct DoorAnswer {
     pub status: u16,
     /// Relative within the room, so that a stage, a custom domain and localhost all work.
     pub location: Option<String>,
@@ -16,11 +16,11 @@ pub struct Answer {
     pub body: &'static str,
 }
 
-impl Answer {
+impl DoorAnswer {
     const PAGE: &str = "wait/index.html";
 
     /// To the waiting page, which reads its place from the fragment: the server never sees it there.
-    pub(crate) fn wait(place: &Cookie) -> Self {
+    pub(crate) fn wait(place: &Place) -> Self {
         Self::found(format!("{}#{}-{}", Self::PAGE, place.epoch, place.ticket))
     }
 
@@ -59,7 +59,7 @@ impl Answer {
         Self { status: 302, location: Some(location), set_cookie: None, retry_after: None, body: "" }
     }
 
-    pub(crate) fn handing_out(mut self, place: &Cookie, room: &RoomId, scheme: Scheme) -> Self {
+    pub(crate) fn handing_out(mut self, place: &Place, room: &RoomId, scheme: Scheme) -> Self {
         self.set_cookie = Some(place.set(room, scheme));
         self
     }

@@ -13,19 +13,19 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use waitroom::pass::{Claims, PassError};
 use waitroom::ports::{
-    Admissions, Admitted, Board, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomBook,
+    Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomReader, StatusBoard,
     TicketCounter, TokenSource,
 };
-use waitroom::{Admission, AdmittedBy, Cookie, Epoch, Leases, Room, Scheme, Ticket, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token};
 
-pub use answer::Answer;
-pub use request::{Method, Request};
+pub use answer::DoorAnswer;
+pub use request::{DoorRequest, Method};
 use signing::Signing;
 pub use tokens::SystemTokens;
 
-/// Why a visitor could not be answered. They get [`Answer::busy`]; the operator gets this.
+/// Why a visitor could not be answered. They get [`DoorAnswer::busy`]; the operator gets this.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum ProducerError {
     #[error(transparent)]
     Port(#[from] PortError),
     #[error(transparent)]
@@ -33,9 +33,9 @@ pub enum Trouble {
 }
 
 /// What the door needs of a store.
-pub trait Store: RoomBook + TicketCounter + LineBack + Admissions + Board + Keys {}
+pub trait ProducerStore: RoomReader + TicketCounter + LineBack + Admissions + StatusBoard + Keys {}
 
-impl<S: RoomBook + TicketCounter + LineBack + Admissions + Board + Keys> Store for S {}
+impl<S: RoomReader + TicketCounter + LineBack + Admissions + StatusBoard + Keys> ProducerStore for S {}
 
 #[derive(Debug)]
 pub struct Producer<S, C, T> {
@@ -44,7 +44,7 @@ pub struct Producer<S, C, T> {
     tokens: T,
     scheme: Scheme,
     /// Numbers of one epoch: another one counts from the beginning again.
-    leases: Mutex<(Option<Epoch>, Leases)>,
+    leases: Mutex<(Option<Epoch>, TicketBlock)>,
     passed: Mutex<Option<Passed>>,
     signing: Signing,
 }
@@ -57,7 +57,7 @@ struct Passed {
     served: u64,
 }
 
-impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
+impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long a join waits for a counter that is throttled before the visitor is asked to come again.
     const PATIENCE: Duration = Duration::from_secs(20);
     /// For how long it is good enough to know how far the line had come.
@@ -76,13 +76,13 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     /// Finds the signing keys, or makes the room's first, before the first visitor has to wait for it.
-    pub async fn warm_up(&self) -> Result<(), Trouble> {
+    pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.signing.signer(&self.store, self.clock.now()).await.map(drop)
     }
 
-    pub async fn answer(&self, request: &Request<'_>) -> Result<Answer, Trouble> {
+    pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.room().await?;
-        let place = Cookie::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
+        let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if !room.open {
             return self.straight_on(&room, place, request).await;
         }
@@ -98,18 +98,18 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
     }
 
-    async fn newcomer(&self, room: &Room, request: &Request<'_>) -> Result<Answer, Trouble> {
+    async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         if request.only_looks() {
-            return Ok(Answer::look());
+            return Ok(DoorAnswer::look());
         }
         self.join(room, self.tokens.token()?).await
     }
 
     /// Puts the token in line and, once the line has it, hands the place to the browser.
-    async fn join(&self, room: &Room, token: Token) -> Result<Answer, Trouble> {
-        let place = Cookie { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
+    async fn join(&self, room: &Room, token: Token) -> Result<DoorAnswer, ProducerError> {
+        let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
-        Ok(Answer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
+        Ok(DoorAnswer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
     }
 
     /// Whether the line is past this ticket by more than two minutes' worth.
@@ -133,7 +133,12 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         Ok(served)
     }
 
-    async fn waiting(&self, room: &Room, place: Cookie, request: &Request<'_>) -> Result<Answer, Trouble> {
+    async fn waiting(
+        &self,
+        room: &Room,
+        place: Place,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
         if !request.only_looks() && self.was_passed(room, place.ticket).await? {
             // At least once is what lines promise. Should one lose a message all the same, or the visitor
             // have been admitted so long ago that the ledger forgot, the same token joins again, at the
@@ -141,15 +146,15 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
             // nothing, since admitting is idempotent.
             return self.join(room, place.token).await;
         }
-        Ok(Answer::wait(&place))
+        Ok(DoorAnswer::wait(&place))
     }
 
     async fn straight_on(
         &self,
         room: &Room,
-        place: Option<Cookie>,
-        request: &Request<'_>,
-    ) -> Result<Answer, Trouble> {
+        place: Option<Place>,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
         let Some(place) = place else {
             return self.to_shop(room, self.tokens.token()?, None).await;
         };
@@ -171,11 +176,16 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.to_shop(room, place.token, ticket).await
     }
 
-    async fn to_shop(&self, room: &Room, token: Token, ticket: Option<Ticket>) -> Result<Answer, Trouble> {
+    async fn to_shop(
+        &self,
+        room: &Room,
+        token: Token,
+        ticket: Option<Ticket>,
+    ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.signing.signer(&self.store, now).await?;
         let pass = signer.sign(&Claims::new(room, token, ticket, now))?;
-        Ok(Answer::shop(room.settings.shop.with_pass(&pass)))
+        Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 
     /// The next number in line. One lease at a time, so that numbers are handed out in order.
@@ -183,7 +193,7 @@ impl<S: Store, C: Clock, T: TokenSource> Producer<S, C, T> {
         let until = self.clock.now() + Self::PATIENCE;
         let mut leases = self.leases.lock().await;
         if leases.0 != Some(epoch) {
-            *leases = (Some(epoch), Leases::new());
+            *leases = (Some(epoch), TicketBlock::new());
         }
         let leases = &mut leases.1;
         if let Some(ticket) = leases.take(self.clock.now()) {

@@ -1,6 +1,6 @@
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct DoorRequest<'a> {
     pub method: Method,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
@@ -13,7 +13,7 @@ pub enum Method {
     Head,
 }
 
-impl Request<'_> {
+impl DoorRequest<'_> {
     /// A link scanner or a browser's prefetch looks at where the link leads; it must not take a place that a
     /// person would then find taken.
     pub(crate) fn only_looks(&self) -> bool {
@@ -30,12 +30,12 @@ mod tests {
 
     #[test]
     fn scanners_and_prefetches_only_look() {
-        let get = Request { method: Method::Get, cookies: &[], sec_purpose: None };
+        let get = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
         assert!(!get.only_looks());
-        assert!(Request { method: Method::Head, ..get }.only_looks());
+        assert!(DoorRequest { method: Method::Head, ..get }.only_looks());
         for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {
-            assert!(Request { sec_purpose: Some(purpose), ..get }.only_looks(), "{purpose}");
+            assert!(DoorRequest { sec_purpose: Some(purpose), ..get }.only_looks(), "{purpose}");
         }
-        assert!(!Request { sec_purpose: Some("prefetching"), ..get }.only_looks());
+        assert!(!DoorRequest { sec_purpose: Some("prefetching"), ..get }.only_looks());
     }
 }

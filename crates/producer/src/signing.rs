@@ -6,7 +6,7 @@ use waitroom::Timestamp;
 use waitroom::pass::{KeyRing, Signer};
 use waitroom::ports::Keys;
 
-use crate::Trouble;
+use crate::ProducerError;
 
 /// The signer for the room's current key, read again once a minute so that a rotation reaches everybody.
 #[derive(Debug, Default)]
@@ -18,7 +18,11 @@ impl Signing {
     const FRESH: Duration = Duration::from_mins(1);
 
     /// The first to ask finds or makes the keys; the others wait for it rather than make more.
-    pub(crate) async fn signer(&self, store: &impl Keys, now: Timestamp) -> Result<Arc<Signer>, Trouble> {
+    pub(crate) async fn signer(
+        &self,
+        store: &impl Keys,
+        now: Timestamp,
+    ) -> Result<Arc<Signer>, ProducerError> {
         let mut read = self.read.lock().await;
         if let Some((at, signer)) = &*read
             && now.since(*at) < Self::FRESH

@@ -1,7 +1,7 @@
 //! The routes of the room.
 
 use clock::SystemClock;
-use embedded::Store;
+use embedded::EmbeddedStore;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -11,28 +11,28 @@ use hyper::header::{
 use hyper::http::response::Builder;
 use hyper::{Method, Request, Response, StatusCode};
 use page::Page;
-use producer::{Producer, SystemTokens, Trouble};
+use producer::{Producer, ProducerError, SystemTokens};
 use serde::Serialize;
-use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomBook};
-use waitroom::{ClientAnswer, Cookie, PollAnswer, Room, Scheme, Standing};
+use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomReader};
+use waitroom::{ClientAnswer, Place, PollAnswer, Room, Scheme, VisitorState};
 
 use crate::files::Files;
 use crate::preview::Preview;
-use crate::{Answer, Site};
+use crate::{HttpResponse, HttpService};
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
 /// Everything that visitors and the shop can ask of a room.
 #[derive(Debug)]
 pub struct App {
-    store: Store,
-    producer: Producer<Store, SystemClock, SystemTokens>,
+    store: EmbeddedStore,
+    producer: Producer<EmbeddedStore, SystemClock, SystemTokens>,
     page: Files,
     preview: Option<Preview>,
 }
 
 impl App {
-    pub fn new(store: Store, scheme: Scheme, page: &Page) -> Self {
+    pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
         Self { store, producer, page: Files::new(page), preview: None }
     }
@@ -44,13 +44,13 @@ impl App {
     }
 
     /// Makes the signing keys, if there are none, before the first visitor needs them.
-    pub async fn warm_up(&self) -> Result<(), Trouble> {
+    pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.producer.warm_up().await
     }
 
-    async fn beekeeper(&self, request: &Request<Incoming>) -> Answer {
+    async fn beekeeper(&self, request: &Request<Incoming>) -> HttpResponse {
         let cookies = cookies(request);
-        let asked = producer::Request {
+        let asked = producer::DoorRequest {
             method: if request.method() == Method::HEAD {
                 producer::Method::Head
             } else {
@@ -61,7 +61,7 @@ impl App {
         };
         let answer = self.producer.answer(&asked).await.unwrap_or_else(|trouble| {
             tracing::debug!(error = &trouble as &dyn std::error::Error, "a visitor was asked to come again");
-            producer::Answer::busy()
+            producer::DoorAnswer::busy()
         });
         let response = Response::builder().status(answer.status);
         let response =
@@ -69,14 +69,14 @@ impl App {
         finish(response, answer.body)
     }
 
-    async fn polling(&self, request: &Request<Incoming>) -> PortResult<Answer> {
+    async fn polling(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
         let room = self.store.room().await?;
         let (_, standing) = self.standing(&room, request).await?;
         let answer = PollAnswer::new(&room, &self.store.status(), standing);
         Ok(json(uncached(StatusCode::OK), &answer))
     }
 
-    async fn client(&self, request: &Request<Incoming>) -> PortResult<Answer> {
+    async fn client(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
         let room = self.store.room().await?;
         let (known, standing) = self.standing(&room, request).await?;
         let response = cors(uncached(StatusCode::OK), &room);
@@ -84,34 +84,34 @@ impl App {
     }
 
     /// Whether a cookie of this room came along, and where its visitor stands.
-    async fn standing(&self, room: &Room, request: &Request<Incoming>) -> PortResult<(bool, Standing)> {
-        let Some(place) = Cookie::find(&room.settings.room, room.epoch, cookies(request)) else {
-            return Ok((false, Standing::Stranger));
+    async fn standing(&self, room: &Room, request: &Request<Incoming>) -> PortResult<(bool, VisitorState)> {
+        let Some(place) = Place::find(&room.settings.room, room.epoch, cookies(request)) else {
+            return Ok((false, VisitorState::Stranger));
         };
         let admission = self.store.admission(place.token).await?;
-        Ok((true, Standing::of(admission.as_ref(), SystemClock.now())))
+        Ok((true, VisitorState::of(admission.as_ref(), SystemClock.now())))
     }
 
-    async fn jwks(&self) -> Result<Answer, Trouble> {
+    async fn jwks(&self) -> Result<HttpResponse, ProducerError> {
         self.producer.warm_up().await?;
         let keys = self.store.keys().await?.map(|keys| keys.jwks()).transpose()?;
         let response = Response::builder().header(CACHE_CONTROL, "public, max-age=300");
         Ok(json(response, &keys))
     }
 
-    fn page(&self, name: &str, request: &Request<Incoming>) -> Answer {
+    fn page(&self, name: &str, request: &Request<Incoming>) -> HttpResponse {
         self.page.answer(name, request, "public, max-age=60").unwrap_or_else(not_found)
     }
 
-    async fn preview(&self, path: &str, request: &Request<Incoming>) -> PortResult<Answer> {
+    async fn preview(&self, path: &str, request: &Request<Incoming>) -> PortResult<HttpResponse> {
         let Some(preview) = &self.preview else { return Ok(not_found()) };
         let room = self.store.room().await?;
         Ok(preview.answer(path, &room, SystemClock.now(), request).await.unwrap_or_else(not_found))
     }
 }
 
-impl Site for App {
-    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+impl HttpService for App {
+    async fn answer(&self, request: &Request<Incoming>) -> HttpResponse {
         let path = request.uri().path();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let answer = match path {
@@ -120,12 +120,12 @@ impl Site for App {
             }
             _ if path.starts_with("/wait/") && !is_read => return not_allowed(),
             "/beekeeper" => return self.beekeeper(request).await,
-            "/polling" => self.polling(request).await.map_err(Trouble::from),
-            "/client" => self.client(request).await.map_err(Trouble::from),
+            "/polling" => self.polling(request).await.map_err(ProducerError::from),
+            "/client" => self.client(request).await.map_err(ProducerError::from),
             "/.well-known/jwks.json" => self.jwks().await,
             _ => match (path.strip_prefix("/wait/"), path.strip_prefix("/preview/")) {
                 (Some(name), _) => return self.page(name, request),
-                (_, Some(path)) if is_read => self.preview(path, request).await.map_err(Trouble::from),
+                (_, Some(path)) if is_read => self.preview(path, request).await.map_err(ProducerError::from),
                 _ => return not_found(),
             },
         };
@@ -140,7 +140,7 @@ impl Site for App {
 }
 
 impl App {
-    async fn unavailable(&self) -> Answer {
+    async fn unavailable(&self) -> HttpResponse {
         let mut response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, 5);
         if let Ok(room) = self.store.room().await {
             response = cors(response, &room);
@@ -172,22 +172,22 @@ fn cors(response: Builder, room: &Room) -> Builder {
         .header(VARY, "Origin")
 }
 
-fn not_found() -> Answer {
+fn not_found() -> HttpResponse {
     let problem = Problem { error: "there is nothing here; the room's door is /beekeeper" };
     json(uncached(StatusCode::NOT_FOUND), &problem)
 }
 
-fn not_allowed() -> Answer {
+fn not_allowed() -> HttpResponse {
     let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
     json(response, &Problem { error: "only GET and HEAD are answered" })
 }
 
-pub(crate) fn json(response: Builder, value: &impl Serialize) -> Answer {
+pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
     let body = serde_json::to_vec(value).unwrap_or_default();
     finish(response.header(CONTENT_TYPE, "application/json"), body)
 }
 
-pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> Answer {
+pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
     response.body(Full::new(body.into())).unwrap_or_else(|_| {
         // A header that cannot be sent: a setting with a character that no header may have.
         let mut answer = Response::new(Full::default());

@@ -15,7 +15,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::{Answer, Site};
+use crate::{HttpResponse, HttpService};
 
 /// What one client may take.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ pub enum AccessLog {
 }
 
 /// Serves the site until `shutdown` resolves, then lets the requests under way finish.
-pub async fn serve<S: Site>(
+pub async fn serve<S: HttpService>(
     listener: TcpListener,
     site: Arc<S>,
     limits: Limits,
@@ -123,11 +123,11 @@ async fn accept(
     Ok((stream, slot))
 }
 
-async fn answer<S: Site>(
+async fn answer<S: HttpService>(
     site: Arc<S>,
     request: Request<Incoming>,
     access_log: AccessLog,
-) -> Result<Answer, std::convert::Infallible> {
+) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
     let answer = site.answer(&request).await;
     if access_log == AccessLog::On {

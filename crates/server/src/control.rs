@@ -5,8 +5,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use embedded::Store;
-use operator::{Command, Reply, obey};
+use embedded::EmbeddedStore;
+use operator::{Order, Reply, obey};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -38,7 +38,7 @@ impl Control {
     }
 
     /// Serves one command a connection until dropped.
-    pub async fn serve(&self, store: Store) {
+    pub async fn serve(&self, store: EmbeddedStore) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -67,7 +67,7 @@ impl Drop for Control {
     }
 }
 
-async fn converse(stream: UnixStream, store: &Store) -> io::Result<()> {
+async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
@@ -81,7 +81,7 @@ async fn converse(stream: UnixStream, store: &Store) -> io::Result<()> {
 }
 
 /// Sends a command to the room that runs on this directory.
-pub async fn send(directory: &Path, command: &Command) -> io::Result<Reply> {
+pub async fn send(directory: &Path, command: &Order) -> io::Result<Reply> {
     let mut stream = UnixStream::connect(socket(directory)).await?;
     let mut line = serde_json::to_vec(command)?;
     line.push(b'\n');

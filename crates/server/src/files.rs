@@ -14,7 +14,7 @@ use hyper::header::{
 use hyper::{Request, Response, StatusCode};
 use page::Page;
 
-use crate::Answer;
+use crate::HttpResponse;
 use crate::app::finish;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Files {
         name: &str,
         request: &Request<Incoming>,
         cache: &'static str,
-    ) -> Option<Answer> {
+    ) -> Option<HttpResponse> {
         let file = self.0.get(name)?;
         let response = Response::builder()
             .header(ETAG, &file.tag)

@@ -22,9 +22,9 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 
 /// A whole answer, ready to send.
-pub type Answer = Response<http_body_util::Full<hyper::body::Bytes>>;
+pub type HttpResponse = Response<http_body_util::Full<hyper::body::Bytes>>;
 
 /// Something that answers requests. Bodies are never read.
-pub trait Site: Send + Sync + 'static {
-    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = Answer> + Send;
+pub trait HttpService: Send + Sync + 'static {
+    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = HttpResponse> + Send;
 }

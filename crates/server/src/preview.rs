@@ -10,9 +10,9 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, LOCATION};
 use hyper::{Request, StatusCode};
 use page::Design;
-use waitroom::{LineStatus, PollAnswer, Rate, Room, Standing, Timestamp};
+use waitroom::{LineStatus, PollAnswer, Rate, Room, Timestamp, VisitorState};
 
-use crate::Answer;
+use crate::HttpResponse;
 use crate::app::{finish, json, uncached};
 use crate::files::Files;
 
@@ -116,7 +116,7 @@ impl Preview {
         room: &Room,
         now: Timestamp,
         request: &Request<Incoming>,
-    ) -> Option<Answer> {
+    ) -> Option<HttpResponse> {
         if path.is_empty() {
             return Some(html(StatusCode::OK, &index(room)));
         }
@@ -135,7 +135,7 @@ impl Preview {
         }
     }
 
-    async fn file(&self, name: &str, room: &Room, request: &Request<Incoming>) -> Option<Answer> {
+    async fn file(&self, name: &str, room: &Room, request: &Request<Incoming>) -> Option<HttpResponse> {
         let folder = self.0.clone();
         // Whoever designs a page saves it and presses reload: it is read each time, and the files are few.
         let read = move || folder.as_deref().map_or_else(|| Ok(Design::default()), Design::read);
@@ -149,14 +149,14 @@ impl Preview {
     }
 }
 
-async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> Answer {
+async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = Room { open: true, paused: false, ..room.clone() };
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line = LineStatus { served: 4100, waiting: 9120, rate, slow: false };
     let standing = match (scene.answer)(&mut room, &mut line) {
-        Poll::Waiting => Standing::Waiting,
-        Poll::Stranger => Standing::Stranger,
-        Poll::Admitted => Standing::Admitted { until: now + room.settings.lifetimes.claim },
+        Poll::Waiting => VisitorState::Waiting,
+        Poll::Stranger => VisitorState::Stranger,
+        Poll::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.claim },
         Poll::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
         Poll::Nothing => {
             tokio::time::sleep(Preview::SLOW_ANSWER).await;
@@ -177,6 +177,6 @@ fn index(room: &Room) -> String {
     include_str!("preview.html").replace("{{scenes}}", &links)
 }
 
-fn html(status: StatusCode, text: &str) -> Answer {
+fn html(status: StatusCode, text: &str) -> HttpResponse {
     finish(uncached(status).header(CONTENT_TYPE, "text/html; charset=utf-8"), text.to_owned())
 }

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use consumer::Consumer;
-use embedded::Store;
-use throttle::{Outcome, Purpose, Throttle};
+use embedded::EmbeddedStore;
+use throttle::{SamplePurpose, Throttle, ThrottleOutcome};
 use tokio::time::{MissedTickBehavior, interval};
 use trigger::Trigger;
 use waitroom::Slice;
-use waitroom::governor::Verdict;
-use waitroom::ports::{Claimant, Crew, PortError, PortResult, Probe};
+use waitroom::ports::{Claimant, Dispatch, PortError, PortResult, Probe};
+use waitroom::throttle_rules::Verdict;
 
 /// Consumers as tasks of this process.
 #[derive(Clone, Debug)]
-struct Tasks(Store);
+struct Tasks(EmbeddedStore);
 
-impl Crew for Tasks {
+impl Dispatch for Tasks {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let consumer = Consumer::new(self.0.clone(), SystemClock);
         tokio::spawn(async move {
@@ -30,7 +30,7 @@ impl Crew for Tasks {
 }
 
 /// Fires every `minute` until dropped. Consumers under way are then cut off, which harms nobody.
-pub async fn run(store: Store, minute: Duration) {
+pub async fn run(store: EmbeddedStore, minute: Duration) {
     let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
     let mut minutes = interval(minute);
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,14 +46,14 @@ pub async fn run(store: Store, minute: Duration) {
 }
 
 /// Measures the shop every `minute` until dropped, and governs the rate.
-pub async fn govern(store: Store, probe: impl Probe, minute: Duration) {
+pub async fn govern(store: EmbeddedStore, probe: impl Probe, minute: Duration) {
     let throttle = Throttle::new(store, SystemClock, probe, minute);
     let mut minutes = interval(minute);
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         minutes.tick().await;
-        match throttle.run(Purpose::Judge).await {
-            Ok(Outcome::Found(finding) | Outcome::NoBaseline(finding))
+        match throttle.run(SamplePurpose::Judge).await {
+            Ok(ThrottleOutcome::Found(finding) | ThrottleOutcome::NoBaseline(finding))
                 if finding.verdict != Verdict::Well =>
             {
                 let (verdict, rate) = (finding.verdict, finding.rate);

@@ -1,22 +1,22 @@
 //! A shop to demonstrate with: it lets in whoever brings a pass that it can verify, and nobody else.
 
 use clock::SystemClock;
-use embedded::Store;
+use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use waitroom::WebUrl;
-use waitroom::ports::{Clock, Keys, RoomBook};
+use waitroom::ports::{Clock, Keys, RoomReader};
 
 use crate::app::finish;
-use crate::{Answer, Site};
+use crate::{HttpResponse, HttpService};
 
 /// Verifies offline, as a real shop does: all that it takes from the room is the public keys.
 #[derive(Debug)]
-pub struct DemoShop(Store);
+pub struct DemoShop(EmbeddedStore);
 
 impl DemoShop {
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: EmbeddedStore) -> Self {
         Self(store)
     }
 
@@ -27,8 +27,8 @@ impl DemoShop {
     }
 }
 
-impl Site for DemoShop {
-    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+impl HttpService for DemoShop {
+    async fn answer(&self, request: &Request<Incoming>) -> HttpResponse {
         let query = request.uri().query().unwrap_or_default();
         let parameters = query.split('&').filter_map(|pair| pair.split_once('='));
         let pass = parameters.into_iter().find(|(name, _)| *name == WebUrl::PASS_PARAMETER);

@@ -9,14 +9,14 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use server::connections::{AccessLog, Limits, serve};
-use server::{Answer, Site};
+use server::{HttpResponse, HttpService};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 struct Hello;
 
-impl Site for Hello {
-    async fn answer(&self, _: &Request<Incoming>) -> Answer {
+impl HttpService for Hello {
+    async fn answer(&self, _: &Request<Incoming>) -> HttpResponse {
         Response::new(Full::from("hello"))
     }
 }

@@ -1,6 +1,6 @@
 //! Dynamic rate throttling: measures the shop once a minute and governs the rate.
 //!
-//! What the figures mean is decided in [`waitroom::governor`]; what counts as an answer in [`visit`]. Here
+//! What the figures mean is decided in [`waitroom::throttle_rules`]; what counts as an answer in [`visit`]. Here
 //! they meet the ledger. A run that comes twice in a minute does nothing the second time, and of two that
 //! run at once only one writes.
 
@@ -10,17 +10,17 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use visit::visit;
-use waitroom::governor::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomBook, Throttling};
+use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore};
+use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{Rate, Room};
 
 /// Requests to the shop at the same time.
 const AT_ONCE: usize = 4;
 
 /// What the throttle needs of a store.
-pub trait Store: RoomBook + Throttling {}
+pub trait ThrottlePorts: RoomReader + ThrottleStore {}
 
-impl<S: RoomBook + Throttling> Store for S {}
+impl<S: RoomReader + ThrottleStore> ThrottlePorts for S {}
 
 #[derive(Debug)]
 pub struct Throttle<S, C, P> {
@@ -32,7 +32,7 @@ pub struct Throttle<S, C, P> {
 
 /// What the figures of this run are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum SamplePurpose {
     /// Judge the shop against the baseline; the first run ever takes the baseline.
     Judge,
     /// The operator asked for a new baseline.
@@ -40,7 +40,7 @@ pub enum Purpose {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ThrottleOutcome {
     /// Another run did this minute's work.
     AlreadyDone,
     Found(Finding),
@@ -48,24 +48,24 @@ pub enum Outcome {
     NoBaseline(Finding),
 }
 
-impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
+impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
     const ATTEMPTS: u32 = 4;
 
     pub fn new(store: S, clock: C, probe: P, minute: Duration) -> Self {
         Self { store, clock, probe, minute }
     }
 
-    pub async fn run(&self, purpose: Purpose) -> PortResult<Outcome> {
+    pub async fn run(&self, purpose: SamplePurpose) -> PortResult<ThrottleOutcome> {
         let mut memory = self.store.recall().await?;
         let started = self.clock.now();
         let recently = memory.history.last().is_some_and(|last| started.since(last.at) < self.minute / 2);
-        if recently && purpose == Purpose::Judge {
-            return Ok(Outcome::AlreadyDone);
+        if recently && purpose == SamplePurpose::Judge {
+            return Ok(ThrottleOutcome::AlreadyDone);
         }
         let room = self.store.room().await?;
         let sample = measure(&self.probe, &self.clock, &room).await;
         let mut refused = false;
-        if memory.baseline.is_none() || purpose == Purpose::Baseline {
+        if memory.baseline.is_none() || purpose == SamplePurpose::Baseline {
             let taken = Baseline::of(&sample);
             refused = taken.is_none();
             memory.baseline = taken.or(memory.baseline);
@@ -81,13 +81,13 @@ impl<S: Store, C: Clock, P: Probe> Throttle<S, C, P> {
         memory.history.drain(..too_many);
         memory.version += 1;
         if !self.store.remember(memory).await? {
-            return Ok(Outcome::AlreadyDone);
+            return Ok(ThrottleOutcome::AlreadyDone);
         }
         let held = Some(rate).filter(|&rate: &Rate| rate < wanted);
         if held != room.throttled {
             self.hold(held).await?;
         }
-        Ok(if refused { Outcome::NoBaseline(finding) } else { Outcome::Found(finding) })
+        Ok(if refused { ThrottleOutcome::NoBaseline(finding) } else { ThrottleOutcome::Found(finding) })
     }
 
     /// The finding is remembered already, so nobody else will do this before the next minute.

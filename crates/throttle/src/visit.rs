@@ -10,7 +10,7 @@ use waitroom::ports::{Clock, Probe, ProbeError};
 
 /// Why a request does not count as answered.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum VisitFailure {
     #[error("no connection to {1}")]
     NoAnswer(#[source] ProbeError, Url),
     #[error("no answer within {} seconds", TIME_OUT.as_secs())]
@@ -28,41 +28,45 @@ const TIME_OUT: Duration = Duration::from_secs(5);
 const MOST_REDIRECTS: u32 = 3;
 
 /// Asks the shop and says how long its answer took, redirects within its own host included.
-pub(crate) async fn visit(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Result<Duration, Failure> {
+pub(crate) async fn visit(
+    probe: &impl Probe,
+    clock: &impl Clock,
+    room: &Room,
+) -> Result<Duration, VisitFailure> {
     let answered = pin!(follow(probe, room));
     let too_late = pin!(clock.sleep_until(clock.now() + TIME_OUT));
     match select(answered, too_late).await {
         Either::Left((answered, _)) => answered,
-        Either::Right(((), _)) => Err(Failure::TimeOut),
+        Either::Right(((), _)) => Err(VisitFailure::TimeOut),
     }
 }
 
-async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, Failure> {
+async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, VisitFailure> {
     let mut took = Duration::ZERO;
     let mut url = room.settings.health.as_ref().unwrap_or(&room.settings.shop).as_url().clone();
     let mut redirects = 0;
     loop {
         let reply = match probe.ask(&url).await {
             Ok(reply) => reply,
-            Err(error) => return Err(Failure::NoAnswer(error, url)),
+            Err(error) => return Err(VisitFailure::NoAnswer(error, url)),
         };
         took += reply.took;
         if reply.status >= 500 {
-            return Err(Failure::ServerError { url, status: reply.status });
+            return Err(VisitFailure::ServerError { url, status: reply.status });
         }
         let is_redirect = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
         let Some(next) = reply.location.filter(|_| is_redirect).and_then(|to| url.join(&to).ok()) else {
             return Ok(took);
         };
         if room.is_entered_by(&next) {
-            return Err(Failure::IntoTheRoom(url));
+            return Err(VisitFailure::IntoTheRoom(url));
         }
         if next.host() != url.host() {
             return Ok(took);
         }
         redirects += 1;
         if redirects > MOST_REDIRECTS {
-            return Err(Failure::TooManyRedirects(next));
+            return Err(VisitFailure::TooManyRedirects(next));
         }
         url = next;
     }
@@ -74,7 +78,7 @@ mod tests {
     use std::future::{pending, ready};
 
     use futures_executor::block_on;
-    use waitroom::ports::Reply;
+    use waitroom::ports::ProbeReply;
     use waitroom::{Settings, Timestamp};
 
     use super::*;
@@ -83,13 +87,13 @@ mod tests {
     struct Shop(HashMap<&'static str, (u16, Option<&'static str>)>);
 
     impl Probe for Shop {
-        async fn ask(&self, url: &Url) -> Result<Reply, ProbeError> {
+        async fn ask(&self, url: &Url) -> Result<ProbeReply, ProbeError> {
             if url.path() == "/hangs" {
                 pending::<()>().await;
             }
             let refused = || ProbeError("connection refused".into());
             let (status, location) = *self.0.get(url.as_str()).ok_or_else(refused)?;
-            Ok(Reply { status, location: location.map(Into::into), took: Duration::from_millis(10) })
+            Ok(ProbeReply { status, location: location.map(Into::into), took: Duration::from_millis(10) })
         }
     }
 

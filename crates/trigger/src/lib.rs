@@ -8,13 +8,15 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use waitroom::ports::{Board, Clock, Crew, Fault, LineLength, Plans, PortError, PortResult, RoomBook};
+use waitroom::ports::{
+    Clock, Dispatch, Fault, LineLength, Plans, PortError, PortResult, RoomReader, StatusBoard,
+};
 use waitroom::{Demand, LineStatus, Plan, Room, Slice, Valve};
 
 /// What the trigger needs of a store.
-pub trait Store: RoomBook + Plans + LineLength + Board {}
+pub trait TriggerStore: RoomReader + Plans + LineLength + StatusBoard {}
 
-impl<S: RoomBook + Plans + LineLength + Board> Store for S {}
+impl<S: RoomReader + Plans + LineLength + StatusBoard> TriggerStore for S {}
 
 #[derive(Debug)]
 pub struct Trigger<S, C, W> {
@@ -26,7 +28,7 @@ pub struct Trigger<S, C, W> {
 
 /// What one run did, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct TriggerReport {
     /// None if the line could not be counted.
     pub waiting: Option<u64>,
     /// The plan that this run wrote, if it was time for one.
@@ -36,7 +38,7 @@ pub struct Report {
     pub not_sent: usize,
 }
 
-impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
+impl<S: TriggerStore, C: Clock, W: Dispatch> Trigger<S, C, W> {
     const AT_ONCE: usize = 16;
     const ATTEMPTS: u32 = 4;
 
@@ -46,7 +48,7 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
     }
 
     /// Plans and sends, again if that fails and may still succeed: until the next run most of the minute would be lost.
-    pub async fn run(&self) -> PortResult<Report> {
+    pub async fn run(&self) -> PortResult<TriggerReport> {
         let give_up = self.clock.now() + self.minute / 2;
         loop {
             let error = match self.run_once().await {
@@ -61,11 +63,11 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
         }
     }
 
-    async fn run_once(&self) -> PortResult<Report> {
+    async fn run_once(&self) -> PortResult<TriggerReport> {
         let room = self.store.room().await?;
         // Only a rough count, for a plan's size: not knowing it must not cost a minute.
         let waiting = self.store.waiting().await.inspect_err(warn).ok();
-        let mut report = Report { waiting, planned: None, sent: 0, not_sent: 0 };
+        let mut report = TriggerReport { waiting, planned: None, sent: 0, not_sent: 0 };
         if let Valve::Open(_) = room.valve() {
             report.planned = self.plan(&room, waiting).await?;
             self.send(&mut report).await?;
@@ -92,7 +94,7 @@ impl<S: Store, C: Clock, W: Crew> Trigger<S, C, W> {
         Ok(self.store.write(plan).await?.then_some(plan))
     }
 
-    async fn send(&self, report: &mut Report) -> PortResult<()> {
+    async fn send(&self, report: &mut TriggerReport) -> PortResult<()> {
         let now = self.clock.now();
         let slices = self.store.recent().await?.into_iter().map(|record| record.plan);
         let slices = slices.filter(|plan| plan.window.end > now).flat_map(|plan| plan.slices());

@@ -6,47 +6,47 @@
 //!
 //! | a visitor | the release | the room |
 //! | --- | --- | --- |
-//! | [`Token`], [`Ticket`], [`Epoch`], [`Cookie`] | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | [`Settings`], [`Room`] |
-//! | [`Leases`]: ticket numbers in blocks | [`governor`]: the rate while the shop suffers | [`LineStatus`], [`Progress`] |
+//! | [`Token`], [`Ticket`], [`Epoch`], [`Place`] | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | [`Settings`], [`Room`] |
+//! | [`TicketBlock`]: ticket numbers in blocks | [`throttle_rules`]: the rate while the shop suffers | [`LineStatus`], [`LineProgress`] |
 //! | [`Admission`] | | [`pass`]: what the shop verifies |
 
 mod admission;
-mod cookie;
 pub mod entries;
 mod epoch;
-pub mod governor;
-mod lease;
 mod name;
 mod pace;
 pub mod pass;
+mod place;
 mod plan;
 pub mod ports;
 mod rate;
 mod room;
 mod settings;
-mod standing;
 mod status;
 mod stretch;
+pub mod throttle_rules;
 mod ticket;
+mod ticket_block;
 mod time;
 mod token;
+mod visitor_state;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
-pub use cookie::{Cookie, CookieError, Scheme};
 pub use entries::Mistakes;
 pub use epoch::{Epoch, EpochError};
-pub use lease::Leases;
-pub use name::{NameError, Notice, RoomId, Title};
-pub use pace::{Pace, Step, Valve};
+pub use name::{Message, NameError, RoomId, Title};
+pub use pace::{Pace, PaceStep, Valve};
+pub use place::{Place, PlaceError, Scheme};
 pub use plan::{BATCH, Demand, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
 pub use room::Room;
 pub use settings::{Lifetimes, Settings};
-pub use standing::{ClientAnswer, PollAnswer, Standing};
-pub use status::{LineStatus, Progress};
+pub use status::{LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};
+pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
+pub use visitor_state::{ClientAnswer, PollAnswer, VisitorState};
 pub use web_url::{WebUrl, WebUrlError};

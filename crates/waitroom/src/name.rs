@@ -1,4 +1,4 @@
-//! What a room is called: by the machine ([`RoomId`]) and by its visitors ([`Title`], [`Notice`]).
+//! What a room is called: by the machine ([`RoomId`]) and by its visitors ([`Title`], [`Message`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub struct Title(String);
 /// The operator's live message to those who wait; empty when there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Notice(String);
+pub struct Message(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -29,8 +29,8 @@ pub enum NameError {
     RoomId,
     #[error("a title is 1 to {} characters on one line", Title::LONGEST)]
     Title,
-    #[error("a message is at most {} characters", Notice::LONGEST)]
-    Notice,
+    #[error("a message is at most {} characters", Message::LONGEST)]
+    Message,
 }
 
 impl RoomId {
@@ -41,7 +41,7 @@ impl Title {
     const LONGEST: usize = 100;
 }
 
-impl Notice {
+impl Message {
     const LONGEST: usize = 500;
 }
 
@@ -69,14 +69,14 @@ impl FromStr for Title {
     }
 }
 
-impl FromStr for Notice {
+impl FromStr for Message {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let unprintable = |c: char| c.is_control() && c != '\n';
         let valid = text.chars().count() <= Self::LONGEST && !text.chars().any(unprintable);
-        valid.then(|| Self(text.into())).ok_or(NameError::Notice)
+        valid.then(|| Self(text.into())).ok_or(NameError::Message)
     }
 }
 
@@ -110,7 +110,7 @@ macro_rules! text {
     )*};
 }
 
-text!(RoomId, Title, Notice);
+text!(RoomId, Title, Message);
 
 #[cfg(test)]
 mod tests {
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn a_notice_may_be_empty_and_may_have_lines() {
-        assert_eq!("".parse::<Notice>().unwrap(), Notice::default());
-        assert_eq!("Back\nsoon".parse::<Notice>().unwrap().as_str(), "Back\nsoon");
-        assert_eq!("\u{7}ding".parse::<Notice>(), Err(NameError::Notice));
+        assert_eq!("".parse::<Message>().unwrap(), Message::default());
+        assert_eq!("Back\nsoon".parse::<Message>().unwrap().as_str(), "Back\nsoon");
+        assert_eq!("\u{7}ding".parse::<Message>(), Err(NameError::Message));
     }
 }

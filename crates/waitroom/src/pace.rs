@@ -1,7 +1,7 @@
 //! When one slice may let people leave, and how many.
 //!
 //! [`Pace`] is the consumer's conscience: it is told the time and the room's [`Valve`], and answers with
-//! [`Step`]s. It owes what the instants that have passed allow, never more, so a slice cannot exceed its
+//! [`PaceStep`]s. It owes what the instants that have passed allow, never more, so a slice cannot exceed its
 //! quota; and it keeps two batches apart even when it is behind, so a late start or a starved line ends
 //! in a brisk walk and not in a stampede.
 
@@ -23,7 +23,7 @@ pub enum Valve {
 
 /// What a consumer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PaceStep {
     /// Receive up to this many people now, and let them leave at this moment, now or very soon.
     Release { most: u32, at: Timestamp },
     /// Nothing to do before this moment.
@@ -61,10 +61,10 @@ impl Pace {
         }
     }
 
-    pub fn next(&mut self, now: Timestamp, valve: Valve) -> Step {
+    pub fn next(&mut self, now: Timestamp, valve: Valve) -> PaceStep {
         let over = self.slice.ends_at();
         if now >= over || valve == Valve::Off {
-            return Step::Over;
+            return PaceStep::Over;
         }
         let lead = self.second() / 10;
         let ahead = now + lead;
@@ -73,14 +73,18 @@ impl Pace {
         let most = self.people_owed();
         if most == 0 {
             let done = self.reached == self.slice.batches();
-            return if done { Step::Over } else { Step::Wait(self.slice.leaves_at(self.reached) - lead) };
+            return if done {
+                PaceStep::Over
+            } else {
+                PaceStep::Wait(self.slice.leaves_at(self.reached) - lead)
+            };
         }
         let opens = self.last_left.map_or(now, |left| left + self.gap(now)).max(self.last_reached()).max(now);
         if opens >= over {
-            return Step::Over;
+            return PaceStep::Over;
         }
         if opens > ahead && self.leaving == 0 {
-            return Step::Wait(opens - lead);
+            return PaceStep::Wait(opens - lead);
         }
         let at = if opens <= ahead {
             self.leaving = self.batch_now();
@@ -88,7 +92,7 @@ impl Pace {
         } else {
             now
         };
-        Step::Release { most: most.min(self.leaving), at }
+        PaceStep::Release { most: most.min(self.leaving), at }
     }
 
     /// Takes note that `people` left, or may have left, at `now`.
@@ -208,9 +212,9 @@ mod tests {
         loop {
             let at = Timestamp::from_millis(now);
             match pace.next(at, valve(now)) {
-                Step::Over => return left,
-                Step::Wait(until) => now = until.as_millis().min(now + 500),
-                Step::Release { most, at } => {
+                PaceStep::Over => return left,
+                PaceStep::Wait(until) => now = until.as_millis().min(now + 500),
+                PaceStep::Release { most, at } => {
                     let people = most.min(crowd(now));
                     if people > 0 {
                         now = at.as_millis();

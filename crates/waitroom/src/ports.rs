@@ -12,10 +12,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::governor::{Baseline, Finding};
 use crate::pass::KeyRing;
+use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, Cookie, Epoch, LineStatus, Plan, Progress, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 /// A need that was not met: what was attempted, and what the caller may assume about it.
@@ -63,7 +63,7 @@ pub trait TokenSource: Send + Sync {
 }
 
 /// The room's settings and state.
-pub trait RoomBook: Send + Sync {
+pub trait RoomReader: Send + Sync {
     /// As they are now or were at most a second ago, so that a change reaches everybody within two.
     fn room(&self) -> impl Future<Output = PortResult<Arc<Room>>> + Send;
 }
@@ -77,7 +77,7 @@ pub trait TicketCounter: Send + Sync {
 /// Where visitors join the line.
 pub trait LineBack: Send + Sync {
     /// Puts a visitor in line. Once this returns they will be delivered, whatever crashes.
-    fn join(&self, visitor: Cookie) -> impl Future<Output = PortResult<()>> + Send;
+    fn join(&self, visitor: Place) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// Where visitors leave the line.
@@ -105,7 +105,7 @@ pub trait LineFront: Send + Sync {
 pub struct Delivery {
     pub receipt: Receipt,
     /// The visitor, or the text that should have been one.
-    pub visitor: Result<Cookie, String>,
+    pub visitor: Result<Place, String>,
 }
 
 /// Proof of having received a delivery. Only the line that gave it can read it.
@@ -170,17 +170,17 @@ pub trait Slices: Send + Sync {
 pub struct Claimant(pub u128);
 
 /// How far the line has come, and what visitors are told of it.
-pub trait Board: Send + Sync {
+pub trait StatusBoard: Send + Sync {
     /// The ticket that the line has reached: all of the progress that the room itself goes by.
     fn served(&self) -> impl Future<Output = PortResult<u64>> + Send;
 
-    fn progress(&self) -> impl Future<Output = PortResult<Progress>> + Send;
+    fn progress(&self) -> impl Future<Output = PortResult<LineProgress>> + Send;
 
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// The consumers, waiting for work.
-pub trait Crew: Send + Sync {
+pub trait Dispatch: Send + Sync {
     /// Starts a consumer on the slice and does not wait for it. May happen twice; claims see to that.
     fn send(&self, slice: Slice) -> impl Future<Output = PortResult<()>> + Send;
 }
@@ -203,7 +203,7 @@ pub struct ThrottleMemory {
     pub version: u64,
 }
 
-pub trait Throttling: Send + Sync {
+pub trait ThrottleStore: Send + Sync {
     fn recall(&self) -> impl Future<Output = PortResult<ThrottleMemory>> + Send;
 
     /// Replaces the memory if it still has the version before this one's, and says whether it did.
@@ -214,7 +214,7 @@ pub trait Throttling: Send + Sync {
 }
 
 /// What only the operator does.
-pub trait Steering: Send + Sync {
+pub trait RoomAdmin: Send + Sync {
     /// Changes the room, counts that as a new version, and returns the room as it was and as it is.
     ///
     /// The change may be made again on what another change left, so it says what is to be, as in "paused".
@@ -232,11 +232,11 @@ pub trait Steering: Send + Sync {
 /// One request to the shop.
 pub trait Probe: Send + Sync {
     /// Asks once and follows nothing. No answer at all, for whatever reason, is an error.
-    fn ask(&self, url: &url::Url) -> impl Future<Output = Result<Reply, ProbeError>> + Send;
+    fn ask(&self, url: &url::Url) -> impl Future<Output = Result<ProbeReply, ProbeError>> + Send;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct ProbeReply {
     pub status: u16,
     /// The `Location` header, as it was sent.
     pub location: Option<String>,

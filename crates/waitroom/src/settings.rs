@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::entries::{self, Entries, Mistakes, parsed};
-use crate::{Notice, Rate, RoomId, Title, WebUrl};
+use crate::{Message, Rate, RoomId, Title, WebUrl};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -17,7 +17,7 @@ pub struct Settings {
     /// What the throttle asks instead of the shop's own URL.
     pub health: Option<WebUrl>,
     pub rate: Rate,
-    pub message: Notice,
+    pub message: Message,
     pub lifetimes: Lifetimes,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     fn four_entries_make_a_room() {
         let settings = Settings::from_toml(SMALLEST).unwrap();
         assert_eq!(settings.rate.get(), 300);
-        assert_eq!(settings.message, Notice::default());
+        assert_eq!(settings.message, Message::default());
         assert_eq!(settings.lifetimes, Lifetimes::default());
     }
 

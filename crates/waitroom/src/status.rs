@@ -4,7 +4,7 @@ use crate::{Rate, Room};
 
 /// How far the line has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct LineProgress {
     /// The ticket that the line has reached: the highest, over batches, of a batch's lowest ticket, so that
     /// one message that strayed forward does not make thousands believe they were passed.
     pub served: u64,

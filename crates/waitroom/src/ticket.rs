@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A visitor's number in line: 1, 2, 3 … for this room and epoch.
 ///
-/// Numbers rise with arrival and never repeat; some are never handed out (see [`Leases`](crate::Leases)).
+/// Numbers rise with arrival and never repeat; some are never handed out (see [`TicketBlock`](crate::TicketBlock)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Ticket(u64);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use emulators::workspace::target;
 
-use crate::package::{Arch, Package};
+use crate::package::{Arch, PackageArguments};
 use crate::{WITH_AWS, cargo, run};
 
 /// Where its build script finds the packages.
@@ -50,7 +50,7 @@ fn packages(archs: &[Arch], host_glibc: bool) -> Result<PathBuf> {
     fs::create_dir_all(&packages)?;
     fs::remove_dir_all(&packages)?;
     for &arch in archs {
-        let from = Package::all(arch, host_glibc).make()?;
+        let from = PackageArguments::all(arch, host_glibc).make()?;
         copy(&from, &packages.join(arch.name()))?;
     }
     Ok(packages)

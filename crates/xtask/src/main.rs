@@ -20,7 +20,7 @@ const WITH_AWS: &str = "beekeeper/aws";
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
     task: Task,
 }
@@ -48,7 +48,7 @@ enum Task {
     #[command(
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
     )]
-    Package(package::Package),
+    Package(package::PackageArguments),
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
     Dist(dist::Dist),
@@ -57,7 +57,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match perform(Arguments::parse().task) {
+    match perform(XtaskArguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -25,7 +25,7 @@ const GLIBC: u32 = 34;
 const CARGO_HOME: &str = "/cargo";
 
 #[derive(Debug, Args)]
-pub(crate) struct Package {
+pub(crate) struct PackageArguments {
     /// What the functions are to run on
     #[arg(long, value_enum, default_value_t = Arch::Arm64)]
     arch: Arch,
@@ -88,7 +88,7 @@ impl Function {
     }
 }
 
-impl Package {
+impl PackageArguments {
     /// All functions.
     pub(crate) fn all(arch: Arch, host_glibc: bool) -> Self {
         Self { arch, host_glibc, functions: Vec::new() }

@@ -36,7 +36,7 @@ pub fn functions_config() -> Result<SdkConfig, ConfigError> {
 
 /// Adds what is decided here to a configuration that knows where and who.
 ///
-/// The SDK does not try again by itself: [`call::persistently`](crate::call::persistently) does, because the
+/// The SDK does not try again by itself: [`retry::persistently`](crate::retry::persistently) does, because the
 /// handlers have to know whether any of the attempts may have been successful.
 pub fn tuned(config: SdkConfig) -> SdkConfig {
     let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));

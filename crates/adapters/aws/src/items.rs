@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{Fault, PortError, ThrottleMemory};
-use waitroom::{Admission, AdmittedBy, Cookie, Plan, Progress, Timestamp, Token, Window};
+use waitroom::{Admission, AdmittedBy, LineProgress, Place, Plan, Timestamp, Token, Window};
 
 use crate::keys::Key;
 
@@ -25,7 +25,7 @@ pub(crate) struct Damaged {
 /// An item that the room cannot do without is not there.
 #[derive(Debug, thiserror::Error)]
 #[error("the ledger has no item {0}; deploy the stack again, which puts it there")]
-pub(crate) struct Missing(pub(crate) Key);
+pub(crate) struct MissingAttribute(pub(crate) Key);
 
 /// A read that met an item like that.
 pub(crate) fn unreadable(attempt: &'static str) -> impl FnOnce(Damaged) -> PortError {
@@ -33,7 +33,7 @@ pub(crate) fn unreadable(attempt: &'static str) -> impl FnOnce(Damaged) -> PortE
 }
 
 pub(crate) fn missing(attempt: &'static str, key: Key) -> PortError {
-    PortError::new(attempt, Fault::Broken, Missing(key))
+    PortError::new(attempt, Fault::Broken, MissingAttribute(key))
 }
 
 pub(crate) fn text(text: &(impl ToString + ?Sized)) -> AttributeValue {
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
 
 pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
     // As long as the cookie that can ask for it.
-    let forgotten = admission.at + Cookie::MAX_AGE;
+    let forgotten = admission.at + Place::MAX_AGE;
     let mut visitor = item(
         Key::Visitor(token),
         [
@@ -171,7 +171,7 @@ pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, D
 }
 
 /// How long a plan is kept after its window, for whoever wants to know how a sale went.
-const PLANS_ARE_KEPT: Duration = Cookie::MAX_AGE;
+const PLANS_ARE_KEPT: Duration = Place::MAX_AGE;
 
 pub(crate) fn encode_plan(plan: &Plan) -> Item {
     item(
@@ -244,8 +244,8 @@ impl Ledgered {
     }
 
     /// With what the plans recorded that are not closed yet.
-    pub(crate) fn with(&self, recorded: u64) -> Progress {
-        Progress { served: self.served, released: self.released.saturating_add(recorded) }
+    pub(crate) fn with(&self, recorded: u64) -> LineProgress {
+        LineProgress { served: self.served, released: self.released.saturating_add(recorded) }
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Fault, Keys, PortError, PortResult, RoomBook, ThrottleMemory, Throttling,
+    Admissions, Admitted, Fault, Keys, PortError, PortResult, RoomReader, ThrottleMemory, ThrottleStore,
     TicketCounter,
 };
 use waitroom::{Admission, Rate, Room, Token};
 
-use crate::Store;
+use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
     Item, Reader, decode_admission, encode_admission, encode_memory, item, missing, text, unreadable,
@@ -18,7 +18,7 @@ use crate::keys::Key;
 use crate::room_item::decode_room;
 use crate::table::{Write, Written};
 
-impl Store {
+impl AwsStore {
     /// The room as it is now.
     pub(crate) async fn read_room(&self, attempt: &'static str) -> PortResult<Room> {
         let item = self.table.get(attempt, Key::Room).await?;
@@ -27,13 +27,13 @@ impl Store {
     }
 }
 
-impl RoomBook for Store {
+impl RoomReader for AwsStore {
     async fn room(&self) -> PortResult<Arc<Room>> {
         self.room.get(self.read_room("read the room")).await
     }
 }
 
-impl TicketCounter for Store {
+impl TicketCounter for AwsStore {
     async fn lease(&self, count: u32) -> PortResult<u64> {
         let attempt = "number a visitor";
         match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
@@ -46,7 +46,7 @@ impl TicketCounter for Store {
     }
 }
 
-impl Admissions for Store {
+impl Admissions for AwsStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
         let attempt = "look a visitor up";
         let item = self.table.get(attempt, Key::Visitor(token)).await?;
@@ -69,7 +69,7 @@ impl Admissions for Store {
     }
 }
 
-impl Keys for Store {
+impl Keys for AwsStore {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
         let attempt = "read the signing keys";
         let item = self.table.get(attempt, Key::Private).await?;
@@ -95,7 +95,7 @@ impl Keys for Store {
     }
 }
 
-impl Throttling for Store {
+impl ThrottleStore for AwsStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
         let attempt = "recall what the throttle found";
         let item = self.table.get(attempt, Key::Throttle).await?;

@@ -5,44 +5,44 @@
 //!
 //! | a port | where |
 //! | --- | --- |
-//! | `RoomBook`, `TicketCounter`, `Admissions`, `Keys`, `Throttling` | `ledger` |
+//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `Throttling` | `ledger` |
 //! | `Plans`, `Slices`, `Board` | `plans` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Crew` | `crew` |
 //! | `Steering`, and what a deployment does | `operator`, `site` |
 
-mod call;
 mod config;
-mod crew;
+mod dispatch;
 mod expressions;
 mod items;
 mod keys;
 mod ledger;
 mod line;
 mod operator;
+mod page_bucket;
 mod plans;
+mod retry;
 mod room_cache;
 mod room_item;
-mod site;
 mod table;
 
 use std::sync::{Arc, Mutex};
 
 use futures_util::future;
-use waitroom::ports::{LineLength, PortResult, RoomBook};
+use waitroom::ports::{LineLength, PortResult, RoomReader};
 
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
-pub use crew::Functions;
+pub use dispatch::FunctionDispatch;
 use line::Line;
+pub use page_bucket::PageBucket;
 use plans::Said;
 use room_cache::RoomCache;
-pub use site::Site;
 use table::Table;
 
 /// Where a room's line and ledger are.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct RoomResources {
     pub ledger_table: String,
     pub line_url: String,
     pub dead_letters_url: String,
@@ -50,7 +50,7 @@ pub struct Places {
 
 /// A handle to the room's line and ledger. Clones share it, and its connections.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct AwsStore {
     table: Table,
     line: Line,
     room: Arc<RoomCache>,
@@ -58,13 +58,13 @@ pub struct Store {
     said: Arc<Mutex<Option<Said>>>,
 }
 
-impl Store {
-    pub fn new(config: &SdkConfig, places: Places) -> Self {
+impl AwsStore {
+    pub fn new(config: &SdkConfig, places: RoomResources) -> Self {
         Self::apart(config, config, places)
     }
 
     /// A store whose ledger and line are reached differently, as where two emulators stand in for AWS.
-    pub fn apart(ledger: &SdkConfig, line: &SdkConfig, places: Places) -> Self {
+    pub fn apart(ledger: &SdkConfig, line: &SdkConfig, places: RoomResources) -> Self {
         Self {
             table: Table::new(aws_sdk_dynamodb::Client::new(ledger), places.ledger_table),
             line: Line::new(line, places.line_url, places.dead_letters_url),

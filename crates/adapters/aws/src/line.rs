@@ -8,11 +8,11 @@ use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, QueueAttributeName};
 use futures_util::future;
 use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
-use waitroom::{BATCH, Cookie};
+use waitroom::{BATCH, Place};
 
-use crate::Store;
-use crate::call::{Trouble, persistently};
+use crate::AwsStore;
 use crate::config::{LINE_ANSWERS, answering_within};
+use crate::retry::{CallError, persistently};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -61,13 +61,13 @@ fn delivery(message: Message) -> Option<Delivery> {
     Some(Delivery { receipt, visitor: body.parse().map_err(|_| body) })
 }
 
-impl LineBack for Store {
-    async fn join(&self, visitor: Cookie) -> PortResult<()> {
+impl LineBack for AwsStore {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
         self.line.send("put a visitor in line", &self.line.url, &visitor.to_string()).await
     }
 }
 
-impl LineFront for Store {
+impl LineFront for AwsStore {
     /// Asked once: a consumer that hears nothing asks again by itself, and knows what time it is then.
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
         // Both are small: ten at most, and twenty seconds is the longest that a queue waits.
@@ -82,7 +82,7 @@ impl LineFront for Store {
             .wait_time_seconds(wait)
             .customize()
             .config_override(Builder::new().timeout_config(answering_within(patience + LINE_ANSWERS)));
-        let failed = |error| Trouble::new(error).while_trying_to("receive visitors from the line");
+        let failed = |error| CallError::new(error).while_trying_to("receive visitors from the line");
         let answer = Box::pin(request.send()).await.map_err(failed)?;
         Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())
     }
@@ -100,7 +100,7 @@ impl LineFront for Store {
     }
 }
 
-impl LineLength for Store {
+impl LineLength for AwsStore {
     /// Whoever was received and not removed yet still waits.
     async fn waiting(&self) -> PortResult<u64> {
         let counts = [

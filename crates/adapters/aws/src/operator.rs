@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use futures_util::future;
-use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, Steering};
+use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin};
 use waitroom::{Epoch, Room};
 
-use crate::Store;
-use crate::call::persistently;
+use crate::AwsStore;
 use crate::expressions;
 use crate::items::{Item, Ledgered, item, number};
 use crate::keys::Key;
+use crate::retry::persistently;
 use crate::room_item::{encode_first_status, encode_room, encode_status};
 use crate::table::Write;
 
@@ -25,7 +25,7 @@ const ROUNDS: u32 = 8;
 /// SQS may take along whoever joins within a minute after a purge was asked for.
 const PURGE_TAKES: Duration = Duration::from_mins(1);
 
-impl Store {
+impl AwsStore {
     /// Puts everything into the ledger that a room needs and that is not there, and returns the room that
     /// holds: `first`, or the one that was there before.
     pub async fn found(&self, first: &Room) -> PortResult<Room> {
@@ -108,7 +108,7 @@ impl Store {
     }
 }
 
-impl Steering for Store {
+impl RoomAdmin for AwsStore {
     async fn change(
         &self,
         attempt: &'static str,

@@ -6,10 +6,10 @@
 //! third before it: that one's window ended a minute and a half ago, and no consumer lives so long after it.
 
 use futures_util::future;
-use waitroom::ports::{Board, Claimant, Fault, PlanRecord, Plans, PortError, PortResult, Slices};
-use waitroom::{LineStatus, Plan, Progress, SliceId};
+use waitroom::ports::{Claimant, Fault, PlanRecord, Plans, PortError, PortResult, Slices, StatusBoard};
+use waitroom::{LineProgress, LineStatus, Plan, SliceId};
 
-use crate::Store;
+use crate::AwsStore;
 use crate::expressions;
 use crate::items::{Ledgered, decode_page, decode_plan, encode_plan, forget, item, missing, unreadable};
 use crate::keys::Key;
@@ -38,7 +38,7 @@ struct Minute {
     recorded: u64,
 }
 
-impl Store {
+impl AwsStore {
     async fn ledgered(&self, attempt: &'static str) -> PortResult<Ledgered> {
         let item = self.table.get(attempt, Key::Progress).await?;
         let item = item.ok_or_else(|| missing(attempt, Key::Progress))?;
@@ -100,7 +100,7 @@ impl Store {
     }
 }
 
-impl Plans for Store {
+impl Plans for AwsStore {
     async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
         let attempt = "read the latest plans";
         let latest = self.ledgered(attempt).await?.latest;
@@ -130,7 +130,7 @@ impl Plans for Store {
     }
 }
 
-impl Slices for Store {
+impl Slices for AwsStore {
     async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
         let claim = expressions::claim(slice, by);
         let claimed = self.table.update("claim a slice", Key::page(slice), claim).await?;
@@ -161,7 +161,7 @@ impl Slices for Store {
     }
 }
 
-impl Store {
+impl AwsStore {
     fn said(&self, slice: SliceId) -> Said {
         let said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         said.filter(|said| said.slice == slice).unwrap_or(Said { slice, released: 0, served: 0 })
@@ -172,12 +172,12 @@ impl Store {
     }
 }
 
-impl Board for Store {
+impl StatusBoard for AwsStore {
     async fn served(&self) -> PortResult<u64> {
         Ok(self.ledgered("read how far the line has come").await?.served)
     }
 
-    async fn progress(&self) -> PortResult<Progress> {
+    async fn progress(&self) -> PortResult<LineProgress> {
         let attempt = "read how far the line has come";
         let ledgered = self.ledgered(attempt).await?;
         let oldest = ledgered.latest.saturating_sub(OPEN - 1).max(ledgered.before_epoch.saturating_add(1));

@@ -12,10 +12,10 @@ use aws_sdk_dynamodb::types::{
 };
 use waitroom::ports::{Fault, PortError, PortResult};
 
-use crate::call::{Trouble, fault, persistently, persistently_judged};
 use crate::expressions::Statement;
 use crate::items::{Item, text};
 use crate::keys::Key;
+use crate::retry::{CallError, fault, persistently, persistently_judged};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -101,7 +101,7 @@ impl Table {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match persistently(|| request.clone().send()).await {
             Ok(_) => Ok(Written::Done(Item::new())),
-            Err(Trouble { error: SdkError::ServiceError(answer), .. })
+            Err(CallError { error: SdkError::ServiceError(answer), .. })
                 if answer.err().is_conditional_check_failed_exception() =>
             {
                 Ok(Written::Refused(answer.into_err().into_old_item()))
@@ -129,7 +129,7 @@ impl Table {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match persistently(|| request.clone().send()).await {
             Ok(answer) => Ok(Written::Done(answer.attributes.unwrap_or_default())),
-            Err(Trouble { error: SdkError::ServiceError(answer), .. })
+            Err(CallError { error: SdkError::ServiceError(answer), .. })
                 if answer.err().is_conditional_check_failed_exception() =>
             {
                 Ok(Written::Refused(answer.into_err().into_old_item()))

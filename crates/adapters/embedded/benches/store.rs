@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use embedded::Store;
+use embedded::EmbeddedStore;
 use futures_executor::block_on;
 use futures_util::future::{join_all, try_join_all};
 use port_contracts::visitor::{admission, visitor};
@@ -26,12 +26,12 @@ use waitroom::{Room, Settings, Timestamp};
 
 const MILLION: u64 = 1_000_000;
 
-fn open(directory: &Path) -> Store {
+fn open(directory: &Path) -> EmbeddedStore {
     let settings =
         Settings::from_toml("room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 300")
             .unwrap();
     let room = Room::new(settings, "http://localhost".parse().unwrap(), "ab12".parse().unwrap());
-    Store::open(directory, room, Timestamp::default).unwrap()
+    EmbeddedStore::open(directory, room, Timestamp::default).unwrap()
 }
 
 fn main() {
@@ -193,7 +193,7 @@ fn join_until_killed(directory: &Path) {
     }
 }
 
-fn fill(store: &Store, people: u64) {
+fn fill(store: &EmbeddedStore, people: u64) {
     for first in (1..=people).step_by(4096) {
         let joining = (first..(first + 4096).min(people + 1)).map(|n| store.join(visitor(n)));
         block_on(try_join_all(joining)).unwrap();

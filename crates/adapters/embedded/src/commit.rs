@@ -15,13 +15,13 @@ use std::time::Duration;
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use tokio::sync::oneshot;
 use waitroom::ports::{Fault, PortError, PortResult};
-use waitroom::{Progress, Room};
+use waitroom::{LineProgress, Room};
 
-use crate::shared::{Refusal, Shared, unreadable};
+use crate::shared::{Refusal, SharedState, unreadable};
 use crate::tables::{TableError, Tables, single};
 
 /// One change, applied inside a transaction and concluded after it.
-trait Change: Send {
+trait QueuedChange: Send {
     /// Fails only if the storage does.
     fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error>;
 
@@ -35,7 +35,7 @@ struct Pending<F, T> {
     reply: oneshot::Sender<PortResult<T>>,
 }
 
-impl<F, T> Change for Pending<F, T>
+impl<F, T> QueuedChange for Pending<F, T>
 where
     F: FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send,
     T: Send,
@@ -70,7 +70,7 @@ pub(crate) struct Draft<'tx> {
     next_ticket: Option<u64>,
     begins_epoch: bool,
     room: Option<Arc<Room>>,
-    progress: Option<Progress>,
+    progress: Option<LineProgress>,
 }
 
 /// What a committed draft leaves behind.
@@ -79,7 +79,7 @@ pub(crate) struct Committed {
     pub(crate) next_in_line: u64,
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
-    pub(crate) progress: Option<Progress>,
+    pub(crate) progress: Option<LineProgress>,
 }
 
 impl<'tx> Draft<'tx> {
@@ -104,7 +104,7 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    pub(crate) fn set_progress(&mut self, progress: Progress) -> Result<(), TableError> {
+    pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {
         self.tables.write(single::PROGRESS, &progress)?;
         self.progress = Some(progress);
         Ok(())
@@ -120,7 +120,7 @@ impl<'tx> Draft<'tx> {
         self.tables.write(single::NEXT_TICKET, &1)?;
         self.next_ticket = None;
         self.begins_epoch = true;
-        self.set_progress(Progress::default())?;
+        self.set_progress(LineProgress::default())?;
         self.set_room(room)?;
         Ok(waiting)
     }
@@ -141,19 +141,19 @@ impl<'tx> Draft<'tx> {
     }
 }
 
-enum Message {
-    Change(Box<dyn Change>),
+enum CommitRequest {
+    Change(Box<dyn QueuedChange>),
     Stop,
 }
 
 /// Where changes are handed in.
 #[derive(Clone)]
-pub(crate) struct Queue(SyncSender<Message>);
+pub(crate) struct Queue(SyncSender<CommitRequest>);
 
 impl Queue {
     pub(crate) async fn change<T: Send + 'static>(
         &self,
-        shared: &Shared,
+        shared: &SharedState,
         attempt: &'static str,
         change: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
     ) -> PortResult<T> {
@@ -163,7 +163,7 @@ impl Queue {
         let (reply, answer) = oneshot::channel();
         let pending = Pending { attempt, change: Some(change), result: None, reply };
         let closed = || PortError::new(attempt, Fault::Broken, "the store is closed");
-        self.0.try_send(Message::Change(Box::new(pending))).map_err(|refused| match refused {
+        self.0.try_send(CommitRequest::Change(Box::new(pending))).map_err(|refused| match refused {
             TrySendError::Full(_) => {
                 PortError::new(attempt, Fault::Busy, "too many changes wait for the disk")
             }
@@ -174,15 +174,15 @@ impl Queue {
 
     pub(crate) fn stop(&self) {
         // No committer, nothing to stop.
-        let _ = self.0.send(Message::Stop);
+        let _ = self.0.send(CommitRequest::Stop);
     }
 }
 
 /// The one writer. On a thread of its own it [runs](Self::run) until told to stop; a simulation
 /// [takes its steps](Self::commit_pending) itself.
 pub struct Committer {
-    shared: Arc<Shared>,
-    queue: Receiver<Message>,
+    shared: Arc<SharedState>,
+    queue: Receiver<CommitRequest>,
 }
 
 impl Committer {
@@ -192,7 +192,7 @@ impl Committer {
     const QUEUE: usize = 16 * Self::GROUP;
     const BEFORE_TRYING_AGAIN: Duration = Duration::from_secs(1);
 
-    pub(crate) fn new(shared: Arc<Shared>) -> (Self, Queue) {
+    pub(crate) fn new(shared: Arc<SharedState>) -> (Self, Queue) {
         let (sender, receiver) = mpsc::sync_channel(Self::QUEUE);
         (Self { shared, queue: receiver }, Queue(sender))
     }
@@ -242,13 +242,13 @@ impl Committer {
     }
 
     /// What has gathered, and whether this was the last of it.
-    fn gather(&self, first: Option<Message>) -> (Vec<Box<dyn Change>>, bool) {
+    fn gather(&self, first: Option<CommitRequest>) -> (Vec<Box<dyn QueuedChange>>, bool) {
         let mut group = Vec::new();
         let mut next = first.map_or_else(|| self.queue.try_recv(), Ok);
         loop {
             match next {
-                Ok(Message::Change(change)) => group.push(change),
-                Ok(Message::Stop) | Err(TryRecvError::Disconnected) => return (group, true),
+                Ok(CommitRequest::Change(change)) => group.push(change),
+                Ok(CommitRequest::Stop) | Err(TryRecvError::Disconnected) => return (group, true),
                 Err(TryRecvError::Empty) => return (group, false),
             }
             if group.len() == Self::GROUP {
@@ -258,7 +258,7 @@ impl Committer {
         }
     }
 
-    fn commit(&self, mut group: Vec<Box<dyn Change>>) -> Result<(), redb::Error> {
+    fn commit(&self, mut group: Vec<Box<dyn QueuedChange>>) -> Result<(), redb::Error> {
         if group.is_empty() {
             return Ok(());
         }
@@ -283,13 +283,16 @@ impl Committer {
     }
 
     /// A change that panics is a bug, and must not be the end of every visitor after it.
-    fn try_commit_unharmed(&self, group: &mut [Box<dyn Change>]) -> Result<Committed, (Fault, redb::Error)> {
+    fn try_commit_unharmed(
+        &self,
+        group: &mut [Box<dyn QueuedChange>],
+    ) -> Result<Committed, (Fault, redb::Error)> {
         let committed = catch_unwind(AssertUnwindSafe(|| self.try_commit(group)));
         let panicked = || redb::Error::Corrupted("a change panicked".into());
         committed.unwrap_or_else(|_| Err((Fault::Unsure, panicked())))
     }
 
-    fn try_commit(&self, group: &mut [Box<dyn Change>]) -> Result<Committed, (Fault, redb::Error)> {
+    fn try_commit(&self, group: &mut [Box<dyn QueuedChange>]) -> Result<Committed, (Fault, redb::Error)> {
         let transaction = self.shared.database.begin_write().map_err(|error| (Fault::Broken, error))?;
         let committed =
             self.draft(&transaction, group).map_err(|error| (Fault::Broken, unreadable(error)))?;
@@ -301,7 +304,7 @@ impl Committer {
     fn draft(
         &self,
         transaction: &WriteTransaction,
-        group: &mut [Box<dyn Change>],
+        group: &mut [Box<dyn QueuedChange>],
     ) -> Result<Committed, TableError> {
         let mut draft = Draft::new(transaction, self.shared.next_in_line())?;
         group.iter_mut().try_for_each(|change| change.apply(&mut draft))?;
@@ -315,7 +318,7 @@ impl fmt::Debug for Committer {
     }
 }
 
-fn conclude(group: Vec<Box<dyn Change>>, outcome: Result<(), &Refusal>) {
+fn conclude(group: Vec<Box<dyn QueuedChange>>, outcome: Result<(), &Refusal>) {
     for change in group {
         change.conclude(outcome);
     }

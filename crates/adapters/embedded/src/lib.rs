@@ -28,14 +28,14 @@ use waitroom::{Epoch, LineStatus, Room, Timestamp};
 
 pub use commit::Committer;
 use commit::{Draft, Queue};
-use shared::Shared;
+use shared::SharedState;
 pub use sweep::Swept;
 use tables::TableError;
 
 /// A handle to the store. Clones share it.
 #[derive(Clone)]
-pub struct Store {
-    shared: Arc<Shared>,
+pub struct EmbeddedStore {
+    shared: Arc<SharedState>,
     queue: Queue,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
@@ -51,7 +51,7 @@ pub enum OpenError {
     Store(PathBuf, #[source] Box<redb::Error>),
 }
 
-impl Store {
+impl EmbeddedStore {
     const FILE: &str = "room.redb";
     const CACHE_BYTES: usize = 64 << 20;
 
@@ -98,7 +98,7 @@ impl Store {
         now: shared::Now,
         first: Room,
     ) -> Result<(Self, Committer), redb::Error> {
-        let shared = Arc::new(Shared::new(open, now, first)?);
+        let shared = Arc::new(SharedState::new(open, now, first)?);
         let (committer, queue) = Committer::new(shared.clone());
         Ok((Self { shared, queue, thread: Arc::default() }, committer))
     }
@@ -169,7 +169,7 @@ impl Store {
     }
 }
 
-impl fmt::Debug for Store {
+impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("waiting", &self.shared.waiting()).finish_non_exhaustive()
     }
@@ -177,7 +177,7 @@ impl fmt::Debug for Store {
 
 fn builder() -> Builder {
     let mut builder = Builder::new();
-    builder.set_cache_size(Store::CACHE_BYTES);
+    builder.set_cache_size(EmbeddedStore::CACHE_BYTES);
     builder
 }
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 use redb::ReadableTable;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Board, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
-    PlanRecord, Plans, PortError, PortResult, Receipt, RoomBook, Slices, Steering, ThrottleMemory,
-    Throttling, TicketCounter,
+    Admissions, Admitted, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength, PlanRecord,
+    Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, BATCH, Cookie, Epoch, LineStatus, Plan, Progress, Rate, Room, SliceId, Token};
+use waitroom::{Admission, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token};
 
-use crate::Store;
+use crate::EmbeddedStore;
 use crate::tables::{
     LINE, PLAN, SINGLE, SLICE, TableError, VISITOR, claimant, decode_admission, decode_waiting,
     encode_admission, encode_waiting, from_json, read_single, single, slice_key, to_json,
@@ -29,13 +29,13 @@ fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
     }
 }
 
-impl RoomBook for Store {
+impl RoomReader for EmbeddedStore {
     async fn room(&self) -> PortResult<Arc<Room>> {
         Ok(self.shared.room())
     }
 }
 
-impl Steering for Store {
+impl RoomAdmin for EmbeddedStore {
     async fn change(
         &self,
         attempt: &'static str,
@@ -49,15 +49,15 @@ impl Steering for Store {
     }
 }
 
-impl TicketCounter for Store {
+impl TicketCounter for EmbeddedStore {
     /// Kept in memory: a join writes the number that it used, so after a crash the count goes on behind it.
     async fn lease(&self, count: u32) -> PortResult<u64> {
         Ok(self.shared.next_ticket.fetch_add(count.into(), Ordering::Relaxed))
     }
 }
 
-impl LineBack for Store {
-    async fn join(&self, visitor: Cookie) -> PortResult<()> {
+impl LineBack for EmbeddedStore {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
         self.change("put a visitor in line", move |draft| {
             draft.tables.line.insert(draft.next_in_line, encode_waiting(&visitor).as_slice())?;
             draft.next_in_line += 1;
@@ -68,7 +68,7 @@ impl LineBack for Store {
     }
 }
 
-impl LineFront for Store {
+impl LineFront for EmbeddedStore {
     async fn receive(&self, most: u32, _patience: Duration) -> PortResult<Vec<Delivery>> {
         self.receive_now(most.min(BATCH)).map_err(read_failed("receive visitors from the line"))
     }
@@ -104,7 +104,7 @@ impl LineFront for Store {
     }
 }
 
-impl Store {
+impl EmbeddedStore {
     fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, TableError> {
         // Locked from reading to marking, so that no two receivers are given the same visitor.
         let mut deliveries = self.shared.deliveries.lock();
@@ -134,13 +134,13 @@ fn delivery(key: u64, record: &[u8]) -> Delivery {
     Delivery { receipt: Receipt(key.to_string()), visitor }
 }
 
-impl LineLength for Store {
+impl LineLength for EmbeddedStore {
     async fn waiting(&self) -> PortResult<u64> {
         Ok(self.shared.waiting())
     }
 }
 
-impl Admissions for Store {
+impl Admissions for EmbeddedStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
         let read = || {
             let visitors = self.shared.database.begin_read()?.open_table(VISITOR)?;
@@ -156,7 +156,7 @@ impl Admissions for Store {
                 return Ok(Admitted::Before(decode_admission(before.value())?));
             }
             draft.tables.visitor.insert(token, encode_admission(&admission).as_slice())?;
-            let forgotten = admission.expires.max(admission.at + Cookie::MAX_AGE);
+            let forgotten = admission.expires.max(admission.at + Place::MAX_AGE);
             draft.tables.expiry.insert((forgotten.as_millis(), *token), ())?;
             Ok(Admitted::Now)
         })
@@ -164,7 +164,7 @@ impl Admissions for Store {
     }
 }
 
-impl Plans for Store {
+impl Plans for EmbeddedStore {
     async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
         let read = || {
             let transaction = self.shared.database.begin_read()?;
@@ -197,7 +197,7 @@ impl Plans for Store {
     }
 }
 
-impl Slices for Store {
+impl Slices for EmbeddedStore {
     async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
         self.change("claim a slice", move |draft| {
             let key = slice_key(slice);
@@ -216,7 +216,7 @@ impl Slices for Store {
             let Some((by, before)) = draft.tables.slice.get(key)?.map(|record| record.value()) else {
                 return Ok(());
             };
-            let mut progress: Progress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
+            let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
             draft.tables.slice.insert(key, (by, released.max(before)))?;
             let of_an_epoch_before = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if of_an_epoch_before.is_none_or(|last: u64| last < slice.plan) {
@@ -230,22 +230,22 @@ impl Slices for Store {
     }
 }
 
-impl Board for Store {
+impl StatusBoard for EmbeddedStore {
     async fn served(&self) -> PortResult<u64> {
         Ok(self.shared.progress().served)
     }
 
-    async fn progress(&self) -> PortResult<Progress> {
+    async fn progress(&self) -> PortResult<LineProgress> {
         Ok(self.shared.progress())
     }
 
-    /// Nothing to do: [`Store::status`] knows at every moment what is published elsewhere every two seconds.
+    /// Nothing to do: [`EmbeddedStore::status`] knows at every moment what is published elsewhere every two seconds.
     async fn publish(&self, _: LineStatus) -> PortResult<()> {
         Ok(())
     }
 }
 
-impl Keys for Store {
+impl Keys for EmbeddedStore {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
         let read = || {
             let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
@@ -263,7 +263,7 @@ impl Keys for Store {
     }
 }
 
-impl Throttling for Store {
+impl ThrottleStore for EmbeddedStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
         let read = || {
             let table = self.shared.database.begin_read()?.open_table(SINGLE)?;

@@ -11,7 +11,7 @@ use redb::{
     WriteTransaction,
 };
 use waitroom::ports::{Fault, PortError};
-use waitroom::{Progress, Room, Timestamp};
+use waitroom::{LineProgress, Room, Timestamp};
 
 use crate::commit::Committed;
 use crate::deliveries::Deliveries;
@@ -25,13 +25,13 @@ pub(crate) type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 /// Rises when what lies in the file changes its meaning.
 const FORMAT: u32 = 1;
 
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) database: Handle,
     open: OpenDatabase,
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
     room: RwLock<Arc<Room>>,
-    progress: RwLock<Progress>,
+    progress: RwLock<LineProgress>,
     waiting: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) struct Refusal {
     why: Arc<str>,
 }
 
-impl Shared {
+impl SharedState {
     /// Opens the store. A room that is in it stays as it is; a new store gets `first`.
     pub(crate) fn new(open: OpenDatabase, now: Now, first: Room) -> Result<Self, redb::Error> {
         let shared = Self {
@@ -165,7 +165,7 @@ impl Shared {
         self.room.read().clone()
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> LineProgress {
         *self.progress.read()
     }
 

@@ -4,7 +4,7 @@ use redb::ReadableTable;
 use waitroom::ports::PortResult;
 use waitroom::{Plan, Timestamp};
 
-use crate::Store;
+use crate::EmbeddedStore;
 use crate::commit::Draft;
 use crate::tables::{TableError, from_json};
 
@@ -15,7 +15,7 @@ pub struct Swept {
     pub plans: usize,
 }
 
-impl Store {
+impl EmbeddedStore {
     /// Visitors removed in one change: bounds how long joins wait behind a sweep.
     const AT_ONCE: usize = 1000;
     /// A consumer is long dead by now, and `status` has shown the window to everybody who looked.
@@ -40,7 +40,7 @@ impl Store {
 fn sweep_visitors(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let ended = ..(now.as_millis() + 1, [0; 16]);
     let mut swept = 0;
-    for entry in draft.tables.expiry.extract_from_if(ended, |_, ()| true)?.take(Store::AT_ONCE) {
+    for entry in draft.tables.expiry.extract_from_if(ended, |_, ()| true)?.take(EmbeddedStore::AT_ONCE) {
         let (_, token) = entry?.0.value();
         draft.tables.visitor.remove(token)?;
         swept += 1;
@@ -53,7 +53,7 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
     for entry in draft.tables.plan.iter()? {
         let (number, plan) = entry?;
         let plan: Plan = from_json(plan.value(), "plan")?;
-        if plan.window.end + Store::PLANS_KEPT > now {
+        if plan.window.end + EmbeddedStore::PLANS_KEPT > now {
             break;
         }
         old.push(number.value());

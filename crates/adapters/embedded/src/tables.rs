@@ -9,7 +9,7 @@ use redb::{ReadableTable, StorageError, Table, TableDefinition, WriteTransaction
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use waitroom::ports::Claimant;
-use waitroom::{Admission, AdmittedBy, Cookie, Epoch, SliceId, Ticket, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, Epoch, Place, SliceId, Ticket, Timestamp, Token};
 
 /// Why a table could not be read or written.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result
 }
 
 /// A visitor in line: epoch, token, ticket.
-pub(crate) fn encode_waiting(place: &Cookie) -> [u8; 28] {
+pub(crate) fn encode_waiting(place: &Place) -> [u8; 28] {
     let mut record = [0; 28];
     record[..4].copy_from_slice(place.epoch.as_bytes());
     record[4..20].copy_from_slice(place.token.as_bytes());
@@ -135,10 +135,10 @@ pub(crate) fn encode_waiting(place: &Cookie) -> [u8; 28] {
     record
 }
 
-pub(crate) fn decode_waiting(record: &[u8]) -> Option<Cookie> {
+pub(crate) fn decode_waiting(record: &[u8]) -> Option<Place> {
     let (epoch, rest) = record.split_at_checked(4)?;
     let (token, ticket) = rest.split_at_checked(Token::BYTES)?;
-    Some(Cookie {
+    Some(Place {
         epoch: Epoch::try_from(epoch).ok()?,
         token: Token::from_bytes(token.try_into().ok()?),
         ticket: Ticket::new(u64::from_be_bytes(ticket.try_into().ok()?)).ok()?,
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_visitor_in_line_is_written_and_read() {
-        let place = Cookie {
+        let place = Place {
             epoch: "ab12".parse().unwrap(),
             token: Token::from_bytes([7; 16]),
             ticket: ticket(Ticket::MAX),

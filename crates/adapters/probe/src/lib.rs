@@ -12,7 +12,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use url::Url;
-use waitroom::ports::{Probe, ProbeError, Reply};
+use waitroom::ports::{Probe, ProbeError, ProbeReply};
 
 /// Every request on a connection of its own, as a new visitor's would be.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl HttpProbe {
 }
 
 impl Probe for HttpProbe {
-    async fn ask(&self, url: &Url) -> Result<Reply, ProbeError> {
+    async fn ask(&self, url: &Url) -> Result<ProbeReply, ProbeError> {
         let request = Request::builder()
             .method(Method::GET)
             .uri(url.as_str())
@@ -39,7 +39,7 @@ impl Probe for HttpProbe {
         let asked = Instant::now();
         let answer = self.0.request(request).await.map_err(|error| ProbeError(error.into()))?;
         let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-        Ok(Reply {
+        Ok(ProbeReply {
             status: answer.status().as_u16(),
             location: location.map(ToOwned::to_owned),
             took: asked.elapsed(),

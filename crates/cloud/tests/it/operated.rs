@@ -6,9 +6,12 @@ use std::sync::Mutex;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
-use cloud::{Access, Account, Architecture, Bundle, Event, Found, Kind, LogLine, LogQuery, Package, Wanted};
+use cloud::{
+    Access, Account, Architecture, Bundle, DeployEvent, FunctionPackage, Kind, LogLine, LogQuery, RoomConfig,
+    RoomFound,
+};
 use emulators::{LocalEmu, workspace};
-use waitroom::ports::RoomBook;
+use waitroom::ports::RoomReader;
 use waitroom::{Rate, Timestamp};
 
 const REGION: &str = "us-east-1";
@@ -37,7 +40,7 @@ fn bundle() -> Bundle {
         let path = workspace::target().join("lambda").join(name).join(function).with_extension("zip");
         let zip = fs::read(&path)
             .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test deployed", path.display()));
-        Package { architecture, function: function.into(), zip: zip.into() }
+        FunctionPackage { architecture, function: function.into(), zip: zip.into() }
     });
     Bundle::new(packages)
 }
@@ -69,13 +72,14 @@ async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
     cloudformation.create_stack().stack_name("beekeeper-taken").template_body(template).send().await.unwrap();
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
-    let wanted = Wanted::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
-    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| Package {
+    let wanted =
+        RoomConfig::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
+    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| FunctionPackage {
         architecture: Architecture::Arm64,
         function: function.into(),
         zip: b"".as_slice().into(),
     });
-    let tell = |_: Event| {};
+    let tell = |_: DeployEvent| {};
     let refused = account.deploy(&wanted, &Bundle::new(packages), &tell).await.unwrap_err();
     assert_eq!(refused.kind(), Kind::Taken);
     assert_eq!(account.destroy(&wanted.room, &tell).await.unwrap_err().kind(), Kind::Taken);
@@ -90,14 +94,14 @@ async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
     let mut wanted =
-        Wanted::new("operated".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
+        RoomConfig::new("operated".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
     wanted.alarm_email = Some("anna@shop.example".into());
     let told = Mutex::new(Vec::new());
-    let tell = |event: Event| told.lock().unwrap().push(event);
+    let tell = |event: DeployEvent| told.lock().unwrap().push(event);
     account.deploy(&wanted, &bundle(), &tell).await.unwrap();
 
     let room = account.room(&wanted.room).await.unwrap();
-    assert_eq!(room.look(&tell).await.unwrap(), Found::On);
+    assert_eq!(room.look(&tell).await.unwrap(), RoomFound::On);
     assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();

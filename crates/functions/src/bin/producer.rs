@@ -4,15 +4,15 @@ use std::error::Error;
 
 use clock::SystemClock;
 use functions::door::{asked, cookies, is_here, nowhere, respond};
-use functions::{Function, Metric, begin_request, warm_up};
+use functions::{FunctionSetup, Metric, begin_request, warm_up};
 use lambda_http::{Request, RequestExt, service_fn};
-use producer::{Answer, Producer, SystemTokens};
+use producer::{DoorAnswer, Producer, SystemTokens};
 use waitroom::Scheme;
 use waitroom::ports::Clock;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
-    let Function { store, metrics, .. } = Function::start()?;
+    let FunctionSetup { store, metrics, .. } = FunctionSetup::start()?;
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
     tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
     lambda_http::run(service_fn(async |request: Request| {
@@ -23,7 +23,7 @@ async fn main() -> Result<(), lambda_http::Error> {
         let cookies = cookies(&request);
         let answer = producer.answer(&asked(&request, &cookies)).await.unwrap_or_else(|trouble| {
             tracing::error!(error = &trouble as &dyn Error, "a visitor was asked to come again");
-            Answer::busy()
+            DoorAnswer::busy()
         });
         if answer.set_cookie.is_some() {
             metrics.count(SystemClock.now(), &[(Metric::Joined, 1)]);

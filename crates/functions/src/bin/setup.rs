@@ -1,19 +1,19 @@
 //! The custom resource that furnishes a room as its stack is deployed.
 
-use aws::{Site, Store};
-use functions::stack_setup::{Event, Premises, attend};
-use functions::{Function, begin_request, cloudformation, variable};
+use aws::{AwsStore, PageBucket};
+use functions::stack_setup::{SetupEvent, SetupPorts, attend};
+use functions::{FunctionSetup, begin_request, cloudformation, variable};
 use lambda_runtime::{LambdaEvent, service_fn};
 use page::Page;
 use waitroom::Room;
 use waitroom::ports::PortResult;
 
 struct OnAws {
-    store: Store,
-    site: Site,
+    store: AwsStore,
+    site: PageBucket,
 }
 
-impl Premises for OnAws {
+impl SetupPorts for OnAws {
     async fn found(&self, first: &Room) -> PortResult<Room> {
         self.store.found(first).await
     }
@@ -36,9 +36,9 @@ impl Premises for OnAws {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let Function { config, store, .. } = Function::start()?;
-    let premises = OnAws { store, site: Site::new(&config, variable("SITE_BUCKET")?) };
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<Event>| {
+    let FunctionSetup { config, store, .. } = FunctionSetup::start()?;
+    let premises = OnAws { store, site: PageBucket::new(&config, variable("SITE_BUCKET")?) };
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {
         begin_request(&event.context.request_id);
         let event = event.payload;
         let answer = attend(&premises, &event).await;

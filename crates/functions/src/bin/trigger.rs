@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use aws::Functions;
+use aws::FunctionDispatch;
 use clock::SystemClock;
-use functions::{Function, Metric, begin_request, variable, warm_up};
+use functions::{FunctionSetup, Metric, begin_request, variable, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::de::IgnoredAny;
 use trigger::Trigger;
 use waitroom::Valve;
-use waitroom::ports::{Clock, RoomBook};
+use waitroom::ports::{Clock, RoomReader};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let Function { config, store, metrics } = Function::start()?;
-    let crew = Functions::new(&config, variable("CONSUMER_FUNCTION")?);
+    let FunctionSetup { config, store, metrics } = FunctionSetup::start()?;
+    let crew = FunctionDispatch::new(&config, variable("CONSUMER_FUNCTION")?);
     warm_up(store.warm_up_with_line()).await;
     let trigger = Trigger::new(store.clone(), SystemClock, crew, Duration::from_mins(1));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<IgnoredAny>| {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Event {
+pub struct SetupEvent {
     pub request_type: RequestType,
     #[serde(rename = "ResponseURL")]
     pub response_url: ResponseUrl,
@@ -46,7 +46,7 @@ pub enum RequestType {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Answer {
+pub struct SetupAnswer {
     status: &'static str,
     /// What to do about a failure. CloudFormation shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,14 +57,14 @@ pub struct Answer {
     logical_resource_id: String,
 }
 
-impl Answer {
+impl SetupAnswer {
     /// Never another: CloudFormation would take the room for replaced and have the old one, whose bucket is the same,
     /// deleted.
     const PHYSICAL_ID: &str = "room";
     /// CloudFormation takes an answer of 4 KB.
     const LONGEST_REASON: usize = 1000;
 
-    pub fn new(event: &Event, outcome: Result<(), String>) -> Self {
+    pub fn new(event: &SetupEvent, outcome: Result<(), String>) -> Self {
         Self {
             status: if outcome.is_ok() { "SUCCESS" } else { "FAILED" },
             reason: outcome.err().map(|reason| reason.chars().take(Self::LONGEST_REASON).collect()),

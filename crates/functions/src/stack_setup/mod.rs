@@ -15,10 +15,10 @@ use rand::rngs::SysRng;
 use waitroom::ports::{PortError, PortResult};
 use waitroom::{Epoch, Room};
 
-pub use event::{Answer, Event, RequestType, ResponseUrl};
+pub use event::{RequestType, ResponseUrl, SetupAnswer, SetupEvent};
 
 /// What the setup needs: the ledger, and the bucket with the page.
-pub trait Premises: Send + Sync {
+pub trait SetupPorts: Send + Sync {
     /// Puts into the ledger what is not there, and returns the room that holds.
     fn found(&self, first: &Room) -> impl Future<Output = PortResult<Room>> + Send;
 
@@ -31,15 +31,15 @@ pub trait Premises: Send + Sync {
 }
 
 /// Does what CloudFormation asks, and says how it went.
-pub async fn attend(premises: &impl Premises, event: &Event) -> Answer {
+pub async fn attend(premises: &impl SetupPorts, event: &SetupEvent) -> SetupAnswer {
     let done = match event.request_type {
         RequestType::Create | RequestType::Update => furnish(premises, event).await,
         RequestType::Delete => premises.clear_page().await.map_err(|error| told(&error)),
     };
-    Answer::new(event, done)
+    SetupAnswer::new(event, done)
 }
 
-async fn furnish(premises: &impl Premises, event: &Event) -> Result<(), String> {
+async fn furnish(premises: &impl SetupPorts, event: &SetupEvent) -> Result<(), String> {
     let Properties { settings, url, our_page, throttling } = Properties::read(&event.resource_properties)?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(settings, url, epoch);
@@ -98,7 +98,7 @@ mod tests {
         breaks: bool,
     }
 
-    impl Premises for Memory {
+    impl SetupPorts for Memory {
         async fn found(&self, first: &Room) -> PortResult<Room> {
             if self.breaks {
                 return Err(PortError::new(

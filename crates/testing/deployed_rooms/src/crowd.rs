@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use waitroom::ports::Admissions;
-use waitroom::{Admission, AdmittedBy, Cookie, Timestamp};
+use waitroom::{Admission, AdmittedBy, Place, Timestamp};
 
-use crate::Stage;
+use crate::SamRoom;
 
 /// How many join at the same moment.
 const AT_ONCE: usize = 8;
@@ -16,20 +16,20 @@ const AT_ONCE: usize = 8;
 /// Those who were told that they have a place.
 #[derive(Debug)]
 pub struct Crowd {
-    places: Vec<Place>,
+    places: Vec<HeldPlace>,
 }
 
 /// A place, and when it was asked for and given, since the first was asked for.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    cookie: Cookie,
+struct HeldPlace {
+    place: Place,
     asked: Instant,
     given: Instant,
 }
 
 /// What became of a crowd.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub struct CrowdReport {
     /// How many were admitted by the slices of each plan.
     pub windows: BTreeMap<u64, usize>,
     /// When each was admitted, one after the other.
@@ -41,7 +41,7 @@ pub struct Account {
     pub at_once: usize,
 }
 
-impl Account {
+impl CrowdReport {
     /// How long after a moment those were admitted who were admitted after it, up to another.
     pub fn delays(&self, after: Timestamp, until: Timestamp) -> Vec<Duration> {
         let between = self.times.iter().filter(|&&at| after < at && at <= until);
@@ -49,7 +49,7 @@ impl Account {
     }
 }
 
-impl fmt::Display for Account {
+impl fmt::Display for CrowdReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { windows, times, displaced, at_once } = self;
         write!(f, "{} admitted, in windows {windows:?}; ", times.len())?;
@@ -59,9 +59,9 @@ impl fmt::Display for Account {
 
 impl Crowd {
     /// As many people as this join, each with a browser of their own.
-    pub fn join(stage: &Stage, size: usize) -> Result<Self> {
+    pub fn join(stage: &SamRoom, size: usize) -> Result<Self> {
         let (client, left) = (stage.client(), AtomicUsize::new(size));
-        let join = || -> Result<Vec<Place>> {
+        let join = || -> Result<Vec<HeldPlace>> {
             let mut places = Vec::new();
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             {
@@ -70,11 +70,11 @@ impl Crowd {
                 ensure!(answer.status == 302, "{answer:?}");
                 let cookie = client.cookie(&answer);
                 let value = cookie.split_once('=').map(|(_, value)| value).unwrap_or_default();
-                places.push(Place { cookie: value.parse()?, asked, given: Instant::now() });
+                places.push(HeldPlace { place: value.parse()?, asked, given: Instant::now() });
             }
             Ok(places)
         };
-        let mut places = thread::scope(|scope| -> Result<Vec<Place>> {
+        let mut places = thread::scope(|scope| -> Result<Vec<HeldPlace>> {
             let joining: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(join)).collect();
             let mut all = Vec::new();
             for one in joining {
@@ -82,31 +82,31 @@ impl Crowd {
             }
             Ok(all)
         })?;
-        places.sort_by_key(|place| place.cookie.ticket);
+        places.sort_by_key(|held| held.place.ticket);
         Ok(Self { places })
     }
 
     /// How many of them are admitted.
-    pub fn admitted(&self, stage: &Stage) -> Result<usize> {
+    pub fn admitted(&self, stage: &SamRoom) -> Result<usize> {
         Ok(self.admissions(stage)?.into_iter().flatten().count())
     }
 
-    fn admissions(&self, stage: &Stage) -> Result<Vec<Option<Admission>>> {
-        let look = |place: &Place| stage.ask(|| stage.store().admission(place.cookie.token));
+    fn admissions(&self, stage: &SamRoom) -> Result<Vec<Option<Admission>>> {
+        let look = |held: &HeldPlace| stage.ask(|| stage.store().admission(held.place.token));
         self.places.iter().map(look).collect()
     }
 
     /// Looks everybody up. An error if somebody is lost, or two have the same place.
-    pub fn account(&self, stage: &Stage) -> Result<Account> {
-        let tokens: BTreeSet<_> = self.places.iter().map(|place| place.cookie.token.to_string()).collect();
-        let tickets: BTreeSet<_> = self.places.iter().map(|place| place.cookie.ticket).collect();
+    pub fn account(&self, stage: &SamRoom) -> Result<CrowdReport> {
+        let tokens: BTreeSet<_> = self.places.iter().map(|held| held.place.token.to_string()).collect();
+        let tickets: BTreeSet<_> = self.places.iter().map(|held| held.place.ticket).collect();
         let joined = self.places.len();
         ensure!((tokens.len(), tickets.len()) == (joined, joined), "two have the same token or ticket");
 
         let mut admitted = Vec::new();
-        for (rank, (place, admission)) in self.places.iter().zip(self.admissions(stage)?).enumerate() {
-            let admission = admission.with_context(|| format!("ticket {} is lost", place.cookie.ticket))?;
-            ensure!(admission.ticket == place.cookie.ticket, "another's ticket");
+        for (rank, (held, admission)) in self.places.iter().zip(self.admissions(stage)?).enumerate() {
+            let admission = admission.with_context(|| format!("ticket {} is lost", held.place.ticket))?;
+            ensure!(admission.ticket == held.place.ticket, "another's ticket");
             admitted.push((admission.at, rank, admission.by));
         }
         let mut windows = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Crowd {
             admitted.iter().enumerate().map(|(turn, (_, rank, _))| turn.abs_diff(*rank)).collect();
         displaced.sort_unstable();
         let at_once = self.places.iter().map(|one| self.asked_around(one)).max();
-        Ok(Account {
+        Ok(CrowdReport {
             windows,
             times: admitted.iter().map(|&(at, _, _)| at).collect(),
             displaced: displaced.get(joined * 9 / 10).copied().unwrap_or(0),
@@ -129,7 +129,7 @@ impl Crowd {
     }
 
     /// How many asked for their place while this one was being given, or within two seconds after it.
-    fn asked_around(&self, one: &Place) -> usize {
+    fn asked_around(&self, one: &HeldPlace) -> usize {
         let around = one.asked..=one.given + Duration::from_secs(2);
         self.places.iter().filter(|other| around.contains(&other.asked)).count()
     }

@@ -4,7 +4,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`sam`] | builds and deploys stacks |
-//! | [`Stage`] | a deployed room: its operator's hand, its ledger, its functions |
+//! | [`SamRoom`] | a deployed room: its operator's hand, its ledger, its functions |
 //! | [`Operator`] | somebody with `beekeeper` and the permissions that the docs name |
 //! | [`Crowd`] | people who join it over HTTP, and what became of each |
 //!
@@ -13,11 +13,11 @@
 #![allow(clippy::panic, reason = "an order that is not obeyed fails the test that gave it")]
 
 mod crowd;
-mod operator;
+mod laptop;
 pub mod sam;
-mod stage;
+mod sam_room;
 
-pub use crowd::{Account, Crowd};
-pub use operator::Operator;
+pub use crowd::{Crowd, CrowdReport};
+pub use laptop::Operator;
 pub use rustix::process::Signal;
-pub use stage::{Stage, until};
+pub use sam_room::{SamRoom, until};

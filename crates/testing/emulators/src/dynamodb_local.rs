@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::server::{self, Server};
+use crate::server::{self, EmulatorServer};
 use crate::{client, http, install, port, workspace};
 
 /// The npm package whose archive contains Amazon's jar, of 2020.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct DynamoDbLocal {
     port: u16,
-    _server: Server,
+    _server: EmulatorServer,
 }
 
 impl DynamoDbLocal {
@@ -36,7 +36,7 @@ impl DynamoDbLocal {
         java.args(["-Xmx512m", "-Djava.library.path=DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar"]);
         java.args(["-inMemory", "-sharedDb", "-port", &port.to_string()]).current_dir(jars);
         // It answers a request without a signature with 400.
-        let server = Server::start(&mut java, folder, PATIENCE, || http::get(port, "/") == Some(400))
+        let server = EmulatorServer::start(&mut java, folder, PATIENCE, || http::get(port, "/") == Some(400))
             .context("could not start DynamoDB Local (it needs Java 17 or newer on the PATH)")?;
         Ok(Self { port, _server: server })
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::server::{self, Server};
+use crate::server::{self, EmulatorServer};
 use crate::{Venv, client, http, port};
 
 /// Starting takes seconds; on a machine that compiles at the same time it has taken much longer.
@@ -38,7 +38,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct LocalEmu {
     port: u16,
-    server: Server,
+    server: EmulatorServer,
 }
 
 impl LocalEmu {
@@ -83,8 +83,8 @@ impl LocalEmu {
         // A developer's own AWS settings and proxies stay outside.
         python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().envs(settings);
         let is_ready = || http::get(port, "/_localemu/health") == Some(200);
-        let server =
-            Server::start(&mut python, folder, PATIENCE, is_ready).context("could not start LocalEmu")?;
+        let server = EmulatorServer::start(&mut python, folder, PATIENCE, is_ready)
+            .context("could not start LocalEmu")?;
         Ok(Self { port, server })
     }
 

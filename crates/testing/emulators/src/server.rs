@@ -21,7 +21,7 @@ const WATCHED: &str = r#"exec 3<&0; { cat <&3 >/dev/null; kill -9 0; } & exec "$
 const GRACE: Duration = Duration::from_secs(5);
 const A_DAY: Duration = Duration::from_hours(24);
 
-/// A command that [`Server::start`] takes.
+/// A command that [`EmulatorServer::start`] takes.
 pub(crate) fn watched(program: impl AsRef<OsStr>) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", WATCHED, "sh"]).arg(program);
@@ -31,12 +31,12 @@ pub(crate) fn watched(program: impl AsRef<OsStr>) -> Command {
 /// A running server with a folder of its own; both go when it is dropped. When a test fails the folder stays, for its
 /// logs.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct EmulatorServer {
     child: Child,
     folder: TempDir,
 }
 
-impl Server {
+impl EmulatorServer {
     /// Starts it and waits until it is ready. The folder is to come from [`folder`].
     pub(crate) fn start(
         command: &mut Command,
@@ -99,7 +99,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for EmulatorServer {
     fn drop(&mut self) {
         if let Err(error) = self.stop() {
             eprintln!("could not stop {}: {error}", self.child.id());

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use consumer::Report;
-use waitroom::{Admission, AdmittedBy, Cookie, Slice, SliceId, Timestamp, Token};
+use consumer::SliceReport;
+use waitroom::{Admission, AdmittedBy, Place, Slice, SliceId, Timestamp, Token};
 
 /// What an observer who misses nothing writes down while the room runs; no crash touches it.
 #[derive(Debug, Default)]
@@ -10,14 +10,14 @@ pub struct Book {
     /// Every token drawn, whether or not a visitor ever got to see it.
     pub drawn: Vec<Token>,
     /// Everybody who was sent to the page with a cookie: these the room must not lose.
-    pub redirected: Vec<Cookie>,
+    pub redirected: Vec<Place>,
     /// How often a visitor was asked to come again.
     pub turned_away: u32,
     /// Every admission that the store confirmed as new.
     pub confirmed: Vec<(Token, Timestamp)>,
     /// Every slice that a consumer was sent to work on.
     pub slices: BTreeMap<SliceId, Slice>,
-    pub reports: Vec<(SliceId, Report)>,
+    pub reports: Vec<(SliceId, SliceReport)>,
 }
 
 /// The book, balanced against the ledger at the end.

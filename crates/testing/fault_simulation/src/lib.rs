@@ -13,13 +13,13 @@
 mod book;
 mod clock;
 mod disk;
+mod faults;
 mod shop;
-mod weather;
 mod world;
 
 pub use book::{Audit, Book};
 pub use clock::SimClock;
 pub use disk::SimDisk;
-pub use shop::{Health, Shop};
-pub use weather::{Call, Sky, Weather, Weathered};
+pub use faults::{Call, Faults, Sky, Weathered};
+pub use shop::{Health, SimShop};
 pub use world::World;

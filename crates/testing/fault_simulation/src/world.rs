@@ -9,43 +9,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use consumer::{Consumer, Outcome};
-use embedded::{Committer, Store};
+use consumer::{Consumer, SliceOutcome};
+use embedded::{Committer, EmbeddedStore};
 use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use parking_lot::Mutex;
-use producer::{Answer, Method, Producer, Request, Trouble};
+use producer::{DoorAnswer, DoorRequest, Method, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use throttle::{Purpose, Throttle};
+use throttle::{SamplePurpose, Throttle};
 use trigger::Trigger;
-use waitroom::ports::{Admissions, Claimant, Clock, Crew, LineLength, PortResult, TokenSource};
-use waitroom::{Cookie, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
+use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, TokenSource};
+use waitroom::{Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
-use crate::shop::Shop;
-use crate::weather::{Call, Sky, Weather, Weathered};
+use crate::faults::{Call, Faults, Sky, Weathered};
+use crate::shop::SimShop;
 use crate::{Audit, Book, SimClock, SimDisk};
 
-type WorldStore = Weathered<Store>;
+type WorldStore = Weathered<EmbeddedStore>;
 
 /// The world, as its tests steer it.
 pub struct World {
     pub clock: SimClock,
     pub disk: SimDisk,
     pub book: Arc<Mutex<Book>>,
-    pub shop: Shop,
+    pub shop: SimShop,
     sky: Arc<Mutex<Switchable>>,
     rng: StdRng,
     first_room: Room,
-    process: Option<Process>,
+    process: Option<SimProcess>,
     next_tick: Timestamp,
     throttled: bool,
 }
 
 /// What dies when the process is killed.
-struct Process {
+struct SimProcess {
     pool: LocalPool,
     committer: Committer,
     store: WorldStore,
@@ -64,7 +64,7 @@ struct Worker {
 #[derive(Clone, Default)]
 struct Sent(Arc<Mutex<Vec<Slice>>>);
 
-impl Crew for Sent {
+impl Dispatch for Sent {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         self.0.lock().push(slice);
         Ok(())
@@ -75,7 +75,7 @@ impl Crew for Sent {
 struct Switchable(Box<dyn Sky>);
 
 impl Sky for Switchable {
-    fn next(&mut self, call: Call) -> (Weather, Duration) {
+    fn next(&mut self, call: Call) -> (Faults, Duration) {
         self.0.next(call)
     }
 }
@@ -109,8 +109,8 @@ impl World {
             clock: SimClock::at(start),
             disk: SimDisk::default(),
             book: Arc::default(),
-            shop: Shop::default(),
-            sky: Arc::new(Mutex::new(Switchable(Box::new(|_| (Weather::Fine, Duration::ZERO))))),
+            shop: SimShop::default(),
+            sky: Arc::new(Mutex::new(Switchable(Box::new(|_| (Faults::Fine, Duration::ZERO))))),
             rng: StdRng::seed_from_u64(seed),
             first_room: Room::new(settings, url, epoch),
             process: None,
@@ -122,12 +122,12 @@ impl World {
     }
 
     /// From now on the ports behave like this.
-    pub fn set_sky(&mut self, sky: impl FnMut(Call) -> (Weather, Duration) + Send + 'static) {
+    pub fn set_sky(&mut self, sky: impl FnMut(Call) -> (Faults, Duration) + Send + 'static) {
         self.sky.lock().0 = Box::new(sky);
     }
 
     pub fn clear_sky(&mut self) {
-        self.set_sky(|_| (Weather::Fine, Duration::from_millis(4)));
+        self.set_sky(|_| (Faults::Fine, Duration::from_millis(4)));
     }
 
     /// Runs the throttle with the schedule, too.
@@ -140,15 +140,16 @@ impl World {
     /// Starts the process on whatever the disk holds.
     pub fn boot(&mut self) {
         let clock = self.clock.clone();
-        let (store, committer) = Store::on(self.disk.open(), self.first_room.clone(), move || clock.now())
-            .expect("the store opens on whatever a crash leaves behind");
+        let (store, committer) =
+            EmbeddedStore::on(self.disk.open(), self.first_room.clone(), move || clock.now())
+                .expect("the store opens on whatever a crash leaves behind");
         let store = Weathered::new(store, self.clock.clone(), self.sky.clone(), self.book.clone());
         let tokens = Tokens {
             rng: Arc::new(Mutex::new(StdRng::seed_from_u64(self.rng.next_u64()))),
             book: self.book.clone(),
         };
         let producer = Producer::new(store.clone(), self.clock.clone(), tokens, Scheme::Https);
-        self.process = Some(Process {
+        self.process = Some(SimProcess {
             pool: LocalPool::new(),
             committer,
             store,
@@ -188,12 +189,12 @@ impl World {
     }
 
     /// One request to the door, with or without a place.
-    pub fn visit(&mut self, place: Option<Cookie>) {
+    pub fn visit(&mut self, place: Option<Place>) {
         let (producer, book) = (self.process().producer.clone(), self.book.clone());
         self.spawn(async move {
             let cookie = place.map(|place| format!("bk_sale={place}"));
             let cookies: Vec<_> = cookie.iter().map(String::as_str).collect();
-            let request = Request { method: Method::Get, cookies: &cookies, sec_purpose: None };
+            let request = DoorRequest { method: Method::Get, cookies: &cookies, sec_purpose: None };
             let answer = producer.answer(&request).await;
             let set_cookie = answer.as_ref().ok().and_then(|answer| answer.set_cookie.as_deref());
             let pair = set_cookie.and_then(|cookie| cookie.split(';').next()?.strip_prefix("bk_sale="));
@@ -206,7 +207,7 @@ impl World {
     }
 
     /// Asks the door and waits for its answer, at most a minute.
-    pub fn ask(&mut self, request: &Request<'_>) -> Result<Answer, Trouble> {
+    pub fn ask(&mut self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
         let method = request.method;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
@@ -215,7 +216,7 @@ impl World {
         let answer = answered.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let request = Request { method, cookies: &cookies, sec_purpose: sec_purpose.as_deref() };
+            let request = DoorRequest { method, cookies: &cookies, sec_purpose: sec_purpose.as_deref() };
             let given = producer.answer(&request).await;
             *answer.lock() = Some(given);
         });
@@ -268,7 +269,7 @@ impl World {
     fn measure(&mut self) {
         let store = self.process().store.clone();
         let throttle = Throttle::new(store, self.clock.clone(), self.shop.clone(), Self::MINUTE);
-        self.spawn(async move { drop(throttle.run(Purpose::Judge).await) });
+        self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
     }
 
     /// Lets time pass, with the schedule firing every minute. What is due at the very end is left for later.
@@ -337,7 +338,7 @@ impl World {
         let lives = Arc::new(AtomicBool::new(true));
         let living = lives.clone();
         let handle = self.spawn(async move {
-            if let Ok(Outcome::Done(report)) = consumer.run(slice, claimant).await {
+            if let Ok(SliceOutcome::Done(report)) = consumer.run(slice, claimant).await {
                 book.lock().reports.push((slice.id, report));
             }
             living.store(false, Ordering::Relaxed);
@@ -352,7 +353,7 @@ impl World {
         handle
     }
 
-    fn process(&mut self) -> &mut Process {
+    fn process(&mut self) -> &mut SimProcess {
         self.process.as_mut().expect("the process runs: boot it first")
     }
 
@@ -363,7 +364,7 @@ impl World {
 
     pub fn room(&mut self) -> Arc<Room> {
         let store = self.process().store.inner().clone();
-        futures_executor::block_on(waitroom::ports::RoomBook::room(&store)).expect("answered from memory")
+        futures_executor::block_on(waitroom::ports::RoomReader::room(&store)).expect("answered from memory")
     }
 
     /// Balances the book against the ledger.

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::{Answer, Client, Order, Room, pause};
+use crate::{Client, HttpAnswer, Order, RoomUnderTest, pause};
 
-pub(crate) fn check(room: &impl Room, client: &Client) {
+pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = a_newcomer_gets_a_place(client);
     who_waits_keeps_it(client, &place);
@@ -15,7 +15,7 @@ pub(crate) fn check(room: &impl Room, client: &Client) {
 }
 
 /// `<epoch>-<ticket>` in the fragment and the cookie's `<epoch>-<token>-<ticket>` are of one place.
-fn place_of(client: &Client, answer: &Answer) -> String {
+fn place_of(client: &Client, answer: &HttpAnswer) -> String {
     assert_eq!(answer.status, 302, "{answer:?}");
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let cookie = client.cookie(answer);
@@ -81,7 +81,7 @@ fn who_only_looks_takes_none(client: &Client) {
     assert_eq!(waiting(client), before);
 }
 
-fn the_admitted_are_sent_on(room: &impl Room, client: &Client, place: &str) {
+fn the_admitted_are_sent_on(room: &impl RoomUnderTest, client: &Client, place: &str) {
     let patience = room.minute().as_secs() * 3;
     let mut tries = 0;
     while client.get_with("/polling", place).json()["allow"] != true {

@@ -15,7 +15,7 @@ pub struct Client {
 }
 
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     headers: Vec<(String, String)>,
     pub body: String,
@@ -30,15 +30,15 @@ impl Client {
         Self { authority: authority.into(), prefix, cookie_name: format!("bk_{room}") }
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> HttpAnswer {
         self.send("GET", path, &[])
     }
 
-    pub fn get_with(&self, path: &str, cookie: &str) -> Answer {
+    pub fn get_with(&self, path: &str, cookie: &str) -> HttpAnswer {
         self.send("GET", path, &[("Cookie", cookie)])
     }
 
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
         let mut request = self.head(method, path);
         for (name, value) in headers {
             request.extend([name, ": ", value, "\r\n"]);
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// Sends these bytes and reads until the room hangs up. None if what it said is not HTTP.
-    pub fn raw(&self, request: &[u8]) -> Option<Answer> {
+    pub fn raw(&self, request: &[u8]) -> Option<HttpAnswer> {
         let mut stream = TcpStream::connect(&self.authority).expect("the room accepts connections");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
         // It may answer and hang up before it has read everything.
@@ -67,7 +67,7 @@ impl Client {
     }
 
     /// The room's cookie in a `Set-Cookie`, as a later `Cookie` header carries it.
-    pub fn cookie(&self, answer: &Answer) -> String {
+    pub fn cookie(&self, answer: &HttpAnswer) -> String {
         let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no Set-Cookie in {answer:?}"));
         let pair = set.split(';').next().unwrap_or_default();
         assert!(pair.starts_with(&format!("{}=", self.cookie_name)), "{set}");
@@ -79,7 +79,7 @@ impl Client {
     }
 }
 
-impl Answer {
+impl HttpAnswer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-fn parse(text: &str) -> Option<Answer> {
+fn parse(text: &str) -> Option<HttpAnswer> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
     let status = lines.next()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
@@ -103,5 +103,5 @@ fn parse(text: &str) -> Option<Answer> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
         .collect();
-    Some(Answer { status, headers, body: body.to_owned() })
+    Some(HttpAnswer { status, headers, body: body.to_owned() })
 }

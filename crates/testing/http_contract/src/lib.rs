@@ -1,7 +1,7 @@
 //! What any Beekeeper room answers over HTTP, whoever runs it.
 //!
 //! Written against a base URL and knowing nothing but HTTP: the same checks run against one process on one
-//! machine and against a deployed stack. What a visitor cannot do goes through [`Room`].
+//! machine and against a deployed stack. What a visitor cannot do goes through [`RoomUnderTest`].
 
 #![allow(
     clippy::expect_used,
@@ -18,10 +18,10 @@ mod strangers;
 
 use std::time::{Duration, Instant};
 
-pub use http::{Answer, Client};
+pub use http::{Client, HttpAnswer};
 
 /// A room to ask, empty and on, and its operator's hand.
-pub trait Room {
+pub trait RoomUnderTest {
     /// Without a trailing slash: `http://127.0.0.1:8080`, `https://….amazonaws.com/prod`.
     fn base(&self) -> String;
 
@@ -58,7 +58,7 @@ pub enum Order {
 }
 
 /// Checks everything, one thing after the other: the room is shared, and some checks turn it off.
-pub fn check(room: &impl Room) {
+pub fn check(room: &impl RoomUnderTest) {
     let client = Client::new(&room.base(), &room.name());
     door::check(room, &client);
     questions::check(room, &client);
@@ -68,7 +68,7 @@ pub fn check(room: &impl Room) {
 
 /// Pauses the room, and waits for as long as somebody may still be let in who joins now: polls may say so before a
 /// consumer under way has heard of it.
-fn pause(room: &impl Room, client: &Client) {
+fn pause(room: &impl RoomUnderTest, client: &Client) {
     room.order(Order::Pause);
     eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
     std::thread::sleep(IN_FORCE);

@@ -1,8 +1,8 @@
 //! What the operator does, as visitors notice it.
 
-use crate::{Client, Order, Room, eventually, pause};
+use crate::{Client, Order, RoomUnderTest, eventually, pause};
 
-pub(crate) fn check(room: &impl Room, client: &Client) {
+pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     messages_arrive_as_they_were_written(room, client);
     rates_arrive(room, client);
     paused_keeps_places(room, client);
@@ -10,7 +10,7 @@ pub(crate) fn check(room: &impl Room, client: &Client) {
     a_new_epoch_makes_everybody_a_newcomer(room, client);
 }
 
-fn a_new_epoch_makes_everybody_a_newcomer(room: &impl Room, client: &Client) {
+fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     let before = client.get_with("/polling", &place).json()["epoch"].clone();
@@ -31,21 +31,21 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl Room, client: &Client) {
     eventually("on", || (client.get("/polling").json()["paused"] == false).then_some(()));
 }
 
-fn messages_arrive_as_they_were_written(room: &impl Room, client: &Client) {
+fn messages_arrive_as_they_were_written(room: &impl RoomUnderTest, client: &Client) {
     for text in ["It's \"on\"", "zwölf Uhr 🦭\nzweite Zeile", "\\ / </script> {{x}} $util", ""] {
         room.order(Order::Message(text.into()));
         eventually(text, || (client.get("/polling").json()["message"] == text).then_some(()));
     }
 }
 
-fn rates_arrive(room: &impl Room, client: &Client) {
+fn rates_arrive(room: &impl RoomUnderTest, client: &Client) {
     let before = client.get("/polling").json()["rate"].as_u64().expect("a rate");
     room.order(Order::SetRate(4321));
     eventually("the new rate", || (client.get("/polling").json()["rate"] == 4321).then_some(()));
     room.order(Order::SetRate(u32::try_from(before).expect("a rate")));
 }
 
-fn paused_keeps_places(room: &impl Room, client: &Client) {
+fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     std::thread::sleep(room.minute() + room.minute() / 2);
@@ -55,7 +55,7 @@ fn paused_keeps_places(room: &impl Room, client: &Client) {
     eventually("on again", || (client.get_with("/polling", &place).json()["paused"] != true).then_some(()));
 }
 
-fn off_lets_everybody_through(room: &impl Room, client: &Client) {
+fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     room.order(Order::Off);

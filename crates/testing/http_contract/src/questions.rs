@@ -1,8 +1,8 @@
 //! `/polling`, `/client`, the keys, and everything that is not there.
 
-use crate::{Client, Room};
+use crate::{Client, RoomUnderTest};
 
-pub(crate) fn check(room: &impl Room, client: &Client) {
+pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     polls_say_how_the_line_stands(client);
     the_shop_may_ask(room, client);
     keys_are_public(client);
@@ -33,7 +33,7 @@ fn polls_say_how_the_line_stands(client: &Client) {
     assert!(waiting["allow"] == true || waiting.get("join").is_none(), "{waiting}");
 }
 
-fn the_shop_may_ask(room: &impl Room, client: &Client) {
+fn the_shop_may_ask(room: &impl RoomUnderTest, client: &Client) {
     let stranger = client.get("/client");
     assert_eq!(stranger.json(), serde_json::json!({ "allow": false, "known": false }));
     let shop = room.shop();

@@ -1,8 +1,8 @@
 //! Bad input of every kind: none of it may count as a place, end up in an answer, or harm the next visitor.
 
-use crate::{Client, Room};
+use crate::{Client, RoomUnderTest};
 
-pub(crate) fn check(room: &impl Room, client: &Client) {
+pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     cookies_that_are_none(client);
     a_parameter_is_no_cookie(client);
     requests_that_are_none(room, client);
@@ -65,7 +65,7 @@ fn a_parameter_is_no_cookie(client: &Client) {
     }
 }
 
-fn requests_that_are_none(room: &impl Room, client: &Client) {
+fn requests_that_are_none(room: &impl RoomUnderTest, client: &Client) {
     let head = |lines: &str| format!("{}{lines}\r\n", client.head("GET", "/polling"));
     let refused: [(&str, Vec<u8>); 4] = [
         ("no HTTP at all", b"hello\r\n\r\n".to_vec()),

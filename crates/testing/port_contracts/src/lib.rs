@@ -21,13 +21,13 @@ use std::future::Future;
 
 use waitroom::Room;
 use waitroom::ports::{
-    Admissions, Board, Keys, LineBack, LineFront, LineLength, Plans, RoomBook, Slices, Throttling,
+    Admissions, Keys, LineBack, LineFront, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
     TicketCounter,
 };
 
 /// Everything that a store is asked for.
 pub trait Ports:
-    RoomBook
+    RoomReader
     + TicketCounter
     + LineBack
     + LineFront
@@ -35,14 +35,14 @@ pub trait Ports:
     + Admissions
     + Plans
     + Slices
-    + Board
+    + StatusBoard
     + Keys
-    + Throttling
+    + ThrottleStore
 {
 }
 
 impl<S> Ports for S where
-    S: RoomBook
+    S: RoomReader
         + TicketCounter
         + LineBack
         + LineFront
@@ -50,9 +50,9 @@ impl<S> Ports for S where
         + Admissions
         + Plans
         + Slices
-        + Board
+        + StatusBoard
         + Keys
-        + Throttling
+        + ThrottleStore
 {
 }
 

@@ -2,7 +2,7 @@
 
 use futures_util::future;
 use waitroom::pass::KeyRing;
-use waitroom::ports::{Board, Keys, RoomBook, Throttling};
+use waitroom::ports::{Keys, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineStatus, Rate};
 
 use crate::Fixture;

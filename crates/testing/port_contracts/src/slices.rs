@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Board, Claimant, PlanRecord, Plans, Slices};
+use waitroom::ports::{Claimant, PlanRecord, Plans, Slices, StatusBoard};
 use waitroom::{Demand, Plan, Rate, SliceId, Timestamp};
 
 use crate::Fixture;
@@ -83,14 +83,14 @@ pub async fn what_is_recorded_twice_counts_once<F: Fixture>() {
 pub async fn progress_never_goes_back<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
-    assert_eq!(store.progress().await.expect("progress"), waitroom::Progress::default());
+    assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
         assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
         store.record(slice(1, index), 10, served).await.expect("record");
         assert_eq!(store.served().await.expect("served"), expected);
     }
-    let expected = waitroom::Progress { served: 60, released: 30 };
+    let expected = waitroom::LineProgress { served: 60, released: 30 };
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
@@ -117,7 +117,7 @@ pub async fn totals_go_on_over_many_plans<F: Fixture>() {
             assert!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"));
             store.record(slice(number, index), 100, number).await.expect("record");
         }
-        let expected = waitroom::Progress { served: number, released: 200 * number };
+        let expected = waitroom::LineProgress { served: number, released: 200 * number };
         assert_eq!(store.progress().await.expect("progress"), expected);
         last = Some(plan);
     }

@@ -1,12 +1,12 @@
 //! Visitors to test with.
 
-use waitroom::{Admission, AdmittedBy, Cookie, SliceId, Ticket, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, Place, SliceId, Ticket, Timestamp, Token};
 
 /// The `n`th visitor: ticket `n`, and a token that has `n` in it.
-pub fn visitor(n: u64) -> Cookie {
+pub fn visitor(n: u64) -> Place {
     let mut token = [0xb5; Token::BYTES];
     token[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-    Cookie {
+    Place {
         epoch: "ab12".parse().expect("four letters and digits"),
         token: Token::from_bytes(token),
         ticket: Ticket::new(n).expect("tests count from 1"),

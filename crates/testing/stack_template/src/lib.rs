@@ -10,7 +10,7 @@ mod velocity;
 
 pub use cloud::template::Stack;
 pub use mapping::{MappingTemplate, Route};
-pub use velocity::{Rendered, Request, Velocity};
+pub use velocity::{Rendered, TemplateRequest, Velocity};
 
 use std::path::PathBuf;
 

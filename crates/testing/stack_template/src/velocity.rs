@@ -14,7 +14,7 @@ const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java/Render.java");
 
 /// What API Gateway knows when it renders a template.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct TemplateRequest {
     pub headers: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
     /// The stage's variables.
@@ -42,10 +42,10 @@ impl Rendered {
 
 /// The engine.
 #[derive(Debug)]
-pub struct Velocity(Mutex<Process>);
+pub struct Velocity(Mutex<JavaProcess>);
 
 #[derive(Debug)]
-struct Process {
+struct JavaProcess {
     // Ends when its input does, that is, with this process.
     _java: Child,
     input: ChildStdin,
@@ -66,10 +66,10 @@ impl Velocity {
             java.spawn().context("could not start java; Java 17 or newer is needed on the PATH")?;
         let input = java.stdin.take().context("java has an input")?;
         let output = BufReader::new(java.stdout.take().context("java has an output")?);
-        Ok(Self(Mutex::new(Process { _java: java, input, output })))
+        Ok(Self(Mutex::new(JavaProcess { _java: java, input, output })))
     }
 
-    pub fn render(&self, template: &MappingTemplate, request: &Request) -> Result<Rendered> {
+    pub fn render(&self, template: &MappingTemplate, request: &TemplateRequest) -> Result<Rendered> {
         let line = json!({
             "template": template.0,
             "headers": object(&request.headers),

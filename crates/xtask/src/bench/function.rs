@@ -20,12 +20,12 @@ pub(super) fn producer() -> Result<()> {
     run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
     let program = target().join("function/producer");
     // The room's first producer makes its keys.
-    let first = Function::start(&program, furnished())?;
+    let first = RunningFunction::start(&program, furnished())?;
     let ledger = first.services.ledger();
     drop(first);
     let mut starts = Vec::new();
     for _ in 0..STARTS {
-        let function = Function::start(&program, ledger.clone())?;
+        let function = RunningFunction::start(&program, ledger.clone())?;
         starts.push((function.started_within, function.cpu()?));
     }
     println!("\nthe producer as a Lambda function, services on this machine");
@@ -36,7 +36,7 @@ pub(super) fn producer() -> Result<()> {
     let (until, cpu): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
     println!("{:<32} {:.1?}, {:.1?} of CPU", "start to the first 302, median", median(until), median(cpu));
 
-    let function = Function::start(&program, ledger)?;
+    let function = RunningFunction::start(&program, ledger)?;
     function.services.calls();
     let (begun, cpu) = (Instant::now(), function.cpu()?);
     for _ in 0..JOINS {
@@ -63,21 +63,21 @@ pub(super) fn producer() -> Result<()> {
 }
 
 /// A process of the function with services of its own. Ended with whoever started it.
-struct Function {
+struct RunningFunction {
     process: Child,
     services: StandIn,
     /// From the start of the process to its first answer.
     started_within: Duration,
 }
 
-impl Drop for Function {
+impl Drop for RunningFunction {
     fn drop(&mut self) {
         drop(self.process.kill());
         drop(self.process.wait());
     }
 }
 
-impl Function {
+impl RunningFunction {
     /// Starts it and waits until it has answered its first request.
     fn start(program: &Path, ledger: Vec<Value>) -> Result<Self> {
         let services = StandIn::start(ledger)?;

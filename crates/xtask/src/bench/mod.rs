@@ -52,9 +52,9 @@ fn store() -> Result<()> {
 }
 
 /// Ended with whoever started it.
-struct Server(Child);
+struct BenchServer(Child);
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         // Asked first: nginx's workers end only with a master that ends in order.
         let pid = self.0.id().to_string();
@@ -91,7 +91,7 @@ fn room() -> Result<()> {
 }
 
 /// Everybody who joined in the rounds before still waits.
-fn crowded(process: Server, room: &str, cookie: &str, directory: &Path) -> Result<()> {
+fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
     let poll = fetch(&format!("{room}/polling"), cookie)?;
     let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
     println!("\nwith {waiting} people waiting");
@@ -120,7 +120,7 @@ fn resident(pid: u32) -> Result<String> {
     Ok(line.context("no VmRSS in /proc")?.trim().to_owned())
 }
 
-fn start_room(directory: &Path) -> Result<(Server, String)> {
+fn start_room(directory: &Path) -> Result<(BenchServer, String)> {
     let mut room = Command::new(target().join("release/beekeeper"))
         .args(["local", "--port", "0", "--rate", "60", "--data"])
         .arg(directory)
@@ -130,7 +130,7 @@ fn start_room(directory: &Path) -> Result<(Server, String)> {
         .spawn()
         .context("could not start target/release/beekeeper")?;
     let output = BufReader::new(room.stdout.take().context("the room has no output")?);
-    let room = Server(room);
+    let room = BenchServer(room);
     for line in output.lines() {
         if let Some(url) = line?.trim().strip_prefix("waiting room") {
             let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
@@ -140,7 +140,7 @@ fn start_room(directory: &Path) -> Result<(Server, String)> {
     bail!("the room did not say where it is")
 }
 
-fn start_nginx(scratch: &Path) -> Result<(Server, String)> {
+fn start_nginx(scratch: &Path) -> Result<(BenchServer, String)> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let scratch_path = scratch.display();
     let configuration = format!(
@@ -156,7 +156,8 @@ fn start_nginx(scratch: &Path) -> Result<(Server, String)> {
     fs::write(&path, configuration)?;
     let nginx =
         Command::new("nginx").arg("-c").arg(path).arg("-p").arg(scratch).stderr(Stdio::null()).spawn();
-    let nginx = Server(nginx.context("nginx is needed as a peer; on Debian: apt-get install nginx wrk")?);
+    let nginx =
+        BenchServer(nginx.context("nginx is needed as a peer; on Debian: apt-get install nginx wrk")?);
     sleep(Duration::from_secs(1));
     Ok((nginx, format!("http://127.0.0.1:{port}")))
 }

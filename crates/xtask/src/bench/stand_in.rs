@@ -17,12 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct StandIn {
     pub(super) address: String,
-    shared: Arc<Shared>,
+    shared: Arc<StandInState>,
     answers: Receiver<Value>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StandInState {
     /// Requests that wait for the function to ask for them.
     events: Mutex<Receiver<Value>>,
     more_events: Sender<Value>,
@@ -39,7 +39,7 @@ impl StandIn {
         let (more_events, events) = channel();
         let (more_answers, answers) = channel();
         let id = |item: &Value| item["id"]["S"].as_str().unwrap_or_default().to_owned();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(StandInState {
             events: Mutex::new(events),
             more_events,
             answers: more_answers,
@@ -75,7 +75,7 @@ impl StandIn {
     }
 }
 
-impl Shared {
+impl StandInState {
     fn serve(&self, connection: &TcpStream) -> Result<()> {
         connection.set_nodelay(true)?;
         let mut reader = BufReader::new(connection);

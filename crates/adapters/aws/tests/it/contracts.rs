@@ -2,18 +2,18 @@
 
 use std::sync::Mutex;
 
-use aws::Store;
+use aws::AwsStore;
 use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::Fixture;
 use waitroom::Room;
-use waitroom::ports::RoomBook;
+use waitroom::ports::RoomReader;
 
 use crate::room::{TestRoom, run};
 
 struct Strict(TestRoom);
 
 impl Fixture for Strict {
-    type Store = Store;
+    type Store = AwsStore;
 
     async fn new() -> Self {
         Self(TestRoom::new().await)
@@ -25,7 +25,7 @@ impl Fixture for Strict {
         fixture
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &AwsStore {
         &self.0.store
     }
 
@@ -48,7 +48,7 @@ impl Fixture for Strict {
 struct OnLocalEmu(TestRoom);
 
 impl Fixture for OnLocalEmu {
-    type Store = Store;
+    type Store = AwsStore;
 
     async fn new() -> Self {
         Self(TestRoom::on_localemu().await)
@@ -60,7 +60,7 @@ impl Fixture for OnLocalEmu {
         fixture
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &AwsStore {
         &self.0.store
     }
 

@@ -3,13 +3,13 @@
 use std::error::Error;
 use std::net::TcpListener;
 
-use aws::{Places, Store};
-use waitroom::ports::{Admissions, Fault, LineBack, LineLength, PortError, RoomBook};
+use aws::{AwsStore, RoomResources};
+use waitroom::ports::{Admissions, Fault, LineBack, LineLength, PortError, RoomReader};
 
 use crate::room::{TestRoom, config, run};
 
-fn places() -> Places {
-    Places {
+fn places() -> RoomResources {
+    RoomResources {
         ledger_table: "nowhere".into(),
         line_url: "http://localhost/000000000000/nowhere".into(),
         dead_letters_url: "http://localhost/000000000000/nowhere-dead".into(),
@@ -25,7 +25,7 @@ fn nobody_there_is_busy_and_nothing_was_done() {
     run(async {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let config = config(&format!("http://{free}"));
-        let store = Store::new(&config, places());
+        let store = AwsStore::new(&config, places());
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Busy, "{}", why(&error));
         assert_eq!(error.to_string(), "could not put a visitor in line");
@@ -44,7 +44,7 @@ fn a_connection_that_breaks_leaves_it_open_whether_it_was_done() {
                 std::io::Read::read(&mut connection.unwrap(), &mut heard).unwrap();
             }
         });
-        let store = Store::new(&config, places());
+        let store = AwsStore::new(&config, places());
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Unsure, "{}", why(&error));
         hangs_up.join().unwrap();

@@ -3,9 +3,10 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Board, Claimant, Fault, Keys, Plans, RoomBook, Slices, Throttling, TicketCounter,
+    Admissions, Admitted, Claimant, Fault, Keys, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
+    TicketCounter,
 };
-use waitroom::{Demand, LineStatus, Plan, Progress, Rate, SliceId};
+use waitroom::{Demand, LineProgress, LineStatus, Plan, Rate, SliceId};
 
 use crate::room::{TestRoom, now, run};
 
@@ -75,7 +76,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
             assert!(test.store.claim(slice.id, Claimant(u128::MAX)).await.unwrap());
             test.store.record(slice.id, 1000, 1).await.unwrap();
         }
-        let expected = Progress { served: 1, released: 270_000 };
+        let expected = LineProgress { served: 1, released: 270_000 };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
         // What one write costs is counted in kilobytes of the item.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{
-    Board, Claimant, Clock, LineBack, LineLength, Plans, RoomBook, Slices, Throttling, TicketCounter,
+    Claimant, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
+    TicketCounter,
 };
-use waitroom::{Demand, Plan, Progress, Rate, SliceId, Timestamp};
+use waitroom::{Demand, LineProgress, Plan, Rate, SliceId, Timestamp};
 
 use crate::room::{TestRoom, first_room, now, run};
 
@@ -134,7 +135,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
         let old = SliceId { plan: 1, index: 0 };
         assert!(store.claim(old, Claimant(1)).await.unwrap());
         store.record(old, 3, 3).await.unwrap();
-        assert_eq!(store.progress().await.unwrap(), Progress { served: 3, released: 3 });
+        assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, released: 3 });
 
         let (epoch, clock) = ("next".parse().unwrap(), Impatient::default());
         assert_eq!(store.reset(epoch, &clock).await.unwrap(), 3);
@@ -149,7 +150,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
 
         // A slice of before the reset is still at work.
         store.record(old, 5, 5).await.unwrap();
-        assert_eq!(store.progress().await.unwrap(), Progress::default());
+        assert_eq!(store.progress().await.unwrap(), LineProgress::default());
         let mut last = first;
         for number in 2..=5 {
             last = plan(Some(&last));
@@ -158,7 +159,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
             assert!(store.claim(slice, Claimant(1)).await.unwrap());
             store.record(slice, 10, number).await.unwrap();
         }
-        let expected = Progress { served: 5, released: 40 };
+        let expected = LineProgress { served: 5, released: 40 };
         assert_eq!(store.progress().await.unwrap(), expected, "and the old ones never count");
     });
 }

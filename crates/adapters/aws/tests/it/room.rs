@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use aws::{Places, Store, tuned};
+use aws::{AwsStore, RoomResources, tuned};
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::{
@@ -30,8 +30,8 @@ pub(crate) fn first_room() -> Room {
 }
 
 pub(crate) struct TestRoom {
-    pub(crate) store: Store,
-    pub(crate) places: Places,
+    pub(crate) store: AwsStore,
+    pub(crate) places: RoomResources,
     ledger: SdkConfig,
     line: SdkConfig,
     dynamodb: aws_sdk_dynamodb::Client,
@@ -76,14 +76,14 @@ impl TestRoom {
         let sqs = aws_sdk_sqs::Client::new(&line);
         let dead_letters_url = make_queue(&sqs, &format!("{name}-dead")).await;
         let line_url = make_queue(&sqs, &name).await;
-        let places = Places { ledger_table: name, line_url, dead_letters_url };
-        let store = Store::apart(&ledger, &line, places.clone());
+        let places = RoomResources { ledger_table: name, line_url, dead_letters_url };
+        let store = AwsStore::apart(&ledger, &line, places.clone());
         Self { store, places, ledger, line, dynamodb, sqs }
     }
 
     /// Another handle to the same room, with nothing in its memory.
-    pub(crate) fn another_store(&self) -> Store {
-        Store::apart(&self.ledger, &self.line, self.places.clone())
+    pub(crate) fn another_store(&self) -> AwsStore {
+        AwsStore::apart(&self.ledger, &self.line, self.places.clone())
     }
 
     pub(crate) async fn item(&self, id: &str) -> Option<Item> {

@@ -1,6 +1,6 @@
 //! The bucket of the waiting page.
 
-use aws::Site;
+use aws::PageBucket;
 use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 
 use crate::emulators::Emulators;
@@ -17,7 +17,7 @@ fn a_page_is_put_and_cleared() {
         let here = here.location_constraint(BucketLocationConstraint::EuCentral1).build();
         s3.create_bucket().bucket(&bucket).create_bucket_configuration(here).send().await.unwrap();
 
-        let site = Site::new(&config, bucket.clone());
+        let site = PageBucket::new(&config, bucket.clone());
         let (html, policy) = ("text/html; charset=utf-8", "default-src 'none'");
         for body in ["<p>Ältere Fassung", "<p>Neue Fassung 🦭"] {
             site.put("index.html", html, policy, body.as_bytes()).await.unwrap();

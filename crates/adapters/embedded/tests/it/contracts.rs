@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use embedded::Store;
+use embedded::EmbeddedStore;
 use futures_executor::block_on;
 use port_contracts::Fixture;
 use redb::TableDefinition;
@@ -9,7 +9,7 @@ use waitroom::Room;
 use crate::support::TestStore;
 
 impl Fixture for TestStore {
-    type Store = Store;
+    type Store = EmbeddedStore;
 
     async fn new() -> Self {
         Self::new()
@@ -24,7 +24,7 @@ impl Fixture for TestStore {
         })
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &EmbeddedStore {
         &self.store
     }
 

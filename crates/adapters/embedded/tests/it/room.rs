@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use embedded::{OpenError, Store};
+use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
 use waitroom::ports::{
-    Admissions, Admitted, Board, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomBook, Slices,
-    TicketCounter,
+    Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomReader, Slices,
+    StatusBoard, TicketCounter,
 };
-use waitroom::{Demand, Plan, Progress, Rate, SliceId};
+use waitroom::{Demand, LineProgress, Plan, Rate, SliceId};
 
 use crate::support::{TestStore, room};
 
@@ -40,7 +40,7 @@ fn two_changes_at_once_both_count() {
 fn a_second_process_is_told_so() {
     let test = TestStore::new();
     let now = test.time.clone();
-    let error = Store::open(test.directory.path(), room(), move || now.now()).unwrap_err();
+    let error = EmbeddedStore::open(test.directory.path(), room(), move || now.now()).unwrap_err();
     assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
     let expected = format!(
         "the room in {} is open in another process; stop that one, or choose another directory",
@@ -51,7 +51,7 @@ fn a_second_process_is_told_so() {
 
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
-    let error = Store::open("/proc/no/such".as_ref(), room(), Default::default).unwrap_err();
+    let error = EmbeddedStore::open("/proc/no/such".as_ref(), room(), Default::default).unwrap_err();
     assert_eq!(error.to_string(), "could not use the directory /proc/no/such");
 }
 
@@ -59,7 +59,7 @@ fn a_directory_that_cannot_be_made_is_named() {
 fn a_file_of_something_else_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("room.redb"), [7; 8192]).unwrap();
-    let error = Store::open(directory.path(), room(), Default::default).unwrap_err();
+    let error = EmbeddedStore::open(directory.path(), room(), Default::default).unwrap_err();
     assert!(matches!(error, OpenError::Store(..)), "{error:?}");
 }
 
@@ -103,7 +103,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
     // A slice of before the reset is still at work.
     block_on(test.store.record(slice, 5, 5)).unwrap();
-    assert_eq!(block_on(test.store.progress()).unwrap(), Progress::default());
+    assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress::default());
     join(2);
     let test = test.restarted();
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use embedded::Store;
+use embedded::EmbeddedStore;
 use tempfile::TempDir;
 use waitroom::{Room, Settings, Timestamp};
 
@@ -33,7 +33,7 @@ impl TestTime {
 }
 
 pub(crate) struct TestStore {
-    pub(crate) store: Store,
+    pub(crate) store: EmbeddedStore,
     pub(crate) time: TestTime,
     pub(crate) directory: TempDir,
 }
@@ -46,7 +46,7 @@ impl TestStore {
     fn open(directory: TempDir) -> Self {
         let time = TestTime::new();
         let now = time.clone();
-        let store = Store::open(directory.path(), room(), move || now.now()).unwrap();
+        let store = EmbeddedStore::open(directory.path(), room(), move || now.now()).unwrap();
         Self { store, time, directory }
     }
 

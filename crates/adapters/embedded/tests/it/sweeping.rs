@@ -7,7 +7,7 @@ use futures_executor::block_on;
 use futures_util::future::try_join_all;
 use port_contracts::visitor::visitor;
 use waitroom::ports::{Admissions, LineBack, LineFront, LineLength, Plans};
-use waitroom::{Admission, AdmittedBy, Cookie, Demand, Plan, Rate, SliceId};
+use waitroom::{Admission, AdmittedBy, Demand, Place, Plan, Rate, SliceId};
 
 use crate::support::TestStore;
 
@@ -29,7 +29,7 @@ fn admissions_go_when_no_cookie_can_ask_for_them_any_more() {
     admit(&test, 1..=2500);
     test.time.pass(HOUR);
     admit(&test, 2501..=2600);
-    test.time.pass(Cookie::MAX_AGE.saturating_sub(HOUR));
+    test.time.pass(Place::MAX_AGE.saturating_sub(HOUR));
     assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { visitors: 2500, plans: 0 });
     assert_eq!(block_on(test.store.admission(visitor(1).token)).unwrap(), None);
     assert!(block_on(test.store.admission(visitor(2501).token)).unwrap().is_some());
@@ -67,7 +67,7 @@ fn space_is_used_again() {
             let receipts = batch.into_iter().map(|delivery| delivery.receipt).collect();
             block_on(test.store.remove(receipts)).unwrap();
         }
-        test.time.pass(Cookie::MAX_AGE);
+        test.time.pass(Place::MAX_AGE);
         block_on(test.store.sweep()).unwrap();
         if round == 1 {
             after_first_round = size();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deployed_rooms::{Operator, Stage, sam, until};
+use deployed_rooms::{Operator, SamRoom, sam, until};
 
 use crate::roles;
 
@@ -10,7 +10,7 @@ use crate::roles;
 #[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
 fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     let begun = Instant::now();
-    let stage = Stage::deploy("conforming", 600).unwrap();
+    let stage = SamRoom::deploy("conforming", 600).unwrap();
     println!("deployed after {:?}", begun.elapsed());
     the_page_was_put_into_the_bucket(&stage);
     beekeeper_operates_it_as_if_it_had_deployed_it(&stage);
@@ -21,7 +21,7 @@ fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     println!("updated after {:?}", begun.elapsed());
 }
 
-fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &Stage) {
+fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &SamRoom) {
     let operator = Operator::new(stage.aws, "sam").unwrap();
     operator.profile("conforming", "Seal's Sale").unwrap();
     let status = operator.done(&["status", "conforming", "--json"]).unwrap();
@@ -30,13 +30,13 @@ fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &Stage) {
     assert_eq!(ordered["after"]["settings"]["rate"], 600);
 }
 
-fn the_page_was_put_into_the_bucket(stage: &Stage) {
+fn the_page_was_put_into_the_bucket(stage: &SamRoom) {
     let page = stage.client().get("/wait/index.html");
     assert_eq!(page.status, 200, "{}", page.body);
     assert!(page.body.contains("Seal"), "the room's title: {}", page.body);
 }
 
-fn a_changed_route_and_title_are_live_after_an_update(stage: &Stage) {
+fn a_changed_route_and_title_are_live_after_an_update(stage: &SamRoom) {
     let client = stage.client();
     let place = client.cookie(&client.get("/beekeeper"));
     let changed = sam::changed(sam::built().unwrap(), "there is nothing here", "nobody lives here").unwrap();

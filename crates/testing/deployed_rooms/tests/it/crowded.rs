@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use deployed_rooms::{Crowd, Stage, until};
-use http_contract::{Order, Room};
+use deployed_rooms::{Crowd, SamRoom, until};
+use http_contract::{Order, RoomUnderTest};
 use waitroom::Timestamp;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -20,7 +20,7 @@ const SECOND_CROWD: usize = 250;
 #[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
 fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     let begun = Instant::now();
-    let stage = Stage::deploy("crowded", RATE).unwrap();
+    let stage = SamRoom::deploy("crowded", RATE).unwrap();
     println!("deployed after {:?}", begun.elapsed());
     orders_are_in_force_within_seconds(&stage);
     println!("obeyed after {:?}", begun.elapsed());
@@ -30,7 +30,7 @@ fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     println!("admitted the second crowd after {:?}", begun.elapsed());
 }
 
-fn orders_are_in_force_within_seconds(stage: &Stage) {
+fn orders_are_in_force_within_seconds(stage: &SamRoom) {
     let client = stage.client();
     let poll = || client.get("/polling").json();
     // A look that takes no place.
@@ -54,13 +54,13 @@ fn orders_are_in_force_within_seconds(stage: &Stage) {
 }
 
 /// When it had been obeyed: from then on it may take as long as it is given to be in force.
-fn ordered(stage: &Stage, order: Order) -> Timestamp {
+fn ordered(stage: &SamRoom, order: Order) -> Timestamp {
     stage.order(order);
     stage.now()
 }
 
 /// Paused, so that everybody is in the line before the first may leave.
-fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
+fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let begun = Instant::now();
     let crowd = Crowd::join(stage, CROWD).unwrap();
     println!("{CROWD} joined in {:?}", begun.elapsed());
@@ -112,7 +112,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     nothing_is_left(stage);
 }
 
-fn faults_lose_nobody(stage: &Stage) {
+fn faults_lose_nobody(stage: &SamRoom) {
     stage.order(Order::Pause);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
@@ -161,7 +161,7 @@ fn faults_lose_nobody(stage: &Stage) {
     assert!(log.contains("another consumer has this slice"), "a slice was given out twice, and taken once");
 }
 
-fn nothing_is_left(stage: &Stage) {
+fn nothing_is_left(stage: &SamRoom) {
     until("the line is empty", MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
     assert_eq!(stage.messages("DeadLettersUrl").unwrap(), 0);
 }

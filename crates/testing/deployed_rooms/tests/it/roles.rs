@@ -1,7 +1,7 @@
 //! What roles may do, asked of IAM with their own credentials. Every call that the code makes is played by the other
 //! tests; these are calls that it must not be able to make.
 
-use deployed_rooms::Stage;
+use deployed_rooms::SamRoom;
 
 /// Tries to read an item, and prints how that ended.
 const READ: &str = r#"
@@ -25,7 +25,7 @@ except botocore.exceptions.ClientError as error:
     print(error.response["Error"]["Code"])
 "#;
 
-pub(crate) fn check(stage: &Stage) {
+pub(crate) fn check(stage: &SamRoom) {
     let read = |function: &str, key: &str| {
         let role = stage.role(function).unwrap();
         let mut python = emulators::boto3().unwrap();

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use consumer::Consumer;
-use embedded::Store;
-use producer::{Method, Producer, Request, SystemTokens};
+use embedded::EmbeddedStore;
+use producer::{DoorRequest, Method, Producer, SystemTokens};
 use trigger::Trigger;
-use waitroom::ports::{Admissions, Claimant, Clock, Crew, LineLength, PortResult};
+use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
 use waitroom::{Room, Scheme, Settings, Slice, Token};
 
 /// Short, so that a life of a second sees windows begin and end.
@@ -25,9 +25,9 @@ const RATE: u32 = 6000;
 const VISITORS_AT_ONCE: usize = 64;
 
 #[derive(Clone)]
-struct Workers(Store);
+struct Workers(EmbeddedStore);
 
-impl Crew for Workers {
+impl Dispatch for Workers {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let consumer = Consumer::new(self.0.clone(), SystemClock);
         tokio::spawn(async move { consumer.run(slice, Claimant(rand::random())).await });
@@ -50,8 +50,8 @@ fn say(line: &str) {
     writeln!(std::io::stdout().lock(), "{line}").expect("the test reads what its victim says");
 }
 
-async fn visit(producer: Arc<Producer<Store, SystemClock, SystemTokens>>, store: Store) {
-    let newcomer = Request { method: Method::Get, cookies: &[], sec_purpose: None };
+async fn visit(producer: Arc<Producer<EmbeddedStore, SystemClock, SystemTokens>>, store: EmbeddedStore) {
+    let newcomer = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
     loop {
         let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
         if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {
@@ -65,7 +65,7 @@ async fn visit(producer: Arc<Producer<Store, SystemClock, SystemTokens>>, store:
     }
 }
 
-async fn schedule(store: Store) {
+async fn schedule(store: EmbeddedStore) {
     let trigger = Trigger::new(store.clone(), SystemClock, Workers(store.clone()), MINUTE);
     let mut minutes = tokio::time::interval(MINUTE);
     loop {
@@ -84,7 +84,8 @@ async fn main() {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.next().expect("usage: victim DIRECTORY [drain]");
-    let store = Store::open(Path::new(&directory), room(), || SystemClock.now()).expect("the store opens");
+    let store =
+        EmbeddedStore::open(Path::new(&directory), room(), || SystemClock.now()).expect("the store opens");
     tokio::spawn(schedule(store.clone()));
     if arguments.next().is_some() {
         while store.waiting().await.expect("answered from memory") > 0 {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Call, Weather, World};
-use producer::{Answer, Method, Request};
-use waitroom::Cookie;
+use fault_simulation::{Call, Faults, World};
+use producer::{DoorAnswer, DoorRequest, Method};
+use waitroom::Place;
 use waitroom::ports::Fault;
 
 const MINUTE: Duration = Duration::from_mins(1);
-const GET: Request<'_> = Request { method: Method::Get, cookies: &[], sec_purpose: None };
-const LOOKS: [Request<'_>; 2] =
-    [Request { method: Method::Head, ..GET }, Request { sec_purpose: Some("prefetch"), ..GET }];
+const GET: DoorRequest<'_> = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
+const LOOKS: [DoorRequest<'_>; 2] =
+    [DoorRequest { method: Method::Head, ..GET }, DoorRequest { sec_purpose: Some("prefetch"), ..GET }];
 
 fn world() -> World {
     World::new(31, 60)
@@ -23,23 +23,23 @@ fn pause(world: &mut World) {
 }
 
 /// A first visit: the answer, and the `Cookie` header of the visits after it.
-fn newcomer(world: &mut World) -> (Answer, String) {
+fn newcomer(world: &mut World) -> (DoorAnswer, String) {
     let answer = world.ask(&GET).unwrap();
     let set_cookie = answer.set_cookie.clone().expect("a newcomer gets a cookie");
     let cookie = set_cookie.split(';').next().unwrap().to_owned();
     (answer, cookie)
 }
 
-fn place(cookie: &str) -> Cookie {
+fn place(cookie: &str) -> Place {
     cookie.strip_prefix("bk_sale=").unwrap().parse().unwrap()
 }
 
-fn again(world: &mut World, cookie: &str) -> Answer {
-    world.ask(&Request { cookies: &[cookie], ..GET }).unwrap()
+fn again(world: &mut World, cookie: &str) -> DoorAnswer {
+    world.ask(&DoorRequest { cookies: &[cookie], ..GET }).unwrap()
 }
 
 /// What the pass in a redirect to the shop says.
-fn pass(answer: &Answer) -> serde_json::Value {
+fn pass(answer: &DoorAnswer) -> serde_json::Value {
     use base64::Engine;
 
     let location = answer.location.as_deref().expect("a redirect");
@@ -49,7 +49,7 @@ fn pass(answer: &Answer) -> serde_json::Value {
     serde_json::from_slice(&claims).unwrap()
 }
 
-fn is_page(answer: &Answer, place: Cookie) {
+fn is_page(answer: &DoorAnswer, place: Place) {
     let page = format!("wait/index.html#{}-{}", place.epoch, place.ticket);
     assert_eq!((answer.status, answer.location.as_deref()), (302, Some(&*page)));
 }
@@ -72,12 +72,12 @@ fn a_newcomer_gets_a_place_and_the_page() {
 #[test]
 fn a_line_that_cannot_take_a_newcomer_gives_no_cookie() {
     let mut world = world();
-    for weather in [Weather::Refused(Fault::Broken), Weather::Refused(Fault::Busy), Weather::Unconfirmed] {
-        world.set_sky(move |call| (if call == Call::Join { weather } else { Weather::Fine }, Duration::ZERO));
+    for weather in [Faults::Refused(Fault::Broken), Faults::Refused(Fault::Busy), Faults::Unconfirmed] {
+        world.set_sky(move |call| (if call == Call::Join { weather } else { Faults::Fine }, Duration::ZERO));
         let trouble = world.ask(&GET).unwrap_err();
         assert_eq!(trouble.to_string(), "could not Join");
     }
-    let busy = Answer::busy();
+    let busy = DoorAnswer::busy();
     assert_eq!(
         (busy.status, busy.retry_after, &busy.set_cookie, &busy.location),
         (503, Some(5), &None, &None)
@@ -118,7 +118,7 @@ fn a_cookie_that_is_none_makes_a_newcomer() {
 fn whom_the_line_passed_without_admitting_joins_again_with_the_same_token() {
     let mut world = world();
     // The line loses this one's message: nobody ever put it there.
-    let lost: Cookie = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
+    let lost: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
     let cookie = format!("bk_sale={lost}");
     world.join(400);
     world.run(2 * MINUTE);
@@ -127,7 +127,7 @@ fn whom_the_line_passed_without_admitting_joins_again_with_the_same_token() {
     pause(&mut world);
     let before = world.waiting();
     let answer = again(&mut world, &cookie);
-    let rejoined: Cookie =
+    let rejoined: Place =
         answer.set_cookie.as_deref().unwrap()[8..].split(';').next().unwrap().parse().unwrap();
     assert_eq!(rejoined.token, lost.token);
     assert!(rejoined.ticket.get() > 400, "at the back: a made-up ticket gains nothing");
@@ -184,7 +184,7 @@ fn while_the_room_is_off_everybody_goes_straight_on() {
     assert_eq!(world.audit().by_door, 1, "who was in line is marked admitted");
     world.set_sky(|call| {
         let broken = call == Call::Admit;
-        (if broken { Weather::Refused(Fault::Broken) } else { Weather::Fine }, Duration::ZERO)
+        (if broken { Faults::Refused(Fault::Broken) } else { Faults::Fine }, Duration::ZERO)
     });
     pass(&again(&mut world, &cookie.replace("-1", "-2")));
 }
@@ -223,7 +223,7 @@ fn scanners_and_prefetches_see_where_the_link_leads_and_take_no_place() {
     world.change_room(|room| room.open = false);
     world.run(Duration::from_secs(2));
     for look in LOOKS {
-        let answer = world.ask(&Request { cookies: &[&cookie], ..look }).unwrap();
+        let answer = world.ask(&DoorRequest { cookies: &[&cookie], ..look }).unwrap();
         assert_eq!(pass(&answer)["aud"], "sale");
     }
     assert_eq!(world.audit().by_door, 0);
@@ -234,7 +234,7 @@ fn the_first_keys_are_made_once_and_shared() {
     let mut world = world();
     world.change_room(|room| room.open = false);
     world.run(Duration::from_secs(1));
-    let key = |answer: Answer| answer.location.unwrap().split(['=', '.']).nth(2).unwrap().to_owned();
+    let key = |answer: DoorAnswer| answer.location.unwrap().split(['=', '.']).nth(2).unwrap().to_owned();
     let before = key(world.ask(&GET).unwrap());
     world.kill();
     world.boot();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Call, Weather, World};
+use fault_simulation::{Call, Faults, World};
 use waitroom::ports::{Clock, Fault};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -17,12 +17,12 @@ fn crowded() -> World {
 }
 
 /// Every `nth` call of this kind meets this weather.
-fn every(nth: u32, fault: Call, weather: Weather) -> impl FnMut(Call) -> (Weather, Duration) + Send {
+fn every(nth: u32, fault: Call, weather: Faults) -> impl FnMut(Call) -> (Faults, Duration) + Send {
     let mut calls = 0;
     move |call| {
         calls += u32::from(call == fault);
         let struck = call == fault && calls % nth == 0;
-        (if struck { weather } else { Weather::Fine }, TAKES)
+        (if struck { weather } else { Faults::Fine }, TAKES)
     }
 }
 
@@ -39,7 +39,7 @@ fn nobody_is_lost(world: &mut World) {
 #[test]
 fn the_line_answers_empty_though_it_is_not() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Receive, Weather::Empty));
+    world.set_sky(every(2, Call::Receive, Faults::Empty));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (600, 600), "an empty answer does not end a slice");
     nobody_is_lost(&mut world);
@@ -48,7 +48,7 @@ fn the_line_answers_empty_though_it_is_not() {
 #[test]
 fn an_admission_is_refused_for_now() {
     let mut world = crowded();
-    world.set_sky(every(3, Call::Admit, Weather::Refused(Fault::Busy)));
+    world.set_sky(every(3, Call::Admit, Faults::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (600, 600), "it is tried again");
     nobody_is_lost(&mut world);
@@ -57,7 +57,7 @@ fn an_admission_is_refused_for_now() {
 #[test]
 fn an_admission_is_refused_for_good() {
     let mut world = crowded();
-    world.set_sky(every(7, Call::Admit, Weather::Refused(Fault::Broken)));
+    world.set_sky(every(7, Call::Admit, Faults::Refused(Fault::Broken)));
     world.run(3 * MINUTE);
     nobody_is_lost(&mut world);
 }
@@ -65,7 +65,7 @@ fn an_admission_is_refused_for_good() {
 #[test]
 fn an_admission_is_done_but_unconfirmed() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Admit, Weather::Unconfirmed));
+    world.set_sky(every(2, Call::Admit, Faults::Unconfirmed));
     world.run(3 * MINUTE);
     let (released, _) = world.audit().windows()[&3];
     // Whoever is not confirmed in three attempts has used up a place, so that the plan is never exceeded.
@@ -77,7 +77,7 @@ fn an_admission_is_done_but_unconfirmed() {
 fn admissions_are_never_confirmed() {
     let mut world = World::new(11, 60);
     world.join(500);
-    world.set_sky(every(1, Call::Admit, Weather::Unconfirmed));
+    world.set_sky(every(1, Call::Admit, Faults::Unconfirmed));
     world.run(3 * MINUTE);
     // The ledger has them, the consumers do not know: each used up a place, so the plan is not exceeded.
     let audit = world.audit();
@@ -89,7 +89,7 @@ fn admissions_are_never_confirmed() {
 #[test]
 fn the_same_visitor_is_delivered_twice_in_one_batch() {
     let mut world = crowded();
-    world.set_sky(every(1, Call::Receive, Weather::Twice));
+    world.set_sky(every(1, Call::Receive, Faults::Twice));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (600, 600));
     nobody_is_lost(&mut world);
@@ -100,7 +100,7 @@ fn the_same_visitor_is_delivered_again_and_to_another_slice() {
     let mut world = World::new(12, 3300);
     world.join(12_000);
     world.run(Duration::from_secs(1));
-    world.set_sky(every(2, Call::Receive, Weather::Again));
+    world.set_sky(every(2, Call::Receive, Faults::Again));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (3300, 3300));
     assert!(world.book.lock().reports.iter().any(|(_, report)| report.dropped > 0));
@@ -110,7 +110,7 @@ fn the_same_visitor_is_delivered_again_and_to_another_slice() {
 #[test]
 fn removing_from_the_line_fails() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Remove, Weather::Refused(Fault::Busy)));
+    world.set_sky(every(2, Call::Remove, Faults::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (600, 600), "who comes again is not counted again");
     nobody_is_lost(&mut world);
@@ -157,7 +157,7 @@ fn the_trigger_is_killed_between_plan_and_invocation() {
     world.set_sky(move |call| {
         planned |= call == Call::WritePlan;
         let weather =
-            if planned && call == Call::Send { Weather::Refused(Fault::Broken) } else { Weather::Fine };
+            if planned && call == Call::Send { Faults::Refused(Fault::Broken) } else { Faults::Fine };
         (weather, TAKES)
     });
     world.run(Duration::from_secs(5));
@@ -177,7 +177,7 @@ fn a_ledger_that_refuses_plans_for_a_moment_costs_no_minute() {
     let clock = world.clock.clone();
     world.set_sky(move |call| {
         let refused = call == Call::WritePlan && clock.now() < until;
-        (if refused { Weather::Refused(Fault::Busy) } else { Weather::Fine }, TAKES)
+        (if refused { Faults::Refused(Fault::Busy) } else { Faults::Fine }, TAKES)
     });
     world.run(Duration::from_secs(30));
     assert!(world.book.lock().slices.keys().any(|id| id.plan == 2), "planned before the next minute");
@@ -190,7 +190,7 @@ fn nobody_waits_for_a_board_that_hangs() {
     // Every count of the line takes half a minute.
     world.set_sky(|call| {
         let hangs = call == Call::Count;
-        (Weather::Fine, if hangs { Duration::from_secs(30) } else { TAKES })
+        (Faults::Fine, if hangs { Duration::from_secs(30) } else { TAKES })
     });
     world.run(2 * MINUTE + Duration::from_secs(40));
     let windows = world.audit().windows();
@@ -208,7 +208,7 @@ fn a_consumer_is_killed_between_write_and_delete() {
             admitted |= call == Call::Admit;
             // The delete takes so long that the consumer dies in it.
             let takes = if admitted && call == Call::Remove { Duration::from_secs(20) } else { TAKES };
-            (Weather::Fine, takes)
+            (Faults::Fine, takes)
         });
         world.run(Duration::from_secs(3));
         assert!(world.kill_a_consumer(), "there was somebody to kill");
@@ -225,7 +225,7 @@ fn a_consumer_is_killed_between_write_and_delete() {
 fn a_consumer_runs_out_of_time() {
     let mut world = crowded();
     // Every call takes three seconds: a slice cannot finish its sixty batches in its minute.
-    world.set_sky(|_| (Weather::Fine, Duration::from_secs(3)));
+    world.set_sky(|_| (Faults::Fine, Duration::from_secs(3)));
     world.run(3 * MINUTE);
     let windows = world.audit().windows();
     assert!(windows.values().all(|(released, quota)| released < quota), "{windows:?}");
@@ -235,7 +235,7 @@ fn a_consumer_runs_out_of_time() {
 #[test]
 fn the_settings_cannot_be_read() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Room, Weather::Refused(Fault::Busy)));
+    world.set_sky(every(2, Call::Room, Faults::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
     nobody_is_lost(&mut world);
 }
@@ -245,8 +245,8 @@ fn progress_cannot_be_recorded() {
     let mut world = crowded();
     // Refused, and slowly: it must not hold the people up.
     world.set_sky(|call| match call {
-        Call::Record => (Weather::Refused(Fault::Busy), Duration::from_millis(700)),
-        _ => (Weather::Fine, TAKES),
+        Call::Record => (Faults::Refused(Fault::Busy), Duration::from_millis(700)),
+        _ => (Faults::Fine, TAKES),
     });
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&2], (600, 600), "what cannot be told is released all the same");
@@ -256,7 +256,7 @@ fn progress_cannot_be_recorded() {
 #[test]
 fn claims_and_plans_are_answered_late_or_not_at_all() {
     for call in [Call::Claim, Call::Count, Call::WritePlan, Call::Recent] {
-        for weather in [Weather::Refused(Fault::Busy), Weather::Unconfirmed] {
+        for weather in [Faults::Refused(Fault::Busy), Faults::Unconfirmed] {
             let mut world = crowded();
             world.set_sky(every(2, call, weather));
             world.run(3 * MINUTE);
@@ -270,7 +270,7 @@ fn claims_and_plans_are_answered_late_or_not_at_all() {
 #[test]
 fn one_lost_claim_does_not_lose_the_slice() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Claim, Weather::Unconfirmed));
+    world.set_sky(every(2, Call::Claim, Faults::Unconfirmed));
     world.run(3 * MINUTE);
     assert_eq!(world.audit().windows()[&3], (600, 600));
     nobody_is_lost(&mut world);
@@ -279,7 +279,7 @@ fn one_lost_claim_does_not_lose_the_slice() {
 #[test]
 fn a_line_that_answers_after_a_pause_releases_nobody() {
     let mut world = crowded();
-    world.set_sky(|call| (Weather::Fine, if call == Call::Receive { Duration::from_secs(8) } else { TAKES }));
+    world.set_sky(|call| (Faults::Fine, if call == Call::Receive { Duration::from_secs(8) } else { TAKES }));
     world.run(Duration::from_secs(2));
     world.change_room(|room| room.paused = true);
     world.run(Duration::from_secs(2));
@@ -299,7 +299,7 @@ fn a_reset_does_not_lose_who_comes_right_after_it() {
         world.join(20);
         // Consumers learn of the new epoch late: their settings take up to a second to arrive.
         world.set_sky(|call| {
-            (Weather::Fine, if call == Call::Room { Duration::from_millis(900) } else { TAKES })
+            (Faults::Fine, if call == Call::Room { Duration::from_millis(900) } else { TAKES })
         });
         world.run(Duration::from_millis(delay));
         let before = world.book.lock().redirected.len();
@@ -320,7 +320,7 @@ fn a_reset_does_not_lose_who_comes_right_after_it() {
 #[test]
 fn a_throttled_counter_delays_joins_and_fails_none() {
     let mut world = World::new(13, 600);
-    world.set_sky(every(1, Call::Lease, Weather::Refused(Fault::Busy)));
+    world.set_sky(every(1, Call::Lease, Faults::Refused(Fault::Busy)));
     world.join(200);
     world.run(Duration::from_secs(5));
     assert_eq!(world.audit().redirected, 0);
@@ -332,7 +332,7 @@ fn a_throttled_counter_delays_joins_and_fails_none() {
 #[test]
 fn a_line_that_takes_nobody_turns_visitors_away_without_a_cookie() {
     let mut world = World::new(14, 600);
-    world.set_sky(every(2, Call::Join, Weather::Refused(Fault::Broken)));
+    world.set_sky(every(2, Call::Join, Faults::Refused(Fault::Broken)));
     world.join(200);
     world.run(Duration::from_secs(5));
     assert_eq!((world.audit().redirected, world.audit().turned_away), (100, 100));

@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded::Store;
+use embedded::EmbeddedStore;
 use futures_executor::block_on;
 use rand::RngExt;
 use redb::{ReadableDatabase, ReadableTableMetadata};
-use waitroom::ports::{Admissions, Board};
-use waitroom::{Admission, AdmittedBy, Cookie, Room, Settings, Token};
+use waitroom::ports::{Admissions, StatusBoard};
+use waitroom::{Admission, AdmittedBy, Place, Room, Settings, Token};
 
 const VICTIM: &str = env!("CARGO_BIN_EXE_victim");
 
@@ -66,12 +66,12 @@ impl Drop for Victim {
     }
 }
 
-fn open(directory: &Path) -> Store {
+fn open(directory: &Path) -> EmbeddedStore {
     let settings =
         Settings::from_toml("room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 1")
             .unwrap();
     let unused = Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap());
-    Store::open(directory, unused, Default::default).unwrap()
+    EmbeddedStore::open(directory, unused, Default::default).unwrap()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn nobody_is_lost_and_nobody_counted_twice_under_kill_9() {
         let mut lines = victim.wait_for("joined", 1);
         thread::sleep(Duration::from_millis(rng.random_range(0..1500)));
         lines.extend(victim.kill().0);
-        let places = lines.iter().filter_map(|line| line.strip_prefix("joined ")?.parse::<Cookie>().ok());
+        let places = lines.iter().filter_map(|line| line.strip_prefix("joined ")?.parse::<Place>().ok());
         joined.extend(places.map(|place| place.token));
 
         let store = open(directory.path());

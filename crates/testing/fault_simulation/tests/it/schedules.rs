@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Audit, Call, Health, Weather, World};
+use fault_simulation::{Audit, Call, Faults, Health, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Fault;
@@ -10,20 +10,20 @@ use waitroom::ports::Fault;
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// How bad a day it is: the chance of a fault in each call.
-fn sky(seed: u64, chance: f64) -> impl FnMut(Call) -> (Weather, Duration) + Send {
+fn sky(seed: u64, chance: f64) -> impl FnMut(Call) -> (Faults, Duration) + Send {
     let mut rng = StdRng::seed_from_u64(seed);
     move |call| {
         let takes = Duration::from_millis(rng.random_range(1..40));
         if !rng.random_bool(chance) {
-            return (Weather::Fine, takes);
+            return (Faults::Fine, takes);
         }
         let weather = match (call, rng.random_range(0..6)) {
-            (Call::Receive, 0..2) => Weather::Empty,
-            (Call::Receive, 2) => Weather::Twice,
-            (Call::Receive, 3) => Weather::Again,
-            (_, 0..3) => Weather::Refused(Fault::Busy),
-            (_, 3) => Weather::Refused(Fault::Broken),
-            _ => Weather::Unconfirmed,
+            (Call::Receive, 0..2) => Faults::Empty,
+            (Call::Receive, 2) => Faults::Twice,
+            (Call::Receive, 3) => Faults::Again,
+            (_, 0..3) => Faults::Refused(Fault::Busy),
+            (_, 3) => Faults::Refused(Fault::Broken),
+            _ => Faults::Unconfirmed,
         };
         // Some answers are not lost but late.
         (weather, takes * rng.random_range(1..50))

@@ -134,7 +134,10 @@ fn a_table_that_fails_is_no_answer() {
         for (status, body) in errors.iter().filter(|(status, _)| path != "/wait/{file}" || *status != 400) {
             let (template, answered) = route(path).response(*status).unwrap();
             assert_eq!(answered, 503, "{path}");
-            is_trouble(&render(&template, &stack_template::Request { body: body.to_string(), ..asked() }));
+            is_trouble(&render(
+                &template,
+                &stack_template::TemplateRequest { body: body.to_string(), ..asked() },
+            ));
         }
     }
 }
@@ -146,8 +149,9 @@ fn the_keys_are_answered_as_they_are_stored() {
     assert_eq!(request, json!({ "TableName": "Ledger", "Key": { "id": { "S": "key/public" } } }));
     let (template, _) = keys.response(200).unwrap();
     let jwks = json!({ "keys": [{ "kty": "RSA", "n": "a-b_c", "e": "AQAB" }] });
-    let answer =
-        |body: Value| render(&template, &stack_template::Request { body: body.to_string(), ..asked() });
+    let answer = |body: Value| {
+        render(&template, &stack_template::TemplateRequest { body: body.to_string(), ..asked() })
+    };
     let item = json!({ "id": { "S": "key/public" }, "jwks": { "S": jwks.to_string() } });
     let found = answer(json!({ "Item": item }));
     assert_eq!((found.status, found.json().unwrap()), (None, jwks));
@@ -167,7 +171,7 @@ fn trouble_is_told_to_the_page_that_asked() {
     let (template, _) = route("/client").response(500).unwrap();
     for name in ["Origin", "origin"] {
         let headers = vec![(name.to_owned(), "https://shop.example".to_owned())];
-        let rendered = render(&template, &stack_template::Request { headers, ..asked() });
+        let rendered = render(&template, &stack_template::TemplateRequest { headers, ..asked() });
         assert_eq!(rendered.headers["Access-Control-Allow-Origin"], "https://shop.example");
         assert_eq!(rendered.headers["Access-Control-Allow-Credentials"], "true");
     }

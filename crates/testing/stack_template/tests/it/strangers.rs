@@ -135,7 +135,8 @@ fn a_parameter_is_no_cookie() {
     let ours = format!("bk_sale=ab12-{TOKEN}-7");
     for name in ["cookie", "Cookie"] {
         let query = vec![(name.to_owned(), ours.clone())];
-        let answer = ledger().ask("/polling", &stack_template::Request { query, ..asked() }).json().unwrap();
+        let answer =
+            ledger().ask("/polling", &stack_template::TemplateRequest { query, ..asked() }).json().unwrap();
         assert_eq!(answer["join"], true, "{name}");
     }
 }

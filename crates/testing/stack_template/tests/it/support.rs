@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stack_template::{Rendered, Request, Route, Stack, Velocity};
+use stack_template::{Rendered, Route, Stack, TemplateRequest, Velocity};
 use waitroom::{
-    Admission, AdmittedBy, ClientAnswer, Cookie, LineStatus, PollAnswer, Room, Settings, Standing, Ticket,
-    Timestamp, Token,
+    Admission, AdmittedBy, ClientAnswer, LineStatus, Place, PollAnswer, Room, Settings, Ticket, Timestamp,
+    Token, VisitorState,
 };
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
@@ -137,10 +137,10 @@ impl Ledger {
     }
 
     /// What the room's own types say: the one truth.
-    fn standing(&self, cookies: &[&str], now: Timestamp) -> (bool, Standing) {
-        let place = Cookie::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
-        place.map_or((false, Standing::Stranger), |place| {
-            (true, Standing::of(self.admitted.get(&place.token), now))
+    fn standing(&self, cookies: &[&str], now: Timestamp) -> (bool, VisitorState) {
+        let place = Place::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
+        place.map_or((false, VisitorState::Stranger), |place| {
+            (true, VisitorState::of(self.admitted.get(&place.token), now))
         })
     }
 
@@ -154,12 +154,15 @@ impl Ledger {
         serde_json::to_value(ClientAnswer::new(&self.room, known, standing)).unwrap()
     }
 
-    pub(crate) fn ask(&self, path: &str, asked: &Request) -> Rendered {
+    pub(crate) fn ask(&self, path: &str, asked: &TemplateRequest) -> Rendered {
         let route = route(path);
         let request = render(&route.request().unwrap(), asked);
         let (response, status) = route.response(200).unwrap();
         assert_eq!(status, 200);
-        render(&response, &Request { body: self.batch_get(&request.text).to_string(), ..asked.clone() })
+        render(
+            &response,
+            &TemplateRequest { body: self.batch_get(&request.text).to_string(), ..asked.clone() },
+        )
     }
 
     /// Asks both routes with these cookies, and holds them to what the room's own types say.
@@ -186,28 +189,28 @@ fn escaped(text: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-pub(crate) fn render(template: &stack_template::MappingTemplate, request: &Request) -> Rendered {
+pub(crate) fn render(template: &stack_template::MappingTemplate, request: &TemplateRequest) -> Rendered {
     Velocity::shared().unwrap().render(template, request).unwrap()
 }
 
 /// A request with these cookies: API Gateway has one value for each spelling of a header's name.
-pub(crate) fn with_cookies(cookies: &[&str]) -> Request {
+pub(crate) fn with_cookies(cookies: &[&str]) -> TemplateRequest {
     let spellings = ["Cookie", "cookie"];
     assert!(cookies.len() <= spellings.len());
     let headers =
         spellings.iter().zip(cookies).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Request { headers: headers.collect(), ..asked() }
+    TemplateRequest { headers: headers.collect(), ..asked() }
 }
 
 /// A request without any header.
-pub(crate) fn asked() -> Request {
+pub(crate) fn asked() -> TemplateRequest {
     let stage = stack().properties("Api").unwrap()["Variables"].clone();
     let stage = stage.as_object().unwrap().iter();
-    Request {
+    TemplateRequest {
         stage: stage.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect(),
         now: NOW.as_millis(),
         body: "{}".into(),
-        ..Request::default()
+        ..TemplateRequest::default()
     }
 }
 

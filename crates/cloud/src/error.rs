@@ -36,14 +36,14 @@ pub enum Kind {
 /// Something could not be done. `Display` says what was attempted, on what; the source says what was in the way.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {attempt}")]
-pub struct Trouble {
+pub struct CloudError {
     attempt: String,
     kind: Kind,
     advice: Option<String>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl Trouble {
+impl CloudError {
     /// `attempt` completes the sentence "could not …".
     pub(crate) fn new(kind: Kind, attempt: impl Into<String>, reason: impl Into<String>) -> Self {
         let source = Some(Box::from(reason.into()));
@@ -92,7 +92,11 @@ pub(crate) struct Adviser {
 impl Adviser {
     /// A call that failed. `attempt` completes the sentence "could not …".
     #[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
-    pub(crate) fn trouble<E>(&self, attempt: impl Into<String>, error: SdkError<E, HttpResponse>) -> Trouble
+    pub(crate) fn trouble<E>(
+        &self,
+        attempt: impl Into<String>,
+        error: SdkError<E, HttpResponse>,
+    ) -> CloudError
     where
         E: Error + ProvideErrorMetadata + Send + Sync + 'static,
     {
@@ -106,7 +110,7 @@ impl Adviser {
             other => chain(other),
         };
         let (kind, advice) = self.advice(&code, &said);
-        Trouble { attempt, kind, advice, source: Some(Box::from(said)) }
+        CloudError { attempt, kind, advice, source: Some(Box::from(said)) }
     }
 
     /// What kind of trouble this is, and what to do about it.

@@ -5,9 +5,9 @@ use serde::Serialize;
 /// One thing that happened. As JSON it is an object with `event`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub enum DeployEvent {
     /// What is done from now on.
-    Step { step: Step, text: String },
+    Step { step: DeployStep, text: String },
     /// A part of the stack.
     Resource(Resource),
     /// Something that need not keep the room from working, and that somebody should know.
@@ -17,7 +17,7 @@ pub enum Event {
 /// The steps in which a room comes and goes. Each can be the last one of a run, and is done again by the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum DeployStep {
     /// Somebody else's work on the stack is waited for.
     Attach,
     /// What an earlier run left behind is removed.
@@ -75,8 +75,8 @@ impl Resource {
 }
 
 /// Who is told. Cheap, and never waits.
-pub type Tell<'a> = &'a (dyn Fn(Event) + Send + Sync);
+pub type Tell<'a> = &'a (dyn Fn(DeployEvent) + Send + Sync);
 
-pub(crate) fn step(tell: Tell<'_>, step: Step, text: impl Into<String>) {
-    tell(Event::Step { step, text: text.into() });
+pub(crate) fn step(tell: Tell<'_>, step: DeployStep, text: impl Into<String>) {
+    tell(DeployEvent::Step { step, text: text.into() });
 }

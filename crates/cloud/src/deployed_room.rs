@@ -1,22 +1,22 @@
 //! A room that is deployed, as its operator meets it.
 
-use aws::{Places, Store, tuned};
+use aws::{AwsStore, RoomResources, tuned};
 use aws_sdk_sqs::types::QueueAttributeName;
 use waitroom::RoomId;
 
 use crate::stack::{Next, Stacks, next_step};
-use crate::{Account, Kind, Trouble};
+use crate::{Account, CloudError, Kind};
 
 /// A room in an account.
 #[derive(Clone, Debug)]
-pub struct Deployed {
+pub struct DeployedRoom {
     pub room: RoomId,
     pub urls: Urls,
     pub(crate) account: Account,
     pub(crate) stack: String,
     /// With the waiting page.
     pub(crate) bucket: String,
-    store: Store,
+    store: AwsStore,
     dead_letters_url: String,
 }
 
@@ -35,7 +35,7 @@ pub struct Urls {
 
 /// An alarm of the room.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Alarm {
+pub struct CloudAlarm {
     pub name: String,
     /// `OK`, `ALARM` or `INSUFFICIENT_DATA`.
     pub state: String,
@@ -45,13 +45,13 @@ pub struct Alarm {
 
 impl Account {
     /// The room of this name. An error of the kind [`Kind::Absent`] if there is none.
-    pub async fn room(&self, room: &RoomId) -> Result<Deployed, Trouble> {
+    pub async fn room(&self, room: &RoomId) -> Result<DeployedRoom, CloudError> {
         let stacks = Stacks::of(self, room);
         let found = stacks.standing().await?;
         let attempt = || format!("find {}", stacks.place());
         let again = format!("run: beekeeper deploy {room}");
         let Some(found) = found else {
-            return Err(Trouble::new(Kind::Absent, attempt(), "there is none").advise(again));
+            return Err(CloudError::new(Kind::Absent, attempt(), "there is none").advise(again));
         };
         let output = |name: &str| {
             found.outputs.get(name).cloned().ok_or_else(|| {
@@ -59,7 +59,7 @@ impl Account {
                     Next::Wait => format!("it is not done yet ({})", found.status),
                     _ => format!("it is not whole ({}): there is no {name}", found.status),
                 };
-                Trouble::new(Kind::Absent, attempt(), reason).advise(again.clone())
+                CloudError::new(Kind::Absent, attempt(), reason).advise(again.clone())
             })
         };
         let urls = Urls {
@@ -68,14 +68,14 @@ impl Account {
             stage: output("StageUrl")?,
             domain_target: found.outputs.get("DomainTarget").cloned(),
         };
-        let places = Places {
+        let places = RoomResources {
             ledger_table: output("Table")?,
             line_url: output("LineUrl")?,
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let dead_letters_url = places.dead_letters_url.clone();
-        let store = Store::new(&tuned(self.config.clone()), places);
-        Ok(Deployed {
+        let store = AwsStore::new(&tuned(self.config.clone()), places);
+        Ok(DeployedRoom {
             room: room.clone(),
             urls,
             account: self.clone(),
@@ -87,14 +87,14 @@ impl Account {
     }
 }
 
-impl Deployed {
+impl DeployedRoom {
     /// The room's ledger and line.
-    pub fn store(&self) -> &Store {
+    pub fn store(&self) -> &AwsStore {
         &self.store
     }
 
     /// How many messages lie there that are no visitors.
-    pub async fn dead_letters(&self) -> Result<u64, Trouble> {
+    pub async fn dead_letters(&self) -> Result<u64, CloudError> {
         let sqs = aws_sdk_sqs::Client::new(&self.account.config);
         let get = sqs.get_queue_attributes().queue_url(&self.dead_letters_url);
         let get = get.attribute_names(QueueAttributeName::ApproximateNumberOfMessages).send().await;
@@ -104,7 +104,7 @@ impl Deployed {
     }
 
     /// The room's alarms; none if they were not wanted.
-    pub async fn alarms(&self) -> Result<Vec<Alarm>, Trouble> {
+    pub async fn alarms(&self) -> Result<Vec<CloudAlarm>, CloudError> {
         let attempt = format!("look at the alarms of {}", self.account.place(&self.room));
         // CloudFormation calls them by the stack, the alarm and something random.
         let prefix = format!("{}-", crate::names::stack(&self.room));
@@ -114,7 +114,7 @@ impl Deployed {
             let describe = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).set_next_token(more);
             let page =
                 describe.send().await.map_err(|error| self.account.adviser.trouble(&attempt, error))?;
-            all.extend(page.metric_alarms.unwrap_or_default().into_iter().map(|alarm| Alarm {
+            all.extend(page.metric_alarms.unwrap_or_default().into_iter().map(|alarm| CloudAlarm {
                 name: alarm.alarm_name.unwrap_or_default(),
                 state: alarm.state_value.map(|state| state.to_string()).unwrap_or_default(),
                 description: alarm.alarm_description.unwrap_or_default(),

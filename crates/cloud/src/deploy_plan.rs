@@ -7,14 +7,14 @@ use crate::template::Stack;
 use clock::SystemClock;
 use probe::HttpProbe;
 use serde::Serialize;
-use waitroom::governor::{Baseline, Sample};
+use waitroom::throttle_rules::{Baseline, Sample};
 use waitroom::{Epoch, Rate, Room, Settings, WebUrl};
 
 use crate::bundle::misread;
 use crate::cost::{Costs, Shape, estimate, polls_near_the_front};
+use crate::error::code;
 use crate::stack::{Next, Stacks, next_step};
-use crate::trouble::code;
-use crate::{Account, Architecture, Bundle, Trouble, Wanted, bundle};
+use crate::{Account, Architecture, Bundle, CloudError, RoomConfig, bundle};
 
 /// Whether to worry if the shop takes longer than this, in seconds.
 const SLOW_SHOP: f64 = 2.0;
@@ -27,19 +27,19 @@ const SLICE: u32 = 1000;
 
 /// What a deployment would do, and what to know before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct DeployPlan {
     pub room: String,
     pub account: String,
     /// Whose credentials these are.
     pub whose: String,
     pub region: String,
     pub architecture: Architecture,
-    pub purpose: Purpose,
+    pub purpose: DeployAction,
     /// How many resources of each kind there will be.
     pub makes: BTreeMap<String, usize>,
     pub quotas: Vec<Quota>,
-    pub bears: Bears,
-    pub shop: Shop,
+    pub bears: Capacity,
+    pub shop: ShopCheck,
     pub costs: Costs,
     /// What speaks against it, each with what to do.
     pub concerns: Vec<Concern>,
@@ -48,7 +48,7 @@ pub struct Plan {
 /// What becomes of the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Purpose {
+pub enum DeployAction {
     Make,
     Change,
     /// What is left of a stack that cannot be made whole goes, with its line, and a new one is made.
@@ -72,7 +72,7 @@ pub struct Quota {
 
 /// What the account's limits allow, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Bears {
+pub struct Capacity {
     /// How many can wait at once.
     pub waiting: Option<u64>,
     /// How many can join in a second.
@@ -83,7 +83,7 @@ pub struct Bears {
 
 /// How the shop answered twenty requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shop {
+pub struct ShopCheck {
     pub url: String,
     /// Seconds, on average. None if it is in no state to be measured.
     pub mean: Option<f64>,
@@ -108,22 +108,22 @@ const REQUESTS: (&str, &str, &str) = ("apigateway", "L-8A5B8E43", "API Gateway: 
 
 impl Account {
     /// Looks at everything that a deployment depends on. An error if it is out of the question.
-    pub async fn plan(&self, wanted: &Wanted, carried: &Bundle) -> Result<Plan, Trouble> {
+    pub async fn plan(&self, wanted: &RoomConfig, carried: &Bundle) -> Result<DeployPlan, CloudError> {
         let architecture = carried.choose(wanted.architecture)?;
         let stacks = Stacks::of(self, &wanted.room);
         let standing = stacks.standing().await?;
         // Whose bucket it is, if there is one.
         crate::artefacts::Artefacts::of(self, &wanted.room).exists().await?;
         let purpose = match (&standing, next_step(standing.as_ref().map(|standing| &standing.status))) {
-            (None, _) | (_, Next::Create) => Purpose::Make,
-            (_, Next::Update) => Purpose::Change,
-            (Some(standing), Next::Remove) => Purpose::Replace { status: standing.status.to_string() },
-            (Some(standing), _) => Purpose::GoOn { status: standing.status.to_string() },
+            (None, _) | (_, Next::Create) => DeployAction::Make,
+            (_, Next::Update) => DeployAction::Change,
+            (Some(standing), Next::Remove) => DeployAction::Replace { status: standing.status.to_string() },
+            (Some(standing), _) => DeployAction::GoOn { status: standing.status.to_string() },
         };
         let (concurrency, requests, sample) =
             futures_util::join!(self.quota(CONCURRENCY), self.quota(REQUESTS), measured(wanted));
         let bears = bears(wanted, concurrency.value, requests.value);
-        let shop = Shop {
+        let shop = ShopCheck {
             url: wanted.health.as_ref().unwrap_or(&wanted.shop).to_string(),
             mean: Baseline::of(&sample).map(|baseline| baseline.mean),
             answered: sample.answered.len(),
@@ -137,7 +137,7 @@ impl Account {
             alarms: wanted.alarm_email.is_some(),
             firewall: wanted.requests_per_address.is_some_and(|limit| limit > 0),
         };
-        Ok(Plan {
+        Ok(DeployPlan {
             room: wanted.room.to_string(),
             account: self.id.clone(),
             whose: self.arn.clone(),
@@ -175,7 +175,7 @@ impl Account {
 }
 
 /// As the throttle measures it.
-async fn measured(wanted: &Wanted) -> Sample {
+async fn measured(wanted: &RoomConfig) -> Sample {
     let Ok(probe) = HttpProbe::new() else { return Sample::default() };
     let settings = Settings {
         room: wanted.room.clone(),
@@ -183,7 +183,7 @@ async fn measured(wanted: &Wanted) -> Sample {
         shop: wanted.shop.clone(),
         health: wanted.health.clone(),
         rate: wanted.rate,
-        message: waitroom::Notice::default(),
+        message: waitroom::Message::default(),
         lifetimes: waitroom::Lifetimes::default(),
     };
     // A shop that sends people into the room fails; only of a domain of one's own it is known before that it is that.
@@ -197,14 +197,14 @@ async fn measured(wanted: &Wanted) -> Sample {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "quotas are small and positive")]
-fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Bears {
+fn bears(wanted: &RoomConfig, concurrency: Option<f64>, requests: Option<f64>) -> Capacity {
     let rate = wanted.rate.get();
     // A plan's slices begin while those of the one before are still at work, for half a minute.
     let slices = f64::from(rate.div_ceil(SLICE)) * 1.5;
     let door = concurrency.map(|all| ((all - slices - OTHERS).max(0.0) / AT_THE_DOOR) as u64);
     // Everybody comes to the door twice.
     let spare = requests.map(|all| all - polls_near_the_front(rate) - f64::from(rate) / 60.0 * 2.0);
-    Bears {
+    Capacity {
         waiting: spare.map(|spare| (20.0 * f64::from(rate) + spare.max(0.0) * LONGEST_PAUSE) as u64),
         joins_a_second: match (door, requests) {
             (Some(door), Some(requests)) => Some(door.min(requests as u64)),
@@ -216,7 +216,7 @@ fn bears(wanted: &Wanted, concurrency: Option<f64>, requests: Option<f64>) -> Be
     }
 }
 
-fn concerns(wanted: &Wanted, bears: &Bears, shop: &Shop) -> Vec<Concern> {
+fn concerns(wanted: &RoomConfig, bears: &Capacity, shop: &ShopCheck) -> Vec<Concern> {
     let mut concerns = Vec::new();
     let rate = u64::from(wanted.rate.get());
     if let Some(most) = bears.rate.filter(|&most| most < rate) {
@@ -247,7 +247,7 @@ fn concerns(wanted: &Wanted, bears: &Bears, shop: &Shop) -> Vec<Concern> {
 }
 
 /// The template's resources, with those that its short forms stand for.
-fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, Trouble> {
+fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError> {
     let mut makes = BTreeMap::new();
     let mut count = |kind: &str| *makes.entry(kind.to_owned()).or_default() += 1;
     for (name, kind) in stack.resources().map_err(|error| misread(&error))? {
@@ -283,13 +283,13 @@ mod tests {
         let shop = "https://shop.example".parse().unwrap();
         let wanted = |rate| {
             let rate = Rate::new(rate).unwrap();
-            Wanted::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
+            RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
         };
         let wanted = wanted(300);
         let few = bears(&wanted, Some(10.0), Some(10_000.0));
         assert_eq!((few.rate, few.joins_a_second), (Some(3000), Some(183)), "{few:?}");
         let usual = bears(&wanted, Some(1000.0), Some(10_000.0));
         assert!(usual.rate >= Some(270_000) && usual.waiting >= Some(1_000_000), "{usual:?}");
-        assert_eq!(bears(&wanted, None, None), Bears::default());
+        assert_eq!(bears(&wanted, None, None), Capacity::default());
     }
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Board, Claimant, Clock, Crew, Delivery, Fault, Keys, LineBack, LineFront,
-    LineLength, PlanRecord, Plans, PortError, PortResult, Receipt, RoomBook, Slices, ThrottleMemory,
-    Throttling, TicketCounter,
+    Admissions, Admitted, Claimant, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront, LineLength,
+    PlanRecord, Plans, PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, Cookie, LineStatus, Plan, Progress, Rate, Room, Slice, SliceId, Token};
+use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
 
 use crate::{Book, SimClock};
 
@@ -40,7 +40,7 @@ pub enum Call {
 
 /// What becomes of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weather {
+pub enum Faults {
     Fine,
     /// Not done, and the caller is told how it failed.
     Refused(Fault),
@@ -56,11 +56,11 @@ pub enum Weather {
 
 /// Decides what becomes of each call, and how long it takes.
 pub trait Sky: Send {
-    fn next(&mut self, call: Call) -> (Weather, Duration);
+    fn next(&mut self, call: Call) -> (Faults, Duration);
 }
 
-impl<F: FnMut(Call) -> (Weather, Duration) + Send> Sky for F {
-    fn next(&mut self, call: Call) -> (Weather, Duration) {
+impl<F: FnMut(Call) -> (Faults, Duration) + Send> Sky for F {
+    fn next(&mut self, call: Call) -> (Faults, Duration) {
         self(call)
     }
 }
@@ -102,13 +102,13 @@ impl<S: Sync> Weathered<S> {
         &self,
         call: Call,
         work: impl Future<Output = PortResult<T>> + Send,
-    ) -> PortResult<(T, Weather)> {
+    ) -> PortResult<(T, Faults)> {
         let (weather, takes) = self.sky.lock().next(call);
         let there = self.clock.now() + takes / 2;
         self.clock.sleep_until(there).await;
         let done = match weather {
-            Weather::Refused(fault) => Err(PortError::new(format!("{call:?}"), fault, "bad weather")),
-            Weather::Unconfirmed => {
+            Faults::Refused(fault) => Err(PortError::new(format!("{call:?}"), fault, "bad weather")),
+            Faults::Unconfirmed => {
                 work.await?;
                 Err(PortError::new(format!("{call:?}"), Fault::Unsure, "the answer was lost"))
             }
@@ -119,7 +119,7 @@ impl<S: Sync> Weathered<S> {
     }
 }
 
-impl<S: RoomBook> RoomBook for Weathered<S> {
+impl<S: RoomReader> RoomReader for Weathered<S> {
     async fn room(&self) -> PortResult<Arc<Room>> {
         self.call(Call::Room, self.inner.room()).await
     }
@@ -132,7 +132,7 @@ impl<S: TicketCounter> TicketCounter for Weathered<S> {
 }
 
 impl<S: LineBack> LineBack for Weathered<S> {
-    async fn join(&self, visitor: Cookie) -> PortResult<()> {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
         self.call(Call::Join, self.inner.join(visitor)).await
     }
 }
@@ -144,9 +144,9 @@ impl<S: LineFront> LineFront for Weathered<S> {
         let mut delivered = self.delivered.lock();
         match weather {
             // They are out of sight now, and come back.
-            Weather::Empty => received.clear(),
-            Weather::Twice => received.extend(received.clone()),
-            Weather::Again => received.extend(delivered.last().cloned()),
+            Faults::Empty => received.clear(),
+            Faults::Twice => received.extend(received.clone()),
+            Faults::Again => received.extend(delivered.last().cloned()),
             _ => {}
         }
         delivered.extend(received.iter().cloned());
@@ -205,12 +205,12 @@ impl<S: Slices> Slices for Weathered<S> {
     }
 }
 
-impl<S: Board> Board for Weathered<S> {
+impl<S: StatusBoard> StatusBoard for Weathered<S> {
     async fn served(&self) -> PortResult<u64> {
         self.call(Call::Progress, self.inner.served()).await
     }
 
-    async fn progress(&self) -> PortResult<Progress> {
+    async fn progress(&self) -> PortResult<LineProgress> {
         self.call(Call::Progress, self.inner.progress()).await
     }
 
@@ -229,7 +229,7 @@ impl<S: Keys> Keys for Weathered<S> {
     }
 }
 
-impl<S: Throttling> Throttling for Weathered<S> {
+impl<S: ThrottleStore> ThrottleStore for Weathered<S> {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
         self.call(Call::Throttle, self.inner.recall()).await
     }
@@ -243,7 +243,7 @@ impl<S: Throttling> Throttling for Weathered<S> {
     }
 }
 
-impl<S: Crew> Crew for Weathered<S> {
+impl<S: Dispatch> Dispatch for Weathered<S> {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         self.call(Call::Send, self.inner.send(slice)).await
     }

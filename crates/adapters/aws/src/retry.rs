@@ -33,12 +33,12 @@ const BUSY: &[&str] = &[
 
 /// How a call failed after all attempts.
 #[derive(Debug)]
-pub(crate) struct Trouble<E> {
+pub(crate) struct CallError<E> {
     pub(crate) fault: Fault,
     pub(crate) error: SdkError<E, HttpResponse>,
 }
 
-impl<E: Error + ProvideErrorMetadata + 'static> Trouble<E> {
+impl<E: Error + ProvideErrorMetadata + 'static> CallError<E> {
     pub(crate) fn new(error: SdkError<E, HttpResponse>) -> Self {
         Self { fault: fault(&error), error }
     }
@@ -53,7 +53,7 @@ impl<E: Error + ProvideErrorMetadata + 'static> Trouble<E> {
 ///
 /// Everything that is called this way may be done twice. What one attempt may have done stays unsure, whatever
 /// the attempts after it are told. Calls are boxed because the SDK's futures are so large.
-pub(crate) async fn persistently<T, E, F>(call: impl Fn() -> F) -> Result<T, Trouble<E>>
+pub(crate) async fn persistently<T, E, F>(call: impl Fn() -> F) -> Result<T, CallError<E>>
 where
     E: Error + ProvideErrorMetadata + 'static,
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
@@ -65,7 +65,7 @@ where
 pub(crate) async fn persistently_judged<T, E, F>(
     call: impl Fn() -> F,
     judge: impl Fn(&SdkError<E, HttpResponse>) -> Fault,
-) -> Result<T, Trouble<E>>
+) -> Result<T, CallError<E>>
 where
     E: Error + ProvideErrorMetadata + 'static,
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
@@ -75,7 +75,7 @@ where
     loop {
         let mut trouble = match Box::pin(call()).await {
             Ok(done) => return Ok(done),
-            Err(error) => Trouble { fault: judge(&error), error },
+            Err(error) => CallError { fault: judge(&error), error },
         };
         unsure |= trouble.fault == Fault::Unsure;
         if trouble.fault == Fault::Broken || attempt == ATTEMPTS {
@@ -206,14 +206,15 @@ mod tests {
 
     #[test]
     fn what_aws_said_is_passed_on_with_advice() {
-        let denied = Trouble::new(answered(400, "AccessDeniedException")).while_trying_to("read the room");
+        let denied = CallError::new(answered(400, "AccessDeniedException")).while_trying_to("read the room");
         assert_eq!(denied.to_string(), "could not read the room");
         let source = Error::source(&denied).unwrap().to_string();
         assert_eq!(
             source,
             "AccessDeniedException: that is so; deploy the stack again, its roles are not as they should be"
         );
-        let refused = Trouble::new(connection(ErrorKind::ConnectionRefused)).while_trying_to("read the room");
+        let refused =
+            CallError::new(connection(ErrorKind::ConnectionRefused)).while_trying_to("read the room");
         let source = Error::source(&refused).unwrap().to_string();
         assert!(source.ends_with("connection refused"), "{source}");
     }

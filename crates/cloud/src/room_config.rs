@@ -46,7 +46,7 @@ pub struct Domain {
 
 /// A room to be deployed. What is `None` is as the template has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RoomConfig {
     pub room: RoomId,
     pub title: Title,
     pub shop: WebUrl,
@@ -69,7 +69,7 @@ pub struct Wanted {
     pub page: Option<Page>,
 }
 
-impl Wanted {
+impl RoomConfig {
     /// A room of which no more is said than must be.
     pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
         Self {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn every_parameter_of_the_template_can_be_wanted_and_nothing_else() {
         let rate = Rate::new(300).unwrap();
-        let mut wanted = Wanted::new(
+        let mut wanted = RoomConfig::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
             "https://shop.example".parse().unwrap(),
@@ -146,7 +146,7 @@ mod tests {
         let mut declared = template["Parameters"].as_object().unwrap().clone();
         assert!(declared.remove("Edition").is_some(), "what is carried, not what is wanted");
         let needed = declared.iter().filter(|(_, parameter)| parameter.get("Default").is_none());
-        let said = |wanted: &Wanted| -> BTreeSet<String> {
+        let said = |wanted: &RoomConfig| -> BTreeSet<String> {
             wanted.parameters(Architecture::Arm64).into_keys().map(ToOwned::to_owned).collect()
         };
         assert!(needed.map(|(name, _)| name.clone()).collect::<BTreeSet<_>>().is_subset(&said(&wanted)));

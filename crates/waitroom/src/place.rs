@@ -1,7 +1,7 @@
 //! The cookie that keeps a visitor's place: `bk_<room>=<epoch>-<token>-<ticket>`.
 //!
 //! What arrives is a stranger's text. A cookie is found among any others, in any order and with any
-//! spacing, and is either exactly what [`Cookie`] writes or counts as none.
+//! spacing, and is either exactly what [`Place`] writes or counts as none.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::{Epoch, RoomId, Ticket, Token};
 
 /// A visitor's place in line, as their browser carries it and as the line holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Cookie {
+pub struct Place {
     pub epoch: Epoch,
     pub token: Token,
     pub ticket: Ticket,
@@ -19,7 +19,7 @@ pub struct Cookie {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a place is written <epoch>-<token>-<ticket>")]
-pub struct CookieError;
+pub struct PlaceError;
 
 /// How the browser reaches the room, which decides what it lets a cookie do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Scheme {
     PlainLocalhost,
 }
 
-impl Cookie {
+impl Place {
     /// How long a browser keeps a place. The ledger must remember an admission as long: to a ledger that
     /// forgot, somebody who has been in looks like somebody who still waits.
     pub const MAX_AGE: Duration = Duration::from_hours(14 * 24);
@@ -64,26 +64,26 @@ impl Cookie {
     }
 }
 
-impl fmt::Display for Cookie {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.epoch, self.token, self.ticket)
     }
 }
 
-impl FromStr for Cookie {
-    type Err = CookieError;
+impl FromStr for Place {
+    type Err = PlaceError;
 
-    fn from_str(text: &str) -> Result<Self, CookieError> {
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
         let mut parts = text.split('-');
         let (Some(epoch), Some(token), Some(ticket), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(CookieError);
+            return Err(PlaceError);
         };
         Ok(Self {
-            epoch: epoch.parse().map_err(|_| CookieError)?,
-            token: token.parse().map_err(|_| CookieError)?,
-            ticket: ticket.parse().map_err(|_| CookieError)?,
+            epoch: epoch.parse().map_err(|_| PlaceError)?,
+            token: token.parse().map_err(|_| PlaceError)?,
+            ticket: ticket.parse().map_err(|_| PlaceError)?,
         })
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn find(headers: &[&str]) -> Option<String> {
-        Cookie::find(&room(), "ab12".parse().unwrap(), headers.iter().copied())
+        Place::find(&room(), "ab12".parse().unwrap(), headers.iter().copied())
             .map(|cookie| cookie.ticket.to_string())
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn set_says_what_browsers_need() {
-        let cookie: Cookie = format!("ab12-{TOKEN}-7").parse().unwrap();
+        let cookie: Place = format!("ab12-{TOKEN}-7").parse().unwrap();
         assert_eq!(
             cookie.set(&room(), Scheme::Https),
             format!(
@@ -167,7 +167,7 @@ mod tests {
             before in "[ -~]{0,20}", inner in "[a-z0-9]{3,5}-[0-9a-f]{31,33}-[0-9]{0,3}", after in "[ -~]{0,20}",
         ) {
             let header = format!("{before}; bk_spring-sale={inner}; {after}");
-            if let Some(cookie) = Cookie::find(&room(), inner[..4].parse().unwrap_or("ab12".parse().unwrap()), [header.as_str()]) {
+            if let Some(cookie) = Place::find(&room(), inner[..4].parse().unwrap_or("ab12".parse().unwrap()), [header.as_str()]) {
                 prop_assert!(header.contains(&cookie.to_string()));
             }
         }

@@ -14,10 +14,10 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
-use waitroom::ports::{Clock, Plans, RoomBook};
+use waitroom::ports::{Clock, Plans, RoomReader};
 
-use crate::event::{Step, Tell, step};
-use crate::{Deployed, Kind, Trouble};
+use crate::progress::{DeployStep, Tell, step};
+use crate::{CloudError, DeployedRoom, Kind};
 
 /// A new API is there everywhere only after a while.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -33,7 +33,7 @@ const FIRES_WITHIN: Duration = Duration::from_secs(150);
 /// How the room was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum RoomFound {
     On,
     /// People join, and nobody is released.
     Paused,
@@ -42,20 +42,20 @@ pub enum Found {
 }
 
 /// Whether a room that is well answers like this.
-type IsWell = fn(&Answer) -> bool;
+type IsWell = fn(&SmokeAnswer) -> bool;
 
-struct Answer {
+struct SmokeAnswer {
     status: u16,
     location: Option<String>,
     body: String,
 }
 
-impl Deployed {
+impl DeployedRoom {
     /// Asks at the door without going in, for the page, whether it is somebody's turn, and for the keys.
-    pub async fn look(&self, tell: Tell<'_>) -> Result<Found, Trouble> {
+    pub async fn look(&self, tell: Tell<'_>) -> Result<RoomFound, CloudError> {
         let attempt = || format!("look at the room {} from outside", self.room);
         let eye = Eye::new(self.account.config.endpoint_url(), &self.urls.stage)
-            .map_err(|reason| Trouble::new(Kind::Failed, attempt(), reason))?;
+            .map_err(|reason| CloudError::new(Kind::Failed, attempt(), reason))?;
         let checks: [(Method, &str, &str, IsWell); 4] = [
             (Method::HEAD, "/beekeeper", "the door", |answer| {
                 answer.status == 302 && answer.location.is_some()
@@ -71,7 +71,7 @@ impl Deployed {
             }),
         ];
         for (method, path, what, is_well) in checks {
-            step(tell, Step::Look, format!("look at {what}"));
+            step(tell, DeployStep::Look, format!("look at {what}"));
             let begun = Instant::now();
             loop {
                 let said = match eye.ask(&method, path).await {
@@ -85,22 +85,22 @@ impl Deployed {
                         "the room is deployed but not well; beekeeper logs {} may say why",
                         self.room
                     );
-                    return Err(Trouble::new(Kind::Failed, attempt(), reason).advise(advice));
+                    return Err(CloudError::new(Kind::Failed, attempt(), reason).advise(advice));
                 }
                 sleep(LOOK_EVERY).await;
             }
         }
-        let room = self.store().room().await.map_err(|error| Trouble::of_port(attempt(), error))?;
+        let room = self.store().room().await.map_err(|error| CloudError::of_port(attempt(), error))?;
         Ok(match (room.open, room.paused) {
-            (false, _) => Found::Off,
-            (true, true) => Found::Paused,
-            (true, false) => Found::On,
+            (false, _) => RoomFound::Off,
+            (true, true) => RoomFound::Paused,
+            (true, false) => RoomFound::On,
         })
     }
 
     /// Waits until the schedule has planned the minute that it is now. Only an open room is planned for.
-    pub async fn scheduled(&self, tell: Tell<'_>) -> Result<(), Trouble> {
-        step(tell, Step::Schedule, "wait until the schedule fires, which takes a minute or two");
+    pub async fn scheduled(&self, tell: Tell<'_>) -> Result<(), CloudError> {
+        step(tell, DeployStep::Schedule, "wait until the schedule fires, which takes a minute or two");
         let begun = Instant::now();
         loop {
             match self.store().recent().await {
@@ -108,7 +108,7 @@ impl Deployed {
                     return Ok(());
                 }
                 Err(error) if begun.elapsed() > FIRES_WITHIN => {
-                    return Err(Trouble::of_port(
+                    return Err(CloudError::of_port(
                         format!("see whether the schedule of {} fires", self.room),
                         error,
                     ));
@@ -119,7 +119,9 @@ impl Deployed {
                         "look at the trigger's log with beekeeper logs {0}, and run beekeeper deploy {0} again",
                         self.room
                     );
-                    return Err(Trouble::new(Kind::Failed, attempt, "nobody would be let in").advise(advice));
+                    return Err(
+                        CloudError::new(Kind::Failed, attempt, "nobody would be let in").advise(advice)
+                    );
                 }
                 _ => sleep(LOOK_EVERY).await,
             }
@@ -127,7 +129,7 @@ impl Deployed {
     }
 }
 
-fn json(answer: &Answer, member: &str) -> Option<Value> {
+fn json(answer: &SmokeAnswer, member: &str) -> Option<Value> {
     serde_json::from_str::<Value>(&answer.body)
         .ok()
         .filter(|_| answer.status == 200)?
@@ -165,7 +167,7 @@ impl Eye {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), at, host })
     }
 
-    async fn ask(&self, method: &Method, path: &str) -> Result<Answer, String> {
+    async fn ask(&self, method: &Method, path: &str) -> Result<SmokeAnswer, String> {
         let url = format!("{}{path}", self.at.as_str().trim_end_matches('/'));
         let mut request = Request::builder().method(method.clone()).uri(&url).header(USER_AGENT, "beekeeper");
         if let Some(host) = &self.host {
@@ -180,7 +182,7 @@ impl Eye {
             let status = answer.status().as_u16();
             let body = Limited::new(answer.into_body(), LARGEST).collect().await;
             let body = body.map_err(|error| format!("stopped answering: {error}"))?.to_bytes();
-            Ok(Answer { status, location, body: String::from_utf8_lossy(&body).into_owned() })
+            Ok(SmokeAnswer { status, location, body: String::from_utf8_lossy(&body).into_owned() })
         });
         answered.await.unwrap_or_else(|_| Err(format!("gave no answer within {} s", ANSWER.as_secs())))
     }

@@ -7,15 +7,15 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Error;
 use aws_sdk_s3::primitives::ByteStream;
 use waitroom::ports::PortResult;
 
-use crate::call::persistently;
+use crate::retry::persistently;
 
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct PageBucket {
     client: Client,
     bucket: String,
 }
 
-impl Site {
+impl PageBucket {
     pub fn new(config: &SdkConfig, bucket: String) -> Self {
         // What stands in for AWS has no host name for each bucket.
         let stands_in = config.endpoint_url().is_some();

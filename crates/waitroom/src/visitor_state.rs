@@ -6,7 +6,7 @@ use crate::{Admission, Epoch, LineStatus, Rate, Room, Stretch, Timestamp};
 
 /// Where a visitor stands, as their cookie and the ledger tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum VisitorState {
     /// No cookie of this room and epoch came along, or one whose claim has ended.
     Stranger,
     Waiting,
@@ -16,7 +16,7 @@ pub enum Standing {
     },
 }
 
-impl Standing {
+impl VisitorState {
     /// The standing of somebody with a well-formed cookie.
     pub fn of(admission: Option<&Admission>, now: Timestamp) -> Self {
         match admission {
@@ -62,9 +62,9 @@ pub struct Wait {
 }
 
 impl PollAnswer {
-    pub fn new(room: &Room, line: &LineStatus, standing: Standing) -> Self {
+    pub fn new(room: &Room, line: &LineStatus, standing: VisitorState) -> Self {
         let until = match standing {
-            Standing::Admitted { until } if room.open => Some(until),
+            VisitorState::Admitted { until } if room.open => Some(until),
             _ => None,
         };
         if until.is_some() || !room.open {
@@ -81,7 +81,7 @@ impl PollAnswer {
             slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
-            join: standing == Standing::Stranger,
+            join: standing == VisitorState::Stranger,
         })
     }
 }
@@ -97,8 +97,8 @@ pub struct ClientAnswer {
 
 impl ClientAnswer {
     /// `known` says whether a well-formed cookie came along.
-    pub fn new(room: &Room, known: bool, standing: Standing) -> Self {
-        Self { allow: matches!(standing, Standing::Admitted { .. }) || !room.open, known }
+    pub fn new(room: &Room, known: bool, standing: VisitorState) -> Self {
+        Self { allow: matches!(standing, VisitorState::Admitted { .. }) || !room.open, known }
     }
 }
 
@@ -116,17 +116,17 @@ mod tests {
         Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
     }
 
-    fn poll(room: &Room, standing: Standing) -> serde_json::Value {
+    fn poll(room: &Room, standing: VisitorState) -> serde_json::Value {
         let line = LineStatus::of(room, 4100, 9120);
         serde_json::to_value(PollAnswer::new(room, &line, standing)).unwrap()
     }
 
-    fn client(room: &Room, known: bool, standing: Standing) -> serde_json::Value {
+    fn client(room: &Room, known: bool, standing: VisitorState) -> serde_json::Value {
         serde_json::to_value(ClientAnswer::new(room, known, standing)).unwrap()
     }
 
-    fn admitted() -> Standing {
-        Standing::Admitted { until: Timestamp::from_millis(7) }
+    fn admitted() -> VisitorState {
+        VisitorState::Admitted { until: Timestamp::from_millis(7) }
     }
 
     #[test]
@@ -135,9 +135,9 @@ mod tests {
             "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
             "open": true, "paused": false, "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
-        assert_eq!(poll(&room(), Standing::Waiting), expected);
+        assert_eq!(poll(&room(), VisitorState::Waiting), expected);
         expected["join"] = true.into();
-        assert_eq!(poll(&room(), Standing::Stranger), expected);
+        assert_eq!(poll(&room(), VisitorState::Stranger), expected);
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(poll(&room(), admitted()), enter);
         enter.as_object_mut().unwrap().remove("until");
         let off = Room { open: false, ..room() };
-        for standing in [Standing::Stranger, Standing::Waiting, admitted()] {
+        for standing in [VisitorState::Stranger, VisitorState::Waiting, admitted()] {
             assert_eq!(poll(&off, standing), enter);
         }
     }
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn the_shop_is_told_whether_somebody_waited() {
         assert_eq!(client(&room(), true, admitted()), json!({ "allow": true }));
-        assert_eq!(client(&room(), true, Standing::Waiting), json!({ "allow": false }));
-        assert_eq!(client(&room(), false, Standing::Stranger), json!({ "allow": false, "known": false }));
+        assert_eq!(client(&room(), true, VisitorState::Waiting), json!({ "allow": false }));
+        assert_eq!(client(&room(), false, VisitorState::Stranger), json!({ "allow": false, "known": false }));
         let off = Room { open: false, ..room() };
-        assert_eq!(client(&off, true, Standing::Waiting), json!({ "allow": true }));
+        assert_eq!(client(&off, true, VisitorState::Waiting), json!({ "allow": true }));
     }
 
     #[test]
@@ -165,8 +165,8 @@ mod tests {
         let at = Timestamp::from_millis;
         let admission =
             Admission { ticket: Ticket::new(1).unwrap(), by: AdmittedBy::Door, at: at(0), expires: at(100) };
-        assert_eq!(Standing::of(None, at(50)), Standing::Waiting);
-        assert_eq!(Standing::of(Some(&admission), at(99)), Standing::Admitted { until: at(100) });
-        assert_eq!(Standing::of(Some(&admission), at(100)), Standing::Stranger);
+        assert_eq!(VisitorState::of(None, at(50)), VisitorState::Waiting);
+        assert_eq!(VisitorState::of(Some(&admission), at(99)), VisitorState::Admitted { until: at(100) });
+        assert_eq!(VisitorState::of(Some(&admission), at(100)), VisitorState::Stranger);
     }
 }

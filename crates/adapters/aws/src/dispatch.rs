@@ -5,25 +5,25 @@ use aws_sdk_lambda::Client;
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
 use waitroom::Slice;
-use waitroom::ports::{Crew, Fault, PortError, PortResult};
+use waitroom::ports::{Dispatch, Fault, PortError, PortResult};
 
-use crate::call::persistently;
+use crate::retry::persistently;
 
 /// Consumers as invocations of a Lambda function, which gets its slice as JSON.
 #[derive(Clone, Debug)]
-pub struct Functions {
+pub struct FunctionDispatch {
     client: Client,
     consumer: String,
 }
 
-impl Functions {
+impl FunctionDispatch {
     /// `consumer` is the function's name.
     pub fn new(config: &SdkConfig, consumer: String) -> Self {
         Self { client: Client::new(config), consumer }
     }
 }
 
-impl Crew for Functions {
+impl Dispatch for FunctionDispatch {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let attempt = "start a consumer";
         let payload =

@@ -12,7 +12,7 @@ use crate::time::millis;
 use crate::{Ticket, Timestamp};
 
 #[derive(Debug)]
-pub struct Leases {
+pub struct TicketBlock {
     block: Range<u64>,
     leased_at: Timestamp,
     /// How many were used since when; the basis for judging the need.
@@ -20,7 +20,7 @@ pub struct Leases {
     counted_since: Timestamp,
 }
 
-impl Leases {
+impl TicketBlock {
     const FRESH: Duration = Duration::from_secs(2);
     const LARGEST: u64 = 64;
 
@@ -64,7 +64,7 @@ impl Leases {
     }
 }
 
-impl Default for Leases {
+impl Default for TicketBlock {
     fn default() -> Self {
         Self::new()
     }
@@ -83,12 +83,12 @@ mod tests {
     struct Fleet {
         next: u64,
         adds: u32,
-        environments: Vec<Leases>,
+        environments: Vec<TicketBlock>,
     }
 
     impl Fleet {
         fn of(environments: usize) -> Self {
-            Self { next: 1, adds: 0, environments: (0..environments).map(|_| Leases::new()).collect() }
+            Self { next: 1, adds: 0, environments: (0..environments).map(|_| TicketBlock::new()).collect() }
         }
 
         fn join(&mut self, environment: usize, now: Timestamp) -> u64 {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_number_is_dropped_after_two_seconds() {
-        let mut leases = Leases::new();
+        let mut leases = TicketBlock::new();
         let at = |millis: u64| Timestamp::from_millis(10_000 + millis);
         leases.fill(5..9, at(0));
         assert_eq!(leases.take(at(1999)).map(Ticket::get), Some(5));

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use aws::{Places, Store, tuned};
+use aws::{AwsStore, RoomResources, tuned};
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_lambda::primitives::Blob;
@@ -12,7 +12,7 @@ use clock::SystemClock;
 use emulators::LocalEmu;
 use http_contract::{Client, Order};
 use tokio::runtime::Runtime;
-use waitroom::ports::{Board, Clock, Fault, PlanRecord, Plans, PortResult};
+use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
 use waitroom::{Epoch, Rate, Room, Timestamp};
 
 use crate::sam;
@@ -25,30 +25,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A deployed room.
 #[derive(Debug)]
-pub struct Stage {
+pub struct SamRoom {
     pub aws: &'static LocalEmu,
     pub outputs: BTreeMap<String, String>,
     name: String,
     rate: String,
     config: SdkConfig,
-    store: Store,
+    store: AwsStore,
     runtime: Runtime,
 }
 
-impl Stage {
+impl SamRoom {
     /// Deploys a room of this name, so that `beekeeper` finds it.
     pub fn deploy(name: &str, rate: u32) -> Result<Self> {
         let aws = LocalEmu::shared()?;
         let rate = rate.to_string();
         let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
         let output = |name: &str| outputs.get(name).cloned().with_context(|| format!("no output {name}"));
-        let places = Places {
+        let places = RoomResources {
             ledger_table: output("Table")?,
             line_url: output("LineUrl")?,
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let config = operator(aws);
-        let store = Store::new(&config, places);
+        let store = AwsStore::new(&config, places);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { aws, outputs, name: name.to_owned(), rate, config, store, runtime })
     }
@@ -64,10 +64,10 @@ impl Stage {
     }
 
     pub fn client(&self) -> Client {
-        Client::new(&http_contract::Room::base(self), &self.name)
+        Client::new(&http_contract::RoomUnderTest::base(self), &self.name)
     }
 
-    pub fn store(&self) -> &Store {
+    pub fn store(&self) -> &AwsStore {
         &self.store
     }
 
@@ -145,7 +145,7 @@ impl Stage {
     }
 }
 
-impl http_contract::Room for Stage {
+impl http_contract::RoomUnderTest for SamRoom {
     fn base(&self) -> String {
         // https://<api>.execute-api.….amazonaws.com/prod
         let url = self.outputs.get("StageUrl").map(String::as_str).unwrap_or_default();
@@ -170,7 +170,7 @@ impl http_contract::Room for Stage {
                 .context("a rate")
                 .and_then(|rate| self.change(|room| room.settings.rate = rate)),
             Order::Message(text) => text
-                .parse::<waitroom::Notice>()
+                .parse::<waitroom::Message>()
                 .context("a message")
                 .and_then(|message| self.change(|room| room.settings.message = message.clone())),
             Order::Reset => self.reset(),
@@ -188,7 +188,7 @@ impl http_contract::Room for Stage {
     }
 }
 
-impl Stage {
+impl SamRoom {
     fn reset(&self) -> Result<()> {
         let epoch: Epoch = "next".parse()?;
         self.wait(self.store.reset(epoch, &SystemClock))?;
