@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let (architecture, function) = (text(architecture.file_name())?, text(zip.file_stem())?);
                     let path = text(Some(zip.as_os_str()))?;
                     println!("cargo::rerun-if-changed={path}");
-                    writeln!(packages, "({architecture:?}, {function:?}, include_bytes!({path:?})),",)?;
+                    writeln!(packages, "({architecture:?}, {function:?}, include_bytes!({path:?})),")?;
                 }
             }
         }
