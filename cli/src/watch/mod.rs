@@ -171,11 +171,15 @@ pub(crate) mod tests {
 
     /// A room on AWS in a bad minute.
     pub(crate) fn suffering() -> Status {
-        let settings = "room = \"spring-sale\"\ntitle = \"Seal's Spring Sale\"\nshop = \"https://shop.example/sale\"\n\
-            rate = 600\nmessage = \"More beer at noon\"";
+        let mut settings = Settings::new(
+            "spring-sale".parse().unwrap(),
+            "Seal's Spring Sale".parse().unwrap(),
+            "https://shop.example/sale".parse().unwrap(),
+            Rate::new(600).unwrap(),
+        );
+        settings.message = "More beer at noon".parse().unwrap();
         let url = "https://abc.example/prod".parse().unwrap();
-        let mut room =
-            waitroom::Room::new(Settings::from_toml(settings).unwrap(), url, "ab12".parse().unwrap());
+        let mut room = waitroom::Room::new(settings, url, "ab12".parse().unwrap());
         let rate = |per_minute| Rate::new(per_minute).unwrap();
         room.throttled = Some(rate(300));
         room.stretch = Stretch::new(3).unwrap();

@@ -100,8 +100,12 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
 }
 
 fn unused_room() -> waitroom::Room {
-    let settings = "room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 1";
-    let settings = waitroom::Settings::from_toml(settings).unwrap();
+    let settings = waitroom::Settings::new(
+        "x".parse().unwrap(),
+        "X".parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        waitroom::Rate::MIN,
+    );
     waitroom::Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap())
 }
 

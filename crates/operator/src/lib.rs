@@ -170,9 +170,14 @@ mod tests {
     }
 
     fn memory() -> Memory {
-        let settings = "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300";
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
         let url = "https://room.example".parse().unwrap();
-        Memory(Mutex::new(Room::new(Settings::from_toml(settings).unwrap(), url, "ab12".parse().unwrap())))
+        Memory(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())))
     }
 
     #[test]

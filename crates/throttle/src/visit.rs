@@ -79,7 +79,7 @@ mod tests {
 
     use futures_executor::block_on;
     use waitroom::ports::ProbeReply;
-    use waitroom::{Settings, Timestamp};
+    use waitroom::{Rate, Settings, Timestamp};
 
     use super::*;
 
@@ -112,9 +112,9 @@ mod tests {
 
     fn visited(shop: &str, pages: &[(&'static str, u16, Option<&'static str>)]) -> Result<u128, String> {
         let settings =
-            Settings::from_toml(&format!("room = \"sale\"\ntitle = \"Sale\"\nshop = \"{shop}\"\nrate = 9"));
+            Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop.parse().unwrap(), Rate::MIN);
         let room = "https://room.example/prod".parse().unwrap();
-        let room = Room::new(settings.unwrap(), room, "ab12".parse().unwrap());
+        let room = Room::new(settings, room, "ab12".parse().unwrap());
         let pages = pages.iter().map(|&(url, status, location)| (url, (status, location))).collect();
         block_on(visit(&Shop(pages), &Impatient, &room))
             .map(|took| took.as_millis())

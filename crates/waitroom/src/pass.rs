@@ -236,20 +236,25 @@ impl fmt::Debug for Signer {
 #[cfg(test)]
 mod tests {
     use std::sync::LazyLock;
+    use std::time::Duration;
 
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{Settings, WebUrl};
+    use crate::{Rate, Settings, WebUrl};
 
     static KEYS: LazyLock<KeyRing> = LazyLock::new(|| KeyRing::generate().unwrap());
 
     fn room() -> Room {
-        let settings = Settings::from_toml(
-            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 9\npass_minutes = 5",
+        let mut settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::MIN,
         );
+        settings.lifetimes.pass = Duration::from_mins(5);
         let url: WebUrl = "https://room.example/prod".parse().unwrap();
-        Room::new(settings.unwrap(), url, "ab12".parse().unwrap())
+        Room::new(settings, url, "ab12".parse().unwrap())
     }
 
     fn pass() -> String {

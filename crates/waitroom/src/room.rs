@@ -72,10 +72,13 @@ mod tests {
     use super::*;
 
     fn room(url: &str) -> Room {
-        let settings = Settings::from_toml(
-            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 100",
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(100).unwrap(),
         );
-        Room::new(settings.unwrap(), url.parse().unwrap(), "ab12".parse().unwrap())
+        Room::new(settings, url.parse().unwrap(), "ab12".parse().unwrap())
     }
 
     #[test]

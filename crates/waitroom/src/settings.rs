@@ -38,6 +38,12 @@ impl Default for Lifetimes {
 }
 
 impl Settings {
+    /// A room with defaults for everything that can be left out.
+    pub fn new(room: RoomId, title: Title, shop: WebUrl, rate: Rate) -> Self {
+        let (health, message, lifetimes) = (None, Message::default(), Lifetimes::default());
+        Self { room, title, shop, health, rate, message, lifetimes }
+    }
+
     /// How long a claim or a pass may last.
     pub const MINUTES: RangeInclusive<u32> = 1..=14 * 24 * 60;
 

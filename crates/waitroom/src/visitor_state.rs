@@ -110,10 +110,14 @@ mod tests {
     use crate::{AdmittedBy, Settings, Ticket};
 
     fn room() -> Room {
-        let settings = Settings::from_toml(
-            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example/a\"\nrate = 300\nmessage = \"It's \\\"on\\\"\"",
+        let mut settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example/a".parse().unwrap(),
+            Rate::new(300).unwrap(),
         );
-        Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+        settings.message = "It's \"on\"".parse().unwrap();
+        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
     }
 
     fn poll(room: &Room, standing: VisitorState) -> serde_json::Value {

@@ -144,9 +144,14 @@ mod tests {
     use super::*;
 
     fn room() -> Room {
-        let settings = "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300";
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
         let url = "https://room.example".parse().unwrap();
-        Room::new(Settings::from_toml(settings).unwrap(), url, "ab12".parse().unwrap())
+        Room::new(settings, url, "ab12".parse().unwrap())
     }
 
     fn update(before: &Room, after: &Room) -> String {

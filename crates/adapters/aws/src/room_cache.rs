@@ -44,8 +44,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures_util::{FutureExt, future};
-    use waitroom::Settings;
     use waitroom::ports::{Fault, PortError};
+    use waitroom::{Rate, Settings};
 
     use super::*;
 
@@ -67,8 +67,12 @@ mod tests {
     }
 
     fn room(version: u64) -> Room {
-        let settings = "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300";
-        let settings = Settings::from_toml(settings).unwrap();
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
         let url = "https://room.example".parse().unwrap();
         Room { version, ..Room::new(settings, url, "ab12".parse().unwrap()) }
     }

@@ -101,13 +101,19 @@ mod tests {
     use super::*;
 
     fn room() -> Room {
-        let settings = Settings::from_toml(
-            "room = \"sale\"\ntitle = \"Seal's Brewing\"\nshop = \"https://shop.example:8443/sale?a=1\"
-             health = \"https://shop.example/health\"\nrate = 3300\nmessage = \"It's \\\"on\\\" 🦭\\nzwei\"
-             claim_minutes = 90\npass_minutes = 30",
-        );
+        let settings = Settings {
+            health: Some("https://shop.example/health".parse().unwrap()),
+            message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
+            lifetimes: Lifetimes { claim: Duration::from_mins(90), pass: Duration::from_mins(30) },
+            ..Settings::new(
+                "sale".parse().unwrap(),
+                "Seal's Brewing".parse().unwrap(),
+                "https://shop.example:8443/sale?a=1".parse().unwrap(),
+                Rate::new(3300).unwrap(),
+            )
+        };
         let url = "https://room.example/prod".parse().unwrap();
-        let room = Room::new(settings.unwrap(), url, "ab12".parse().unwrap());
+        let room = Room::new(settings, url, "ab12".parse().unwrap());
         Room { throttled: Some(Rate::MIN), stretch: Stretch::MAX, paused: true, version: 7, ..room }
     }
 

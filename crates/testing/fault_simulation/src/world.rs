@@ -98,10 +98,12 @@ impl World {
     const MINUTE: Duration = Duration::from_mins(1);
 
     pub fn new(seed: u64, rate: u32) -> Self {
-        let settings = Settings::from_toml(&format!(
-            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example/sale\"\nrate = {rate}"
-        ));
-        let settings = settings.expect("a valid settings file");
+        let settings = Settings::new(
+            "sale".parse().expect("a room's name"),
+            "Sale".parse().expect("a title"),
+            "https://shop.example/sale".parse().expect("a URL"),
+            Rate::new(rate).expect("a rate"),
+        );
         let url = "https://room.example/prod".parse().expect("a valid URL");
         let epoch = "ab12".parse().expect("four characters");
         let start = Timestamp::from_millis(1_700_000_000_000);

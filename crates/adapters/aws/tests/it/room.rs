@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 use aws_sdk_sqs::types::QueueAttributeName;
-use waitroom::{Room, Settings, Timestamp};
+use waitroom::{Rate, Room, Settings, Timestamp};
 
 use crate::emulators::Emulators;
 
@@ -23,10 +23,14 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 
 /// With a message, since DynamoDB Local refuses an empty text.
 pub(crate) fn first_room() -> Room {
-    let settings = Settings::from_toml(
-        "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300\nmessage = \"Welcome\"",
+    let mut settings = Settings::new(
+        "sale".parse().unwrap(),
+        "Sale".parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        Rate::new(300).unwrap(),
     );
-    Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    settings.message = "Welcome".parse().unwrap();
+    Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
 }
 
 pub(crate) struct TestRoom {

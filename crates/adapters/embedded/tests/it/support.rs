@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use embedded::EmbeddedStore;
 use tempfile::TempDir;
-use waitroom::{Room, Settings, Timestamp};
+use waitroom::{Rate, Room, Settings, Timestamp};
 
 pub(crate) fn room() -> Room {
-    let settings =
-        Settings::from_toml("room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = 300");
-    Room::new(settings.unwrap(), "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
+    let settings = Settings::new(
+        "sale".parse().unwrap(),
+        "Sale".parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        Rate::new(300).unwrap(),
+    );
+    Room::new(settings, "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
 }
 
 /// The time, as the test says it is.

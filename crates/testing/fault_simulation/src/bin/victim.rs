@@ -17,7 +17,7 @@ use embedded::EmbeddedStore;
 use producer::{DoorRequest, Method, Producer, SystemTokens};
 use trigger::Trigger;
 use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
-use waitroom::{Room, Scheme, Settings, Slice, Token};
+use waitroom::{Rate, Room, Scheme, Settings, Slice, Token};
 
 /// Short, so that a life of a second sees windows begin and end.
 const MINUTE: Duration = Duration::from_millis(500);
@@ -36,10 +36,14 @@ impl Dispatch for Workers {
 }
 
 fn room() -> Room {
-    let settings =
-        format!("room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example\"\nrate = {RATE}");
+    let settings = Settings::new(
+        "sale".parse().expect("a room's name"),
+        "Sale".parse().expect("a title"),
+        "https://shop.example".parse().expect("a URL"),
+        Rate::new(RATE).expect("a rate"),
+    );
     Room::new(
-        Settings::from_toml(&settings).expect("a valid settings file"),
+        settings,
         "http://localhost".parse().expect("a valid URL"),
         "ab12".parse().expect("four characters"),
     )

@@ -14,7 +14,7 @@ use futures_executor::block_on;
 use rand::RngExt;
 use redb::{ReadableDatabase, ReadableTableMetadata};
 use waitroom::ports::{Admissions, StatusBoard};
-use waitroom::{Admission, AdmittedBy, Place, Room, Settings, Token};
+use waitroom::{Admission, AdmittedBy, Place, Rate, Room, Settings, Token};
 
 const VICTIM: &str = env!("CARGO_BIN_EXE_victim");
 
@@ -67,9 +67,12 @@ impl Drop for Victim {
 }
 
 fn open(directory: &Path) -> EmbeddedStore {
-    let settings =
-        Settings::from_toml("room = \"x\"\ntitle = \"X\"\nshop = \"https://shop.example\"\nrate = 1")
-            .unwrap();
+    let settings = Settings::new(
+        "x".parse().unwrap(),
+        "X".parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        Rate::MIN,
+    );
     let unused = Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap());
     EmbeddedStore::open(directory, unused, Default::default).unwrap()
 }

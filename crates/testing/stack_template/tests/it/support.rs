@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use stack_template::{Rendered, Route, Stack, TemplateRequest, Velocity};
 use waitroom::{
-    Admission, AdmittedBy, ClientAnswer, LineStatus, Place, PollAnswer, Room, Settings, Ticket, Timestamp,
-    Token, VisitorState,
+    Admission, AdmittedBy, ClientAnswer, LineStatus, Place, PollAnswer, Rate, Room, Settings, Ticket,
+    Timestamp, Token, VisitorState,
 };
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
@@ -53,11 +53,13 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new() -> Self {
-        let settings = Settings::from_toml(
-            "room = \"sale\"\ntitle = \"Sale\"\nshop = \"https://shop.example/sale?a=b&c='d'\"\nrate = 300",
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example/sale?a=b&c='d'".parse().unwrap(),
+            Rate::new(300).unwrap(),
         );
-        let room =
-            Room::new(settings.unwrap(), "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
         let line = LineStatus::of(&room, 4100, 9120);
         Self {
             room,
