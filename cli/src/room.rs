@@ -105,7 +105,7 @@ impl RoomHandle {
         use futures_util::future::try_join3;
 
         let obeyed = async {
-            let obeyed = operator::obey(deployed.store(), command.clone()).await;
+            let obeyed = operator::execute(deployed.store(), command.clone()).await;
             let attempt = || format!("operate the room {}", self.name);
             obeyed.map_err(|error| anyhow::Error::new(cloud::CloudError::of_port(attempt(), error)))
         };

@@ -1,8 +1,8 @@
-//! What an operator tells a room, and what it answers: the same words on one machine and on AWS.
+//! The orders that an operator gives a room, and the replies. They are the same on one machine and on AWS.
 //!
-//! [`obey`] is written once, over the ports that every store has. How a [`Order`] reaches a store is not decided here:
-//! on one machine it goes through the control socket of the process that has the store open, on AWS the operator's own
-//! process opens the store.
+//! [`execute`] carries out an [`Order`] over the ports that every store implements. How an order reaches the store
+//! differs: on one machine it goes as one line of JSON through the control socket of the process that has the store
+//! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
 
 mod status;
 
@@ -14,40 +14,59 @@ use waitroom::{Epoch, Message, Rate, Room, Stretch};
 
 pub use status::{Alarm, AlarmState, Status, WindowCount};
 
-/// What an operator needs of a room's store.
+/// The ports that [`execute`] uses.
 pub trait OperatorStore: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin {}
 
 impl<S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin> OperatorStore for S {}
 
+/// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "command")]
+#[serde(rename_all = "kebab-case", tag = "order")]
 pub enum Order {
+    /// Changes nothing.
     Status,
     SetRate {
         rate: Rate,
     },
+    /// An empty text removes the message.
     Message {
         text: Message,
     },
+    /// Makes pages poll less often.
     Stretch {
         factor: Stretch,
     },
+    /// Visitors join, and nobody is released.
     Pause,
+    /// Visitors join and are released.
     On,
+    /// The door sends every visitor straight to the shop.
     Off,
-    /// Empty the line and begin this epoch.
+    /// Empties the line and starts this epoch.
     Reset {
         epoch: Epoch,
     },
 }
 
+/// How a room replies to an [`Order`]. In JSON: `{"reply": "failed", "error": "…"}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reply")]
 pub enum Reply {
     Status(Box<Status>),
-    Reset { lost_places: u64, before: Epoch, after: Epoch },
-    Changed { before: Box<Room>, after: Box<Room> },
-    Failed { error: String },
+    /// `lost_places` is how many waited in the epoch before.
+    Reset {
+        lost_places: u64,
+        before: Epoch,
+        after: Epoch,
+    },
+    /// The room before and after the order.
+    Changed {
+        before: Box<Room>,
+        after: Box<Room>,
+    },
+    Failed {
+        error: String,
+    },
 }
 
 impl From<PortError> for Reply {
@@ -57,9 +76,9 @@ impl From<PortError> for Reply {
     }
 }
 
-/// Does what the operator says. A room is on, paused or off, and each of these orders leads from any to its own.
-pub async fn obey(store: &impl OperatorStore, command: Order) -> PortResult<Reply> {
-    let (before, after) = match command {
+/// Carries out an order. [`Order::On`], [`Order::Pause`] and [`Order::Off`] work from every state of the room.
+pub async fn execute(store: &impl OperatorStore, order: Order) -> PortResult<Reply> {
+    let (before, after) = match order {
         Order::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
         Order::Reset { epoch } => {
             let before = store.room().await?.epoch;
@@ -75,7 +94,9 @@ pub async fn obey(store: &impl OperatorStore, command: Order) -> PortResult<Repl
         Order::Stretch { factor } => {
             store.change("stretch the polls", move |room| room.stretch = factor).await?
         }
-        Order::Pause => store.change("pause", |room| (room.open, room.paused) = (true, true)).await?,
+        Order::Pause => {
+            store.change("pause the room", |room| (room.open, room.paused) = (true, true)).await?
+        }
         Order::On => {
             store.change("turn the room on", |room| (room.open, room.paused) = (true, false)).await?
         }
@@ -95,16 +116,16 @@ mod tests {
 
     use super::*;
 
-    /// A store in memory, where 7 wait.
-    struct Memory(Mutex<Room>);
+    /// A store in memory in which 7 visitors wait.
+    struct MemoryStore(Mutex<Room>);
 
-    impl RoomReader for Memory {
+    impl RoomReader for MemoryStore {
         async fn room(&self) -> PortResult<Arc<Room>> {
             Ok(Arc::new(self.0.lock().unwrap().clone()))
         }
     }
 
-    impl StatusBoard for Memory {
+    impl StatusBoard for MemoryStore {
         async fn served(&self) -> PortResult<u64> {
             Ok(4100)
         }
@@ -114,17 +135,17 @@ mod tests {
         }
 
         async fn publish(&self, _: LineStatus) -> PortResult<()> {
-            unreachable!("an operator only looks")
+            unreachable!("no order calls this")
         }
     }
 
-    impl LineLength for Memory {
+    impl LineLength for MemoryStore {
         async fn waiting(&self) -> PortResult<u64> {
             Ok(7)
         }
     }
 
-    impl Plans for Memory {
+    impl Plans for MemoryStore {
         async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
             let window =
                 waitroom::Window { start: Timestamp::from_millis(0), end: Timestamp::from_millis(60_000) };
@@ -133,25 +154,25 @@ mod tests {
         }
 
         async fn write(&self, _: Plan) -> PortResult<bool> {
-            unreachable!("an operator only looks")
+            unreachable!("no order calls this")
         }
     }
 
-    impl ThrottleStore for Memory {
+    impl ThrottleStore for MemoryStore {
         async fn recall(&self) -> PortResult<ThrottleMemory> {
             Ok(ThrottleMemory::default())
         }
 
         async fn remember(&self, _: ThrottleMemory) -> PortResult<bool> {
-            unreachable!("an operator only looks")
+            unreachable!("no order calls this")
         }
 
         async fn hold(&self, _: Option<Rate>) -> PortResult<()> {
-            unreachable!("an operator only looks")
+            unreachable!("no order calls this")
         }
     }
 
-    impl RoomAdmin for Memory {
+    impl RoomAdmin for MemoryStore {
         async fn change(
             &self,
             _: &'static str,
@@ -169,7 +190,7 @@ mod tests {
         }
     }
 
-    fn memory() -> Memory {
+    fn memory_store() -> MemoryStore {
         let settings = Settings::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
@@ -177,64 +198,64 @@ mod tests {
             Rate::new(300).unwrap(),
         );
         let url = "https://room.example".parse().unwrap();
-        Memory(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())))
+        MemoryStore(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())))
     }
 
     #[test]
-    fn a_room_is_on_paused_or_off_and_each_order_leads_to_its_own() {
-        let memory = memory();
+    fn on_pause_and_off_work_from_every_state() {
+        let store = memory_store();
         for first in [Order::On, Order::Pause, Order::Off] {
-            for (then, expected) in [
+            for (second, expected) in [
                 (Order::On, (true, Some(false))),
                 (Order::Pause, (true, Some(true))),
                 (Order::Off, (false, None)),
             ] {
-                block_on(obey(&memory, first.clone())).unwrap();
-                block_on(obey(&memory, then.clone())).unwrap();
-                let room = memory.0.lock().unwrap();
+                block_on(execute(&store, first.clone())).unwrap();
+                block_on(execute(&store, second.clone())).unwrap();
+                let room = store.0.lock().unwrap();
                 let paused = room.open.then_some(room.paused);
-                assert_eq!((room.open, paused), expected, "{first:?}, then {then:?}");
+                assert_eq!((room.open, paused), expected, "{first:?}, then {second:?}");
             }
         }
     }
 
     #[test]
-    fn what_was_decided_is_told_as_it_was_and_as_it_is() {
-        let memory = memory();
+    fn a_change_replies_with_before_and_after() {
+        let store = memory_store();
         let rate = Rate::new(600).unwrap();
-        let Reply::Changed { before, after } = block_on(obey(&memory, Order::SetRate { rate })).unwrap()
+        let Reply::Changed { before, after } = block_on(execute(&store, Order::SetRate { rate })).unwrap()
         else {
-            panic!("a change")
+            panic!("not a change")
         };
         assert_eq!((before.settings.rate.get(), after.settings.rate.get()), (300, 600));
         let text: Message = "Soon".parse().unwrap();
-        block_on(obey(&memory, Order::Message { text: text.clone() })).unwrap();
-        block_on(obey(&memory, Order::Stretch { factor: Stretch::MAX })).unwrap();
+        block_on(execute(&store, Order::Message { text: text.clone() })).unwrap();
+        block_on(execute(&store, Order::Stretch { factor: Stretch::MAX })).unwrap();
         let epoch = "cd34".parse().unwrap();
-        let reset = block_on(obey(&memory, Order::Reset { epoch })).unwrap();
+        let reset = block_on(execute(&store, Order::Reset { epoch })).unwrap();
         let before = "ab12".parse().unwrap();
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
-        let room = memory.0.lock().unwrap();
+        let room = store.0.lock().unwrap();
         assert_eq!((&room.settings.message, room.stretch, room.epoch), (&text, Stretch::MAX, epoch));
     }
 
     #[test]
-    fn a_status_is_the_same_json_wherever_the_room_is() {
-        let Reply::Status(status) = block_on(obey(&memory(), Order::Status)).unwrap() else {
-            panic!("a status")
+    fn a_status_has_this_json_and_reads_back() {
+        let Reply::Status(status) = block_on(execute(&memory_store(), Order::Status)).unwrap() else {
+            panic!("not a status")
         };
         let expected = json!({ "served": 4100, "waiting": 7, "rate": 300, "slow": false });
-        let told = serde_json::to_value(&status).unwrap();
-        assert_eq!((&told["line"], &told["released"]), (&expected, &json!(4090)));
-        assert_eq!(told["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
-        for there_is_none_on_one_machine in ["dead_letters", "alarms"] {
-            assert_eq!(told.get(there_is_none_on_one_machine), None);
+        let json = serde_json::to_value(&status).unwrap();
+        assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
+        assert_eq!(json["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
+        for only_on_aws in ["dead_letters", "alarms"] {
+            assert_eq!(json.get(only_on_aws), None);
         }
-        assert_eq!(serde_json::from_value::<Status>(told).unwrap(), *status);
+        assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);
     }
 
     #[test]
-    fn a_failure_is_told_with_its_cause() {
+    fn a_failure_replies_with_its_cause() {
         let error = PortError::new("set the rate", Fault::Busy, "the disk is full");
         let expected = Reply::Failed { error: "could not set the rate: the disk is full".into() };
         assert_eq!(Reply::from(error), expected);

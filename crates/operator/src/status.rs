@@ -5,39 +5,40 @@ use waitroom::{LineStatus, Room};
 
 use crate::OperatorStore;
 
-/// How the room stands.
+/// Everything that an operator sees of a room: what `status` prints and `status --watch` draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub room: Room,
     pub line: LineStatus,
-    /// Released in this epoch.
+    /// How many were released in this epoch.
     pub released: u64,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
-    /// What the throttle found, oldest first; empty if it does not run.
+    /// What the throttle found, oldest first. Empty if the throttle does not run.
     pub findings: Vec<Finding>,
-    /// What lay in the line and was no visitor; nothing where that is not counted.
+    /// How many messages in the line were not visitors. Only on AWS; `None` on one machine, which does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_letters: Option<u64>,
-    /// Empty where nobody watches the room.
+    /// Only on AWS, and only if the room was deployed with alarms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<Alarm>,
 }
 
+/// One window: how many were released in it, of how many planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowCount {
-    /// Windows are numbered in sequence.
+    /// The plan's number. Windows are numbered in sequence.
     pub number: u64,
     pub released: u64,
     pub planned: u32,
 }
 
-/// Something that watches the room, and what it makes of it.
+/// An alarm that watches the room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alarm {
     pub name: String,
     pub state: AlarmState,
-    /// In the watcher's own words.
+    /// Why it is in this state, as `CloudWatch` words it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -47,12 +48,12 @@ pub struct Alarm {
 pub enum AlarmState {
     Quiet,
     Ringing,
-    /// Too little was measured so far.
+    /// Too few measurements so far.
     Unknown,
 }
 
 impl Status {
-    /// What the store knows. Who knows of dead letters and alarms adds them.
+    /// The status as far as the store knows it. The caller adds dead letters and alarms.
     pub async fn of(store: &impl OperatorStore) -> PortResult<Self> {
         let windows = store.recent().await?;
         let (room, progress, waiting) =

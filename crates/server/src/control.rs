@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use embedded::EmbeddedStore;
-use operator::{Order, Reply, obey};
+use operator::{Order, Reply, execute};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -72,7 +72,7 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
     let reply = match serde_json::from_str(&line) {
-        Ok(command) => obey(store, command).await.unwrap_or_else(Reply::from),
+        Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
         Err(error) => Reply::Failed { error: format!("not a command: {error}") },
     };
     let mut line = serde_json::to_vec(&reply)?;
