@@ -1,6 +1,6 @@
 //! Where a profile meets the account: what each is called on the other side.
 
-use cloud::{Access, Architecture, Domain, Kind, LogLine, RoomConfig};
+use cloud::{Access, Architecture, Domain, LogLine, RoomConfig};
 use humantime::format_rfc3339_millis;
 use operator::{Alarm, AlarmState};
 use page::{Design, DesignError};
@@ -9,7 +9,6 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use waitroom::RoomId;
 
-use crate::exit::Exit;
 use crate::profile::{More, Profile};
 
 impl Profile {
@@ -59,15 +58,6 @@ impl Profile {
             wanted.page = Some(Design::read(Path::new(&folder))?.page(title));
         }
         Ok(wanted)
-    }
-}
-
-/// How a command ends that AWS made fail.
-pub(crate) fn exit(kind: Kind) -> Exit {
-    match kind {
-        Kind::Absent => Exit::Missing,
-        Kind::Credentials | Kind::Expired | Kind::Denied | Kind::Region => Exit::Denied,
-        Kind::Quota | Kind::Throttled | Kind::Taken | Kind::Failed => Exit::Failed,
     }
 }
 

@@ -1,7 +1,10 @@
 //! What can be typed. What it does lies in `commands`, one file each.
 
+mod deploy;
+mod destroy;
 mod init;
 mod local;
+mod time;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +14,10 @@ use clap_complete::Shell;
 use operator::Order;
 use waitroom::{Message, Rate, RoomId, Stretch};
 
+pub(crate) use deploy::Deploy;
+pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
 pub(crate) use local::Local;
-
-use crate::commands;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
@@ -46,9 +49,9 @@ pub(crate) enum Command {
     /// Run a whole waiting room on this machine
     Local(Box<Local>),
     /// Bring a room to AWS, or up to date
-    Deploy(commands::deploy::Deploy),
+    Deploy(Deploy),
     /// Remove a room from AWS, with everything that belongs to it
-    Destroy(commands::destroy::Destroy),
+    Destroy(Destroy),
     /// Show how the room stands
     Status(ShowStatus),
     /// Let people join, and release them at the rate: ends `off` and `pause`
@@ -214,18 +217,8 @@ impl SetMessage {
     }
 }
 
-/// Reads a length of time that lies within bounds.
-fn time(
-    text: &str,
-    allowed: std::ops::RangeInclusive<Duration>,
-    refusal: &'static str,
-) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write it like 5s or 1m"))?;
-    if allowed.contains(&time) { Ok(time) } else { Err(refusal.into()) }
-}
-
 fn every(text: &str) -> Result<Duration, String> {
-    time(text, Duration::from_secs(1)..=Duration::from_hours(1), "a look is taken every 1s to 1h")
+    time::between(text, Duration::from_secs(1)..=Duration::from_hours(1), "a look is taken every 1s to 1h")
 }
 
 #[cfg(test)]

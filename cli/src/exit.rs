@@ -78,9 +78,21 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     }
     #[cfg(feature = "aws")]
     if let Some(trouble) = find::<cloud::CloudError>(error) {
-        return crate::account::exit(trouble.kind());
+        return of_cloud(trouble.kind());
     }
     Exit::Failed
+}
+
+/// How a command ends that AWS made fail.
+#[cfg(feature = "aws")]
+fn of_cloud(kind: cloud::Kind) -> Exit {
+    use cloud::Kind;
+
+    match kind {
+        Kind::Absent => Exit::Missing,
+        Kind::Credentials | Kind::Expired | Kind::Denied | Kind::Region => Exit::Denied,
+        Kind::Quota | Kind::Throttled | Kind::Taken | Kind::Failed => Exit::Failed,
+    }
 }
 
 pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {

@@ -9,12 +9,16 @@ mod aws;
 mod commands;
 mod data;
 mod exit;
+#[cfg(test)]
+mod fixture;
 mod printer;
 mod profile;
 mod reach;
 mod region;
 mod room;
+mod runtime;
 mod watch;
+mod wording;
 
 use std::env;
 use std::process::ExitCode;

@@ -4,6 +4,8 @@ use std::time::Duration;
 use clap::Args;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
+use super::time;
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   beekeeper local                                          a demonstration, with a shop of its own
@@ -52,7 +54,7 @@ pub(crate) struct Local {
 }
 
 fn minute(text: &str) -> Result<Duration, String> {
-    super::time(text, Duration::from_secs(1)..=Duration::from_mins(1), "a minute takes from 1s to 60s")
+    time::between(text, Duration::from_secs(1)..=Duration::from_mins(1), "a minute takes from 1s to 60s")
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@ use operator::{Order, Reply};
 use serde_json::json;
 use waitroom::Room;
 
-use super::block_on;
 use crate::arguments::Which;
 use crate::printer::say;
 use crate::room::RoomHandle;
+use crate::runtime::block_on;
+use crate::wording::state;
 
 /// Changes the room, and says what changed from what to what.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
@@ -45,12 +46,4 @@ fn changes(before: &Room, after: &Room) -> impl Iterator<Item = String> {
 
 fn quoted(room: &Room) -> String {
     format!("{:?}", room.settings.message.as_str())
-}
-
-pub(crate) fn state(room: &Room) -> &'static str {
-    match (room.open, room.paused) {
-        (false, _) => "off",
-        (true, true) => "paused",
-        (true, false) => "on",
-    }
 }

@@ -12,7 +12,6 @@ use page::Design;
 use probe::HttpProbe;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
-use super::block_on;
 use super::change::told;
 use super::config::described;
 use crate::arguments::Init;
@@ -22,6 +21,7 @@ use crate::printer::{note, say};
 use crate::profile::{More, Profile, Profiles};
 use crate::reach::Journey;
 use crate::region::{KNOWN, Region, RegionError};
+use crate::runtime::block_on;
 
 pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     let profiles = Profiles::of_this_user()?;

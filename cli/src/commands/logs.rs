@@ -27,9 +27,9 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
     use tokio::sync::mpsc;
     use waitroom::ports::Clock;
 
-    use super::block_on;
     use crate::printer::say;
     use crate::room::RoomHandle;
+    use crate::runtime::block_on;
 
     block_on(async {
         let room = RoomHandle::find(&logs.which).await?;

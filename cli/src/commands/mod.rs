@@ -10,12 +10,3 @@ pub(crate) mod man;
 pub(crate) mod off;
 pub(crate) mod reset;
 pub(crate) mod status;
-
-use std::future::Future;
-
-use anyhow::Result;
-
-/// Lets a command wait for what is elsewhere.
-pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
-}

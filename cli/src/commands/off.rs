@@ -5,11 +5,12 @@ use std::fmt;
 use anyhow::Result;
 use operator::Order;
 
-use super::{block_on, change};
+use super::change;
 use crate::arguments::Drastic;
 use crate::ask;
 use crate::printer::note;
 use crate::room::RoomHandle;
+use crate::runtime::block_on;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {

@@ -4,12 +4,12 @@ use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::Epoch;
 
-use super::block_on;
 use crate::arguments::Drastic;
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
+use crate::runtime::block_on;
 
 pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
     block_on(async {

@@ -65,8 +65,8 @@ impl Course {
 mod tests {
     use anyhow::anyhow;
 
-    use super::super::tests::suffering;
     use super::*;
+    use crate::fixture::suffering;
 
     #[test]
     fn windows_are_gathered_and_a_failed_look_keeps_the_last_picture() {

@@ -10,8 +10,7 @@ use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, Gra
 use waitroom::throttle_rules::Verdict;
 
 use super::course::Course;
-use crate::commands::change::state;
-use crate::commands::status::{alarms, found, urls};
+use crate::wording::{alarms, found, state, urls};
 
 /// Colour says nothing that a word does not say too.
 #[derive(Clone, Copy)]
@@ -171,8 +170,8 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    use super::super::tests::suffering;
     use super::*;
+    use crate::fixture::suffering;
 
     /// A room that was watched for ten minutes, in which the line grew.
     fn watched() -> Course {

@@ -17,9 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::commands::change::state;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
+use crate::wording::{alarms, state, word};
 use course::Course;
 
 /// Prints a line, or an object, now and whenever something has changed.
@@ -64,9 +64,9 @@ fn in_short(status: &Status) -> String {
         line.rate
     );
     if let Some(finding) = status.findings.last() {
-        said = format!("{said}, shop {}", crate::commands::status::word(finding.verdict));
+        said = format!("{said}, shop {}", word(finding.verdict));
     }
-    match crate::commands::status::alarms(status) {
+    match alarms(status) {
         Some(alarms) => format!("{said}, alarms: {alarms}"),
         None => said,
     }
@@ -162,56 +162,9 @@ fn keys() -> UnboundedReceiver<Event> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use operator::{Alarm, AlarmState, WindowCount};
-    use waitroom::throttle_rules::{Finding, Verdict};
-    use waitroom::{LineStatus, Rate, Settings, Stretch, Timestamp};
-
+mod tests {
     use super::*;
-
-    /// A room on AWS in a bad minute.
-    pub(crate) fn suffering() -> Status {
-        let mut settings = Settings::new(
-            "spring-sale".parse().unwrap(),
-            "Seal's Spring Sale".parse().unwrap(),
-            "https://shop.example/sale".parse().unwrap(),
-            Rate::new(600).unwrap(),
-        );
-        settings.message = "More beer at noon".parse().unwrap();
-        let url = "https://abc.example/prod".parse().unwrap();
-        let mut room = waitroom::Room::new(settings, url, "ab12".parse().unwrap());
-        let rate = |per_minute| Rate::new(per_minute).unwrap();
-        room.throttled = Some(rate(300));
-        room.stretch = Stretch::new(3).unwrap();
-        let finding = |minute: u64, verdict, mean, failed, per_minute| Finding {
-            at: Timestamp::from_millis(60_000 * minute),
-            verdict,
-            mean: Some(mean),
-            threshold: Some(0.131),
-            failed,
-            rate: rate(per_minute),
-        };
-        let alarm =
-            |name: &str, state, reason: &str| Alarm { name: name.into(), state, reason: reason.into() };
-        Status {
-            line: LineStatus::of(&room, 4100, 9120),
-            room,
-            released: 4090,
-            windows: vec![
-                WindowCount { number: 15, released: 31, planned: 300 },
-                WindowCount { number: 14, released: 298, planned: 300 },
-            ],
-            findings: vec![
-                finding(1, Verdict::Well, 0.098, 1, 600),
-                finding(2, Verdict::Slow, 0.212, 0, 300),
-            ],
-            dead_letters: Some(2),
-            alarms: vec![
-                alarm("producer-errors", AlarmState::Ringing, "7 errors in a minute"),
-                alarm("dead-letters", AlarmState::Quiet, ""),
-            ],
-        }
-    }
+    use crate::fixture::suffering;
 
     #[test]
     fn a_line_says_what_matters() {

@@ -1,0 +1,8 @@
+use std::future::Future;
+
+use anyhow::Result;
+
+/// Lets a command wait for what is elsewhere.
+pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
