@@ -1,12 +1,15 @@
-// Calls somebody who is not looking: a sound and a notification, each only if the visitor switched it on.
+// Alerts a visitor who is not looking at the page: a sound and a notification, each only if the visitor turned it on.
 
-import { keepWish, wish } from "./memory.js";
+import { isWanted, keepWanted } from "./memory.js";
 
 export const canSound = "AudioContext" in globalThis;
-export const canNotify = notifies();
+export const canNotify = supportsNotifications();
 
-/** Android offers notifications to pages and then shows none. Trying tells, as long as none would appear. */
-function notifies() {
+/**
+ * Chrome on Android has `Notification` but throws a TypeError when a page creates one. Without permission none is
+ * shown, so trying is harmless.
+ */
+function supportsNotifications() {
   if (!("Notification" in globalThis) || !globalThis.isSecureContext) return false;
   if (Notification.permission === "granted") return true;
   try {
@@ -17,59 +20,59 @@ function notifies() {
   }
 }
 
-/** Older Safari answers a callback, everybody else a promise. */
-function askToNotify() {
+/** Older Safari calls a callback, all others return a promise. */
+function requestPermission() {
   return new Promise((resolve) => { Notification.requestPermission(resolve)?.then(resolve); });
 }
 
 let audio;
 
-/** Browsers let a page make a sound only after the visitor has touched it. */
-function wake() {
+/** Browsers let a page play sound only after the visitor has touched it or pressed a key. */
+function unlockAudio() {
   audio = audio ?? new AudioContext();
   audio.resume();
 }
 
 export function restore() {
-  if (wish("sound") && canSound) {
-    for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, wake, { once: true });
+  if (isWanted("sound") && canSound) {
+    for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, unlockAudio, { once: true });
   }
 }
 
-export const isOn = (name) => wish(name) && (name !== "notify" || (canNotify && Notification.permission === "granted"));
+export const isOn = (name) => isWanted(name) && (name !== "notify" || (canNotify && Notification.permission === "granted"));
 
-/** Returns whether it is on now. */
-export function setSound(isWanted) {
-  keepWish("sound", isWanted);
-  if (isWanted) {
-    wake();
+/** Returns whether the sound is on now. */
+export function setSound(on) {
+  keepWanted("sound", on);
+  if (on) {
+    unlockAudio();
     beep(0);
   }
-  return isWanted;
+  return on;
 }
 
-/** Returns whether it is on now: the browser may refuse. */
-export async function setNotify(isWanted) {
-  const isGranted = isWanted && (await askToNotify()) === "granted";
-  keepWish("notify", isGranted);
+/** Returns whether notifications are on now. The browser may have refused. */
+export async function setNotify(on) {
+  const isGranted = on && (await requestPermission()) === "granted";
+  keepWanted("notify", isGranted);
   return isGranted;
 }
 
 export function ring(text) {
-  if (isOn("sound") && audio) for (const after of [0, 0.4, 0.8]) beep(after);
+  if (isOn("sound") && audio) for (const delay of [0, 0.4, 0.8]) beep(delay);
   if (isOn("notify")) {
     try {
       const note = new Notification(text, { tag: "beekeeper" });
       note.onclick = () => { focus(); note.close(); };
     } catch {
-      // Android lets only a service worker notify. Sound, title and icon remain.
+      // Where only a service worker may notify: sound, title and icon still alert the visitor.
     }
   }
 }
 
-function beep(after) {
+function beep(delay) {
   const [tone, volume] = [audio.createOscillator(), audio.createGain()];
-  const at = audio.currentTime + after;
+  const at = audio.currentTime + delay;
   tone.frequency.value = 880;
   volume.gain.setValueAtTime(0.2, at);
   volume.gain.exponentialRampToValueAtTime(0.001, at + 0.3);

@@ -1,93 +1,93 @@
-// What a poll's numbers mean for one visitor. Nothing here knows a clock, a page or a network, so all of it is
-// tested with plain values.
+// The page's arithmetic: what a poll's numbers mean for one visitor. Pure functions without clock, document or network,
+// so that tests need only plain values. All times are in milliseconds.
 
 export const MINUTE = 60_000;
-const SOONEST_POLL = 5_000;
-const LATEST_POLL = 5 * MINUTE;
+const MIN_POLL_INTERVAL = 5_000;
+const MAX_POLL_INTERVAL = 5 * MINUTE;
 
-/** Our place, from the fragment that the door sent us here with: `<epoch>-<ticket>`. */
+/** The visitor's place, from the fragment of the door's redirect: `#<epoch>-<ticket>`. */
 export function place(fragment) {
   const found = /^#([a-z0-9]{4})-([1-9][0-9]{0,15})$/.exec(fragment);
   return found && { epoch: found[1], ticket: Number(found[2]) };
 }
 
-/** How many are ahead at most, and the milliseconds until our turn: no sooner and no later than. */
+/** How many are ahead at most, and the earliest and latest time until this visitor's turn. */
 export function forecast(ticket, { served, waiting, rate }) {
   const ahead = Math.min(Math.max(0, ticket - served - 1), Math.max(0, waiting - 1));
-  // Up to a third of the numbers were never handed out, so the line may be shorter than they say.
-  const fewest = ahead - Math.floor(ahead / 3);
+  // Up to a third of the tickets were never given to anybody, so the line may be shorter.
+  const fewestAhead = ahead - Math.floor(ahead / 3);
   const takes = (people) => Math.floor((people * MINUTE) / rate);
-  // A window may have just begun: up to one more passes before somebody leaves.
-  return { ahead, earliest: takes(fewest), latest: takes(ahead) + MINUTE };
+  // A window may have just begun. Then up to one more minute passes before the next visitor is released.
+  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE };
 }
 
 /**
- * How long to wait before the next poll: a quarter of the forecast, from 5 s to 5 min, times the operator's
- * stretch. `random` spreads polls by a tenth either way, so that those who came together do not ask together.
+ * The time until the next poll: a quarter of the forecast, between 5 s and 5 min, times the operator's stretch.
+ * `random` moves it by up to 10% either way, so that visitors who joined together do not poll together.
  */
 export function nextPoll(earliest, stretch, random) {
-  return spread(between(SOONEST_POLL / 0.9, earliest / 4, LATEST_POLL / 1.1), random) * stretch;
+  return spread(clamp(MIN_POLL_INTERVAL / 0.9, earliest / 4, MAX_POLL_INTERVAL / 1.1), random) * stretch;
 }
 
-/** How long to wait when there is no place to ask about. */
+/** The time until the next poll of a page that has no place in line. */
 export function idlePoll(stretch, random) {
   return nextPoll(Infinity, stretch, random);
 }
 
 /**
- * How long to wait after so many polls in a row that were not answered, by somebody who usually waits `usual`.
- * A room in trouble is asked sooner than usual once, and then less often; up to a minute or the usual, never
- * for ever.
+ * The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones.
+ * The first retry comes sooner than usual; then the time doubles, up to a minute or `usual`, whichever is longer. The
+ * page never gives up.
  */
 export function retryIn(failures, usual, random) {
-  const first = Math.max(SOONEST_POLL, usual / 2);
+  const first = Math.max(MIN_POLL_INTERVAL, usual / 2);
   return spread(Math.min(first * 2 ** (failures - 1), Math.max(MINUTE, usual)), random);
 }
 
 /**
- * The range of our turn to show next, as two instants. It narrows: what was shown stays true unless the forecast
- * leaves it by more than counting roughly explains. Then it moves, and if that is to later, `laterAt` keeps when,
- * because a page must not quietly take back what it said.
+ * The range to show next for this visitor's turn, as two instants. The range only narrows, so that what was shown stays
+ * true, unless the forecast leaves it by more than rough counting explains: a minute, or 15% of the time left. Then the
+ * range moves. `laterAt` is when it last moved to later, so that the page can say so.
  */
 export function narrow(shown, { earliest, latest }, now) {
   const next = { from: now + earliest, to: now + latest };
   if (!shown) return next;
   const tolerance = Math.max(MINUTE, 0.15 * (shown.to - now));
   if (next.to > shown.to + tolerance || next.from > shown.to) return { ...next, laterAt: now };
-  const both = { from: Math.max(shown.from, next.from), to: Math.min(shown.to, next.to) };
-  return { ...(both.from <= both.to ? both : next), laterAt: shown.laterAt };
+  const overlap = { from: Math.max(shown.from, next.from), to: Math.min(shown.to, next.to) };
+  return { ...(overlap.from <= overlap.to ? overlap : next), laterAt: shown.laterAt };
 }
 
-/** How much of our way from joining to entering lies behind us, from 0 to 1. */
-export function covered(start, ticket, served) {
-  const way = ticket - start;
-  return way <= 0 ? 1 : between(0, (served - start) / way, 1);
+/** How far the line has come from `start`, when the page first saw it, to this ticket: from 0 to 1. */
+export function progress(start, ticket, served) {
+  const distance = ticket - start;
+  return distance <= 0 ? 1 : clamp(0, (served - start) / distance, 1);
 }
 
-/** Which words fit. */
-export function mood({ paused, slow }, { latest }) {
+/** The state to show while the visitor waits. */
+export function waitingState({ paused, slow }, { latest }) {
   if (paused) return "paused";
   if (slow) return "slower";
   return latest <= 2 * MINUTE ? "soon" : "waiting";
 }
 
-/** Whether the line has passed us by so much that it may have lost us: the door mends that. */
+/** Whether the line has passed this ticket by two minutes or more, so that the door should be asked about it. */
 export function isPassed(ticket, { served, rate }) {
   return served > ticket + 2 * rate;
 }
 
-/** The marks that are worth interrupting somebody for, in people ahead. */
-const MARKS = [10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 10, 5, 1];
+/** How many are ahead when a screen reader announces it. */
+const MILESTONES = [10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 10, 5, 1];
 
-/** Whether we have come past a mark since then. */
-export function passedMark(before, ahead) {
-  return MARKS.some((mark) => ahead <= mark && mark < before);
+/** Whether a milestone lies between the two numbers of people ahead. */
+export function reachedMilestone(before, ahead) {
+  return MILESTONES.some((milestone) => ahead <= milestone && milestone < before);
 }
 
 function spread(millis, random) {
   return millis * (0.9 + 0.2 * random);
 }
 
-function between(least, value, most) {
+function clamp(least, value, most) {
   return Math.min(Math.max(value, least), most);
 }

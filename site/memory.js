@@ -1,10 +1,10 @@
-// What this browser remembers between two visits to the page. It may refuse to: then nothing is remembered, and
-// nothing breaks. The place itself is in a cookie that no script can read.
+// What this browser keeps between two visits to the page. If the browser refuses storage, nothing is kept and the page
+// still works. The place itself is in a cookie that scripts cannot read.
 
-/** Several rooms may share an origin: /prod and /test. */
+/** Rooms may share an origin, such as /prod and /test. */
 const PREFIX = `beekeeper ${new URL("..", location.href).pathname} `;
 
-/** `name` is localStorage, which outlives the browser, or sessionStorage, which is this tab's. */
+/** `name` is "localStorage", which outlives the browser, or "sessionStorage", which belongs to this tab. */
 function open(name) {
   try {
     const storage = window[name];
@@ -19,7 +19,7 @@ function open(name) {
 const lasting = open("localStorage");
 const tab = open("sessionStorage");
 
-/** Whether this browser keeps anything for us. Where cookies are blocked, so is storage; not always the reverse. */
+/** Whether this browser keeps storage and cookies. Blocking cookies blocks storage too, but not always the reverse. */
 export const keeps = Boolean(tab && navigator.cookieEnabled);
 
 function read(storage, key) {
@@ -35,11 +35,11 @@ function write(storage, key, value) {
     if (value === undefined) storage?.removeItem(PREFIX + key);
     else storage?.setItem(PREFIX + key, JSON.stringify(value));
   } catch {
-    // A full disk: the page goes on without.
+    // The storage is full. The page works without it.
   }
 }
 
-/** How our way through the line looked so far. Another place begins another story. */
+/** What this visitor was shown so far with this place. A new place starts empty. */
 export function journey({ epoch, ticket }) {
   const kept = read(lasting, "journey");
   return kept?.epoch === epoch && kept.ticket === ticket ? kept : { epoch, ticket };
@@ -47,14 +47,15 @@ export function journey({ epoch, ticket }) {
 
 export const keepJourney = (journey) => write(lasting, "journey", journey);
 
-export const wish = (name) => read(lasting, name) === true;
-export const keepWish = (name, isOn) => write(lasting, name, isOn);
+/** Whether the visitor turned on "sound" or "notify". */
+export const isWanted = (name) => read(lasting, name) === true;
+export const keepWanted = (name, isOn) => write(lasting, name, isOn);
 
-/** Why we went to the door since the line last knew us: two such trips must not become a loop. */
+/** The reasons for which this tab went to the door since a poll last confirmed its place. Prevents a redirect loop. */
 export const trips = () => read(tab, "trips") ?? [];
 export const addTrip = (why) => write(tab, "trips", [...trips(), why]);
 export const forgetTrips = () => write(tab, "trips", undefined);
 
-/** When this tab last asked the door whether the line has lost us. */
-export const lastDoubt = () => read(tab, "doubt") ?? 0;
-export const keepDoubt = (at) => write(tab, "doubt", at);
+/** When this tab last asked the door whether the line has passed by without admitting the visitor. */
+export const passedCheckAt = () => read(tab, "passedCheck") ?? 0;
+export const keepPassedCheck = (at) => write(tab, "passedCheck", at);

@@ -1,5 +1,5 @@
-// For browsers that cannot run the page's program, or did not get it: ask at the door every now and then, as the
-// page does without JavaScript. Written so that every browser can read it.
+// For browsers that are too old for wait.js, or could not load it: go to the door every 20 seconds, as the page does
+// without JavaScript. Written in ECMAScript 3, so that every browser can parse it.
 setTimeout(function () {
   if (!document.documentElement.getAttribute("data-state")) location.replace("../beekeeper");
 }, 20000);

@@ -1,9 +1,9 @@
-// Fills the places of the page. A place is an element with data-bk; a page of the operator's own may leave out
-// those that it does not want, and may have several of one kind.
+// Changes the document. It finds elements by their data-bk attribute. A custom page may leave out an element, or have
+// several with the same name.
 
-/** What a screen reader speaks. It has to be on the page before it says something. */
+/** The live region for screen readers. They announce only changes, so it has to be in the document beforehand. */
 const region = document.createElement("p");
-let silence;
+let clearTimer;
 
 const all = (name) => document.querySelectorAll(`[data-bk="${name}"]`);
 
@@ -19,7 +19,7 @@ export function onPress(name, act) {
   for (const element of all(name)) element.addEventListener("click", act);
 }
 
-/** A check box, ticked as `isOn` says. `act` is told what the visitor chose and may return what it became. */
+/** Sets up a check box. `act` gets what the visitor chose and returns, or resolves to, what the box then shows. */
 export function onTick(name, isOn, act) {
   for (const box of all(name)) {
     box.checked = isOn;
@@ -27,30 +27,30 @@ export function onTick(name, isOn, act) {
   }
 }
 
-/** Puts the page into the visitor's language: every element with data-bk-text names what it says. */
-export function speak(language, { say }) {
+/** Puts the document into the visitor's language: data-bk-text and data-bk-label name the texts. */
+export function translate(language, { text }) {
   document.documentElement.lang = language;
-  document.documentElement.dir = say("dir");
+  document.documentElement.dir = text("dir");
   for (const element of document.querySelectorAll("[data-bk-text]")) {
-    element.textContent = say(element.dataset.bkText);
+    element.textContent = text(element.dataset.bkText);
   }
   for (const element of document.querySelectorAll("[data-bk-label]")) {
-    element.setAttribute("aria-label", say(element.dataset.bkLabel));
+    element.setAttribute("aria-label", text(element.dataset.bkLabel));
   }
   show("fallback", false);
   region.setAttribute("role", "status");
   region.className = "spoken";
-  // Out of sight on every page, whatever its style sheets are.
+  // Invisible on every page, whatever its style sheets do.
   Object.assign(region.style, { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" });
   document.body.append(region);
 }
 
-/** Whoever was about to press one button is given the other, which takes its place. */
-export function handOver(from, to) {
+/** Moves the keyboard focus to the element that replaces the focused one. */
+export function moveFocus(from, to) {
   if ([...all(from)].some((element) => element.contains(document.activeElement))) all(to)[0]?.focus();
 }
 
-/** Style sheets may look at this: html[data-state="paused"]. */
+/** Style sheets can select on it: html[data-state="paused"]. */
 export function setState(state) {
   document.documentElement.dataset.state = state;
 }
@@ -64,27 +64,27 @@ export function setBar(share) {
   }
 }
 
-/** Has a screen reader say something when it comes to it. What is on the page changes silently. */
+/** Has a screen reader announce a text when it is idle. Other changes of the document are not announced. */
 export function announce(text) {
   region.textContent = text;
-  clearTimeout(silence);
-  // Whoever reads through the page finds what holds, not what was said.
-  silence = setTimeout(() => { region.textContent = ""; }, 15_000);
+  clearTimeout(clearTimer);
+  // Cleared, so that somebody who reads through the page does not find an old announcement.
+  clearTimer = setTimeout(() => { region.textContent = ""; }, 15_000);
 }
 
-const icon = (colour, sign) =>
+const icon = (colour, symbol) =>
   `data:image/svg+xml,${encodeURIComponent(
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="${colour}" d="M16 1 29 8.5v15L16 31 3 23.5v-15z"/>` +
-      `<path fill="none" stroke="#fff" stroke-width="3" d="${sign}"/></svg>`,
+      `<path fill="none" stroke="#fff" stroke-width="3" d="${symbol}"/></svg>`,
   )}`;
 const ICONS = { wait: icon("#b26a00", "M16 9v7l5 4"), turn: icon("#1a7f37", "m9 16 5 5 9-10") };
 
 const ownIcon = document.querySelector("link[rel~=icon]");
 const iconLink = ownIcon ?? document.head.appendChild(Object.assign(document.createElement("link"), { rel: "icon" }));
-/** A page of the operator's own keeps its icon, but for the moment that matters. */
+/** A custom page keeps its own icon until it is the visitor's turn. */
 const usualIcon = ownIcon?.getAttribute("href") ?? ICONS.wait;
 
-/** What somebody in another tab sees. */
+/** Sets the title and icon, which visitors see while they are in another tab. */
 export function setTab(title, isTurn) {
   document.title = title;
   iconLink.href = isTurn ? ICONS.turn : usualIcon;

@@ -1,74 +1,74 @@
-// The waiting page: asks how the line stands, as often as the place warrants, says what the answer means, and
-// moves on when it is our turn. line.js has the arithmetic, words.js the language, view.js the page.
+// The waiting page's program. It polls the room, shows what the answer means for this visitor, and goes to the door
+// when it is their turn. line.js computes, words.js translates, view.js changes the document, memory.js stores.
 
 import * as bell from "./bell.js";
 import {
-  MINUTE, covered, forecast, idlePoll, isPassed, mood, narrow, nextPoll, passedMark, place, retryIn,
+  MINUTE, forecast, idlePoll, isPassed, narrow, nextPoll, place, progress, reachedMilestone, retryIn, waitingState,
 } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
-import { choose, localeFor, words } from "./words.js";
+import { chooseLanguage, localeFor, translator } from "./words.js";
 
 const DOOR = "../beekeeper";
 const POLLING = "../polling";
-/** An answer that takes longer is not worth waiting for. */
-const PATIENCE = 20_000;
-/** Long enough for a screen reader to begin to say that it is our turn. */
-const FAREWELL = 1_500;
-/** Somebody who presses the button again and again does not ask more often than this. */
-const BREATH = 2_000;
-/** Whoever is still here so long after leaving has pressed Stop. */
-const DEPARTURE = 30_000;
-/** For so long the page says that something took another turn than it had said. */
-const EXPLAINED = 10 * MINUTE;
+/** A poll fails if it takes longer. */
+const POLL_TIMEOUT = 20_000;
+/** From showing "your turn" to leaving: enough for a screen reader to begin to say it. */
+const TURN_SHOWN = 1_500;
+/** The shortest time between two polls, however often the button is pressed. */
+const MIN_POLL_GAP = 2_000;
+/** If the page is still here so long after it went to the door, the visitor stopped the navigation. */
+const LEAVE_TIMEOUT = 30_000;
+/** How long the page explains a later turn or a new place. */
+const EXPLAINED_FOR = 10 * MINUTE;
 
 const room = document.title;
-const ours = place(location.hash);
-const journey = ours && memory.journey(ours);
+const ownPlace = place(location.hash);
+const journey = ownPlace && memory.journey(ownPlace);
 
-/** The words of the visitor's language, once they are here. */
-let say;
+/** The texts in the visitor's language, once they are loaded. */
+let words;
 let state;
 let hint;
-/** What a screen reader was last told. */
-let spoken = { ahead: Infinity, message: "" };
-/** Whoever pressed the button is told what came of it. */
+/** What screen readers announced last. */
+let announced = { ahead: Infinity, message: "" };
+/** Whether the visitor pressed the button. Then the answer is announced even if nothing changed. */
 let isPressed = false;
 
-let isAsking = false;
+let isPolling = false;
 let isLeaving = false;
 let failures = 0;
-let askedAt = 0;
+let polledAt = 0;
 let nextAt = 0;
 let lastWait = 0;
-/** How long we wait while the room answers. */
+/** The time between polls while the room answers. */
 let usualWait = 0;
 let timer;
 
 async function poll() {
-  if (isAsking || isLeaving) return;
-  const rested = Date.now() - askedAt;
-  if (rested >= 0 && rested < BREATH) return pollIn(BREATH - rested);
-  isAsking = true;
-  askedAt = Date.now();
+  if (isPolling || isLeaving) return;
+  const elapsed = Date.now() - polledAt;
+  if (elapsed >= 0 && elapsed < MIN_POLL_GAP) return schedulePoll(MIN_POLL_GAP - elapsed);
+  isPolling = true;
+  polledAt = Date.now();
   tick();
   let wait;
   try {
-    wait = heard(await ask());
+    wait = handle(await fetchPoll());
     usualWait = wait;
     failures = 0;
   } catch {
     failures += 1;
     wait = retryIn(failures, usualWait, Math.random());
-    // A single question that got lost is nobody's worry, and the way in stays open without an answer.
-    if (state !== "held" && (failures > 1 || isPressed)) become("unheard");
+    // One failed poll is not shown. Somebody who may already enter needs no answer.
+    if (state !== "held" && (failures > 1 || isPressed)) showState("unheard");
   }
-  isAsking = false;
+  isPolling = false;
   isPressed = false;
-  if (!isLeaving) pollIn(wait);
+  if (!isLeaving) schedulePoll(wait);
 }
 
-function pollIn(wait) {
+function schedulePoll(wait) {
   clearTimeout(timer);
   timer = setTimeout(poll, wait);
   nextAt = Date.now() + wait;
@@ -76,62 +76,65 @@ function pollIn(wait) {
   tick();
 }
 
-async function ask() {
-  const limit = new AbortController();
-  const giveUp = setTimeout(() => limit.abort(), PATIENCE);
+async function fetchPoll() {
+  const controller = new AbortController();
+  const timeout = setTimeout(() => controller.abort(), POLL_TIMEOUT);
   try {
-    const response = await fetch(POLLING, { cache: "no-store", signal: limit.signal });
+    const response = await fetch(POLLING, { cache: "no-store", signal: controller.signal });
     if (!response.ok) throw new Error(`the room answered ${response.status}`);
-    // The visitor's clock may be wrong; claims end by the server's.
+    // `until` is in the server's time. The visitor's clock may be wrong.
     const serverNow = Date.parse(response.headers.get("date")) || Date.now();
     return { ...(await response.json()), serverNow };
   } finally {
-    clearTimeout(giveUp);
+    clearTimeout(timeout);
   }
 }
 
-/** Takes in an answer, and returns how long to wait before the next question. */
-function heard(answer) {
-  view.fill("heard", say.say("heard", { time: say.time(Date.now()) }));
-  if (answer.allow) return ourTurn(answer);
-  if (answer.join || ours?.epoch !== answer.epoch) return mend(answer);
-  stillWaiting(answer);
+/** Acts on a poll's answer and returns the time until the next poll. */
+function handle(answer) {
+  view.fill("heard", words.text("heard", { time: words.time(Date.now()) }));
+  if (answer.allow) return enter(answer);
+  if (answer.join || ownPlace?.epoch !== answer.epoch) return rejoin(answer);
+  showPlace(answer);
   memory.forgetTrips();
-  if (memory.keeps && isPassed(ours.ticket, answer) && Math.abs(Date.now() - memory.lastDoubt()) > 2 * MINUTE) {
-    memory.keepDoubt(Date.now());
+  const sinceCheck = Math.abs(Date.now() - memory.passedCheckAt());
+  if (memory.keeps && isPassed(ownPlace.ticket, answer) && sinceCheck > 2 * MINUTE) {
+    memory.keepPassedCheck(Date.now());
     leave("passed");
   }
-  return nextPoll(forecast(ours.ticket, answer).earliest, answer.stretch, Math.random());
+  return nextPoll(forecast(ownPlace.ticket, answer).earliest, answer.stretch, Math.random());
 }
 
-/** No place, or one that is no longer valid. One trip to the door mends that; if it does not, we say why. */
-function mend(answer) {
-  const isOver = ours && ours.epoch === answer.epoch;
+/** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, say why. */
+function rejoin(answer) {
+  const isExpired = ownPlace && ownPlace.epoch === answer.epoch;
   if (!memory.keeps || memory.trips().some((why) => why !== "turn")) {
-    become("blocked");
-  } else if (isOver && document.hidden) {
-    // A claim that nobody used. A new place is for somebody who looks, or a forgotten tab would stand in line
-    // again and again.
-    become("finding");
+    showState("blocked");
+  } else if (isExpired && document.hidden) {
+    // The visitor was admitted and did not enter in time. A new place waits until somebody looks at the page:
+    // otherwise a forgotten tab would join again and again.
+    showState("finding");
   } else {
-    // Somebody to whom a link with a place was sent never had it.
+    // Without a journey this browser never had the place: somebody sent the visitor a link that contains one.
     leave(journey?.start === undefined ? "new" : "anew");
   }
   return idlePoll(answer.stretch, Math.random());
 }
 
-function ourTurn({ until, serverNow }) {
-  const wentInVain = memory.trips().filter((why) => why === "turn").length > 2;
-  const call = `${say.say("turn")} ${room}`;
-  if (!document.hidden && !wentInVain) {
-    setTimeout(() => leave("turn"), state === "held" ? 0 : FAREWELL);
-    // The page may be seen by nobody all the same.
-    if (become("turn")) bell.ring(call);
+/** It is the visitor's turn: goes to the door, or alerts a visitor who is not looking. */
+function enter({ until, serverNow }) {
+  const isSentBack = memory.trips().filter((why) => why === "turn").length > 2;
+  const alertText = `${words.text("turn")} ${room}`;
+  if (!document.hidden && !isSentBack) {
+    setTimeout(() => leave("turn"), state === "held" ? 0 : TURN_SHOWN);
+    // A page can be visible to the browser while nobody looks at it.
+    if (showState("turn")) bell.ring(alertText);
     return MINUTE;
   }
-  // Nobody looks, or the door keeps sending us back: the way in stays open.
-  const closes = until && Date.now() + (until - serverNow);
-  if (become("held", closes ? say.say("heldHint", { time: say.time(closes) }) : say.say("heldOpenHint"))) bell.ring(call);
+  // Nobody looks, or the door keeps sending the visitor back: show a button and until when it works.
+  const closesAt = until && Date.now() + (until - serverNow);
+  const explanation = closesAt ? words.text("heldHint", { time: words.time(closesAt) }) : words.text("heldOpenHint");
+  if (showState("held", explanation)) bell.ring(alertText);
   return idlePoll(1, Math.random());
 }
 
@@ -141,92 +144,93 @@ function leave(why) {
   clearTimeout(timer);
   memory.addTrip(why);
   location.replace(DOOR);
-  // Still here, because somebody pressed Stop: then we go on waiting.
-  timer = setTimeout(() => { isLeaving = false; poll(); }, DEPARTURE);
+  // The visitor may stop the navigation. Then the page goes on polling.
+  timer = setTimeout(() => { isLeaving = false; poll(); }, LEAVE_TIMEOUT);
 }
 
-function stillWaiting(line) {
+function showPlace(line) {
   const now = Date.now();
-  const ahead = forecast(ours.ticket, line);
-  const mode = mood(line, ahead);
-  const range = line.paused ? undefined : narrow(journey.range, ahead, now);
+  const expected = forecast(ownPlace.ticket, line);
+  const next = waitingState(line, expected);
+  const range = line.paused ? undefined : narrow(journey.range, expected, now);
   const isFirst = journey.start === undefined;
-  const isMended = memory.trips().some((why) => why !== "new" && why !== "asked");
-  const anewAt = isFirst && isMended ? now : journey.anewAt;
+  const isReplaced = memory.trips().some((why) => why !== "new" && why !== "asked");
+  const anewAt = isFirst && isReplaced ? now : journey.anewAt;
   const start = journey.start ?? line.served;
-  const share = Math.max(journey.share ?? 0, covered(start, ours.ticket, line.served));
+  // The bar never goes back.
+  const share = Math.max(journey.share ?? 0, progress(start, ownPlace.ticket, line.served));
   Object.assign(journey, { range, anewAt, start, share });
   memory.keepJourney(journey);
 
-  const when = range ? say.when(range, now) : say.say("whenPaused");
-  const number = say.number(ahead.ahead);
-  view.fill("ticket", say.number(ours.ticket));
-  view.fill("ahead", number);
+  const when = range ? words.when(range, now) : words.text("whenPaused");
+  const ahead = words.number(expected.ahead);
+  view.fill("ticket", words.number(ownPlace.ticket));
+  view.fill("ahead", ahead);
   view.fill("when", when);
   view.setBar(share);
   view.show("place", true);
   view.fill("message", line.message);
   view.show("notice", line.message !== "");
 
-  const isRecent = (at) => at !== undefined && now - at < EXPLAINED;
-  const isLonger = (mode === "waiting" || mode === "soon") && isRecent(range.laterAt);
-  const key = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${mode}Hint`;
-  const facts = `${say.say("ahead")} ${number}. ${say.say("when")}: ${when}.`;
-  const news = line.message && line.message !== spoken.message ? `${say.say("message")}: ${line.message}` : "";
-  const isMark = isPressed || passedMark(spoken.ahead, ahead.ahead);
-  if (!become(mode, say.say(key), `${facts} ${news}`) && (isMark || news)) {
-    view.announce(`${isMark ? facts : ""} ${news}`);
+  const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
+  const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
+  const key = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
+  const numbers = `${words.text("ahead")} ${ahead}. ${words.text("when")}: ${when}.`;
+  const isNewMessage = line.message && line.message !== announced.message;
+  const message = isNewMessage ? `${words.text("message")}: ${line.message}` : "";
+  const isDue = isPressed || reachedMilestone(announced.ahead, expected.ahead);
+  if (!showState(next, words.text(key), `${numbers} ${message}`) && (isDue || message)) {
+    view.announce(`${isDue ? numbers : ""} ${message}`);
   }
-  spoken = { ahead: isMark ? ahead.ahead : spoken.ahead, message: line.message };
+  announced = { ahead: isDue ? expected.ahead : announced.ahead, message: line.message };
 }
 
-/** Puts the page into a state, and returns whether it is another than before. What is new is also spoken. */
-function become(next, explanation = say.say(`${next}Hint`), facts = "") {
-  const isAnother = next !== state;
-  // Until when the way in stays open is reckoned anew each time, and a minute more or less is no news.
-  const isNews = isAnother || (explanation !== hint && next !== "held");
+/** Shows a state, and announces it if it or its explanation changed. Returns whether it did. */
+function showState(next, explanation = words.text(`${next}Hint`), details = "") {
+  // The time in the hint of "held" is computed from each poll and may differ by a minute: that is no change.
+  const isChanged = next !== state || (explanation !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
   [state, hint] = [next, explanation];
   view.setState(state);
-  view.fill("state", say.say(state));
+  view.fill("state", words.text(state));
   view.fill("hint", hint);
   view.show("enter", isTurn);
-  if (isTurn) view.handOver("polls", "enter");
+  if (isTurn) view.moveFocus("polls", "enter");
   view.show("polls", !isTurn);
   view.show("keep", next !== "blocked");
   view.show("choices", !isTurn && next !== "blocked");
   if (isTurn || next === "blocked") view.show("place", false);
-  view.setTab(isTurn || state === "paused" ? `${say.say(state)} – ${room}` : room, isTurn);
-  if (isNews) view.announce(`${say.say(state)}. ${hint} ${facts}`);
-  return isNews;
+  view.setTab(isTurn || state === "paused" ? `${words.text(state)} – ${room}` : room, isTurn);
+  if (isChanged) view.announce(`${words.text(state)}. ${hint} ${details}`);
+  return isChanged;
 }
 
-/** The seconds until the next question: seen, and not spoken. */
+/** Updates the countdown to the next poll once a second. Screen readers do not announce it. */
 function tick() {
   const now = Date.now();
-  // The machine slept, or its clock was set.
-  const isAmiss = now > nextAt + BREATH || nextAt - now > lastWait + BREATH;
-  if (isAmiss && timer !== undefined && !isAsking && !isLeaving) return void poll();
-  const text = isAsking ? say.say("checking") : say.say("next", { countdown: say.countdown(nextAt - Date.now()) });
-  view.fill("next", text);
+  // The machine slept, or its clock was changed.
+  const isWrong = now > nextAt + MIN_POLL_GAP || nextAt - now > lastWait + MIN_POLL_GAP;
+  if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void poll();
+  const countdown = () => words.text("next", { countdown: words.countdown(nextAt - Date.now()) });
+  view.fill("next", isPolling ? words.text("checking") : countdown());
 }
 
-async function begin() {
+async function start() {
   const preferred = navigator.languages?.length ? navigator.languages : [navigator.language];
-  const language = choose(preferred);
+  const language = chooseLanguage(preferred);
   const { default: texts } = await import(`./text-${language}.js`);
-  say = words(texts, localeFor(language, preferred));
-  view.speak(language, say);
-  become("finding");
+  words = translator(texts, localeFor(language, preferred));
+  view.translate(language, words);
+  showState("finding");
 
   view.onPress("check", () => {
     isPressed = true;
-    // Perhaps cookies are allowed by now: only the door can tell, and a press is no loop.
+    // The visitor may have allowed cookies meanwhile. Only the door can tell. A press cannot make a redirect loop.
     if (state === "blocked") leave("asked");
     else poll();
   });
   view.onPress("enter", () => {
-    isLeaving = false; // The way may have been stopped.
+    isLeaving = false; // The visitor may have stopped the first attempt.
     leave("turn");
   });
   bell.restore();
@@ -235,15 +239,15 @@ async function begin() {
   view.onTick("sound", bell.isOn("sound"), bell.setSound);
   view.onTick("notify", bell.isOn("notify"), async (isWanted) => {
     const isOn = await bell.setNotify(isWanted);
-    view.fill("notifyRefused", isWanted && !isOn ? say.say("notifyRefused") : "");
+    view.fill("notifyRefused", isWanted && !isOn ? words.text("notifyRefused") : "");
     return isOn;
   });
 
   addEventListener("online", poll);
   addEventListener("pageshow", ({ persisted }) => {
-    // Back from the shop: the browser brings the page as it was when it left.
+    // The visitor came back from the shop, and the browser restored the page as it was when it left.
     if (!persisted) return;
-    [isLeaving, isAsking] = [false, false];
+    [isLeaving, isPolling] = [false, false];
     poll();
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
@@ -251,5 +255,5 @@ async function begin() {
   poll();
 }
 
-// Without its words the page can say nothing: the fallback in the page offers a way, and we try again.
-begin().catch(() => setTimeout(() => location.reload(), retryIn(3, 0, Math.random())));
+// The texts could not be loaded: the fallback has a link to the door, and the page reloads after a while.
+start().catch(() => setTimeout(() => location.reload(), retryIn(3, 0, Math.random())));

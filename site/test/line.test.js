@@ -1,27 +1,29 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { MINUTE, covered, forecast, idlePoll, isPassed, mood, narrow, nextPoll, passedMark, place, retryIn } from "../line.js";
+import {
+  MINUTE, forecast, idlePoll, isPassed, narrow, nextPoll, place, progress, reachedMilestone, retryIn, waitingState,
+} from "../line.js";
 
-test("a place is read from the fragment, and nothing else is one", () => {
+test("a place is read from a valid fragment only", () => {
   assert.deepEqual(place("#ab12-4711"), { epoch: "ab12", ticket: 4711 });
-  for (const none of ["", "#", "#ab12", "#ab12-", "#ab12-0", "#ab12-01", "#AB12-1", "#ab123-1", "#ab12-1 ", "#ab12-1e3", "#ab12--1"]) {
-    assert.equal(place(none), null, none);
+  for (const invalid of ["", "#", "#ab12", "#ab12-", "#ab12-0", "#ab12-01", "#AB12-1", "#ab123-1", "#ab12-1 ", "#ab12-1e3", "#ab12--1"]) {
+    assert.equal(place(invalid), null, invalid);
   }
 });
 
-test("place and time follow from the number and the rate", () => {
+test("the forecast follows from the ticket, the status and the rate", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
   assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000 });
   assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE });
   assert.equal(forecast(4000, line).ahead, 0, "already passed");
-  assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than wait");
+  assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than are waiting");
   assert.equal(forecast(1, { served: 0, waiting: 0, rate: 1 }).ahead, 0);
   const largest = Number.MAX_SAFE_INTEGER;
   assert.equal(forecast(largest, { served: largest - 500, waiting: 9_000, rate: 270_000 }).ahead, 499);
 });
 
-test("polls come as the place warrants, never in step, and the operator stretches them", () => {
+test("the time between polls follows the forecast, is spread by 10%, and is stretched by the operator", () => {
   const range = (earliest, stretch) => [0, 1].map((random) => Math.round(nextPoll(earliest, stretch, random)));
   assert.deepEqual(range(0, 1), [5_000, 6_111]);
   assert.deepEqual(range(400_000, 1), [90_000, 110_000]);
@@ -30,17 +32,17 @@ test("polls come as the place warrants, never in step, and the operator stretche
   assert.equal(idlePoll(1, 1), 5 * MINUTE);
 });
 
-test("a room that does not answer is asked less and less, but for ever", () => {
+test("a room that does not answer is polled less often, and for ever", () => {
   const retries = (usual) => [1, 2, 3, 4, 5, 50].map((failures) => Math.round(retryIn(failures, usual, 0.5) / 1_000));
   assert.deepEqual(retries(0), [5, 10, 20, 40, 60, 60]);
   assert.deepEqual(retries(5_000), [5, 10, 20, 40, 60, 60]);
   assert.deepEqual(retries(300_000), [150, 300, 300, 300, 300, 300]);
-  assert.deepEqual(retries(3_600_000), [1_800, 3_600, 3_600, 3_600, 3_600, 3_600], "stretched as it was");
+  assert.deepEqual(retries(3_600_000), [1_800, 3_600, 3_600, 3_600, 3_600, 3_600], "as stretched as before");
 });
 
-test("a million in line at 3,000 a minute ask fewer than 10,000 times a second, at every moment", () => {
+test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second at any time", () => {
   const [people, rate] = [1_000_000, 3_000];
-  /** Polls a second while the room answers, and while it has not answered so many times in a row. */
+  /** Polls a second after `failures` failed polls of everybody in a row. */
   const traffic = (served, failures) => {
     let polls = 0;
     for (let ticket = served + 1; ticket <= people; ticket += 1) {
@@ -55,19 +57,19 @@ test("a million in line at 3,000 a minute ask fewer than 10,000 times a second, 
   const [first, later] = [Math.max(traffic(0, 1), traffic(500_000, 1)), Math.max(traffic(0, 5), traffic(500_000, 5))];
   console.log(`at most ${Math.round(most)} polls a second; ${Math.round(first)} after a failure, ${Math.round(later)} after five`);
   assert.ok(Math.max(most, first, later) < 10_000);
-  assert.ok(later <= most, "a room in trouble is not asked more than one that answers");
+  assert.ok(later <= most, "a room that fails gets no more polls than one that answers");
 });
 
 test("the range narrows", () => {
   const first = narrow(undefined, { earliest: 6 * MINUTE, latest: 10 * MINUTE }, 0);
   assert.deepEqual(first, { from: 6 * MINUTE, to: 10 * MINUTE });
   const second = narrow(first, { earliest: 4 * MINUTE, latest: 10 * MINUTE }, MINUTE);
-  assert.deepEqual(second, { from: 6 * MINUTE, to: 10 * MINUTE, laterAt: undefined }, "roughly counted is no news");
+  assert.deepEqual(second, { from: 6 * MINUTE, to: 10 * MINUTE, laterAt: undefined }, "a later forecast within the range changes nothing");
   const third = narrow(second, { earliest: 5 * MINUTE, latest: 7 * MINUTE }, 2 * MINUTE);
   assert.deepEqual(third, { from: 7 * MINUTE, to: 9 * MINUTE, laterAt: undefined });
 });
 
-test("it moves to earlier freely, and to later only with a word that lasts", () => {
+test("the range moves to earlier silently, and to later only with laterAt set", () => {
   const shown = { from: 6 * MINUTE, to: 10 * MINUTE };
   const earlier = narrow(shown, { earliest: MINUTE, latest: 3 * MINUTE }, 0);
   assert.deepEqual(earlier, { from: MINUTE, to: 3 * MINUTE, laterAt: undefined });
@@ -76,7 +78,7 @@ test("it moves to earlier freely, and to later only with a word that lasts", () 
   assert.equal(narrow(later, { earliest: 14 * MINUTE, latest: 24 * MINUTE }, MINUTE).laterAt, 7);
 });
 
-test("whatever the room answers, what is shown ends later only with a word", () => {
+test("the end of the range never moves to later without laterAt, whatever the room answers", () => {
   let seed = 1;
   const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
   let shown;
@@ -89,31 +91,31 @@ test("whatever the room answers, what is shown ends later only with a word", () 
   }
 });
 
-test("the way goes from nothing to all", () => {
-  assert.equal(covered(100, 200, 100), 0);
-  assert.equal(covered(100, 200, 150), 0.5);
-  assert.equal(covered(100, 200, 250), 1);
-  assert.equal(covered(200, 200, 150), 1, "first in line from the beginning");
+test("the progress goes from 0 to 1", () => {
+  assert.equal(progress(100, 200, 100), 0);
+  assert.equal(progress(100, 200, 150), 0.5);
+  assert.equal(progress(100, 200, 250), 1);
+  assert.equal(progress(200, 200, 150), 1, "first in line from the beginning");
 });
 
-test("each mood has its hour", () => {
+test("the state shown follows the status and the forecast", () => {
   const far = { latest: 20 * MINUTE };
-  assert.equal(mood({ paused: false, slow: false }, far), "waiting");
-  assert.equal(mood({ paused: false, slow: true }, far), "slower");
-  assert.equal(mood({ paused: true, slow: true }, far), "paused");
-  assert.equal(mood({ paused: false, slow: true }, { latest: 2 * MINUTE }), "slower");
-  assert.equal(mood({ paused: false, slow: false }, { latest: 2 * MINUTE }), "soon");
+  assert.equal(waitingState({ paused: false, slow: false }, far), "waiting");
+  assert.equal(waitingState({ paused: false, slow: true }, far), "slower");
+  assert.equal(waitingState({ paused: true, slow: true }, far), "paused");
+  assert.equal(waitingState({ paused: false, slow: true }, { latest: 2 * MINUTE }), "slower");
+  assert.equal(waitingState({ paused: false, slow: false }, { latest: 2 * MINUTE }), "soon");
 });
 
-test("only a line that is far past us may have lost us", () => {
+test("a ticket counts as passed after two minutes of the rate", () => {
   assert.equal(isPassed(100, { served: 700, rate: 300 }), false);
   assert.equal(isPassed(100, { served: 701, rate: 300 }), true);
 });
 
-test("marks are passed once", () => {
-  assert.equal(passedMark(1_200, 1_000), true);
-  assert.equal(passedMark(1_000, 900), false);
-  assert.equal(passedMark(1_200, 90), true);
-  assert.equal(passedMark(1, 0), false);
-  assert.equal(passedMark(90, 150), false, "backwards is no mark");
+test("each milestone is reached once", () => {
+  assert.equal(reachedMilestone(1_200, 1_000), true);
+  assert.equal(reachedMilestone(1_000, 900), false);
+  assert.equal(reachedMilestone(1_200, 90), true);
+  assert.equal(reachedMilestone(1, 0), false);
+  assert.equal(reachedMilestone(90, 150), false, "not when the number rises");
 });

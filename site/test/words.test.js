@@ -3,40 +3,40 @@ import { readdirSync } from "node:fs";
 import test from "node:test";
 
 import { MINUTE } from "../line.js";
-import { LANGUAGES, choose, localeFor, words } from "../words.js";
+import { LANGUAGES, chooseLanguage, localeFor, translator } from "../words.js";
 
 const texts = Object.fromEntries(
   await Promise.all(LANGUAGES.map(async (name) => [name, (await import(`../text-${name}.js`)).default])),
 );
-const values = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
-test("every text file is a language, and every language has one", () => {
+test("every language has a text file, and every text file a language", () => {
   const files = readdirSync(new URL("..", import.meta.url)).filter((name) => name.startsWith("text-"));
   assert.deepEqual(files.sort(), LANGUAGES.map((name) => `text-${name}.js`).sort());
 });
 
 for (const language of LANGUAGES) {
-  test(`${language} says all that English says, with the same values`, () => {
+  test(`${language} has all English texts, with the same placeholders`, () => {
     assert.deepEqual(Object.keys(texts[language]).sort(), Object.keys(texts.en).sort());
     for (const [key, text] of Object.entries(texts[language])) {
       assert.ok(text.trim(), key);
-      assert.deepEqual(values(text), values(texts.en[key]), key);
+      assert.deepEqual(placeholders(text), placeholders(texts.en[key]), key);
     }
   });
 }
 
-test("the visitor's first language that we speak is chosen", () => {
-  assert.equal(choose(["de-AT", "en"]), "de");
-  assert.equal(choose(["nl", "pt-BR", "en"]), "pt");
-  assert.equal(choose(["AR"]), "ar");
-  assert.equal(choose(["tlh"]), "en");
-  assert.equal(choose([]), "en");
+test("the visitor's first language with a text file is chosen", () => {
+  assert.equal(chooseLanguage(["de-AT", "en"]), "de");
+  assert.equal(chooseLanguage(["nl", "pt-BR", "en"]), "pt");
+  assert.equal(chooseLanguage(["AR"]), "ar");
+  assert.equal(chooseLanguage(["tlh"]), "en");
+  assert.equal(chooseLanguage([]), "en");
 });
 
-test("when it is our turn", () => {
+test("the forecast as text", () => {
   const now = Date.parse("2026-11-21T14:20:00");
   const when = (from, to, language = "en", locale = "en-GB") =>
-    words(texts[language], locale).when({ from: now + from * MINUTE, to: now + to * MINUTE }, now);
+    translator(texts[language], locale).when({ from: now + from * MINUTE, to: now + to * MINUTE }, now);
   assert.equal(when(11.2, 12), "in about 12 minutes, around 14:31");
   assert.equal(when(7, 11), "in 7 to 11 minutes, around 14:29");
   assert.equal(when(0.2, 1), "within 1 minute");
@@ -49,13 +49,13 @@ test("when it is our turn", () => {
   assert.match(when(7, 11, "ar", "ar"), /^المدة المتبقية: من 7 إلى 11 دقيقة/);
 });
 
-test("the visitor's own kind of the language is used, if the browser knows it", () => {
+test("the visitor's own variant of the language is used if the browser knows it", () => {
   assert.equal(localeFor("de", ["en", "de-AT"]), "de-AT");
   assert.equal(localeFor("en", ["en-US@posix"]), "en");
   assert.equal(localeFor("ar", ["arn", "fr"]), "ar");
 });
 
-test("the countdown counts minutes and seconds", () => {
-  const { countdown } = words(texts.en, "en");
+test("the countdown shows minutes and seconds", () => {
+  const { countdown } = translator(texts.en, "en");
   assert.deepEqual([0, 900, 5_000, 65_000, 300_000, -1].map(countdown), ["0:00", "0:01", "0:05", "1:05", "5:00", "0:00"]);
 });

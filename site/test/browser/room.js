@@ -1,4 +1,4 @@
-// A real room and a real browser, for the tests beside this file.
+// Starts a real room and a real browser for the tests in this folder.
 
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,16 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Set by `cargo xtask test`, which builds and fetches them. */
-function given(name) {
+/** A variable that `cargo xtask test` sets after it has built or downloaded what it names. */
+function required(name) {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run these tests with \`cargo xtask test site\``);
   return value;
 }
 
-const BEEKEEPER = given("BEEKEEPER");
-export const CHROMIUM = given("CHROMIUM");
-const require = createRequire(given("NODE_PACKAGES"));
+const BEEKEEPER = required("BEEKEEPER");
+export const CHROMIUM = required("CHROMIUM");
+const require = createRequire(required("NODE_PACKAGES"));
 export const { chromium } = require("playwright-core");
 export const { parse } = require("acorn");
 export const AXE = require.resolve("axe-core");
@@ -32,21 +32,21 @@ export function scratch() {
   return folder;
 }
 
-/** `beekeeper local` with a demonstration shop, on a free port, with a short minute. */
+/** `beekeeper local` with its demonstration shop, on a free port. A minute lasts two seconds. */
 export class Room {
   static async open(...options) {
     const data = scratch();
     const child = spawn(BEEKEEPER, ["local", "--port", "0", "--minute", "2s", "--data", data, ...options]);
     process.on("exit", () => child.kill("SIGKILL"));
-    let said = "";
-    child.stderr.on("data", (text) => { said += text; });
+    let output = "";
+    child.stderr.on("data", (text) => { output += text; });
     const base = await new Promise((resolve, reject) => {
       child.stdout.on("data", (text) => {
-        said += text;
-        const found = /waiting room +(\S+)\/beekeeper/.exec(said);
+        output += text;
+        const found = /waiting room +(\S+)\/beekeeper/.exec(output);
         if (found) resolve(found[1]);
       });
-      child.on("exit", () => reject(new Error(`the room did not open:\n${said}`)));
+      child.on("exit", () => reject(new Error(`the room did not start:\n${output}`)));
     });
     return new Room(base, data, child);
   }
@@ -56,21 +56,21 @@ export class Room {
     this.door = `${base}/beekeeper`;
   }
 
-  /** What the operator types. */
+  /** Runs an operator command. */
   async operator(command, ...options) {
     const { stdout } = await promisify(execFile)(BEEKEEPER, [command, "--local", "--data", this.data, ...options]);
     return stdout;
   }
 
-  /** Lets so many others join. */
+  /** Lets other visitors join. */
   async crowd(people) {
     for (let person = 0; person < people; person += 1) await fetch(this.door, { redirect: "manual" });
   }
 
   async close() {
-    const gone = new Promise((resolve) => { this.child.on("exit", resolve); });
+    const exited = new Promise((resolve) => { this.child.on("exit", resolve); });
     this.child.kill("SIGTERM");
-    await gone;
+    await exited;
   }
 }
 
@@ -78,21 +78,21 @@ export function browser() {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }
 
-/** The states of the preview, in the order of its list. */
+/** The scenes of /preview/, in the order of its list. */
 export const SCENES = [
   "waiting", "message", "soon", "slower", "paused", "turn", "held", "anew", "unheard", "blocked", "finding",
 ];
 
-/** What `html[data-state]` comes to in each scene. */
+/** The value of `html[data-state]` in each scene, where it is not the scene's name. */
 export const STATE_OF = { message: "waiting", anew: "waiting" };
 
-/** Opens a scene of the preview and waits until it shows what it is about. */
-export async function enter(page, room, scene) {
+/** Opens a scene and waits until the page is in its state. */
+export async function openScene(page, room, scene) {
   await page.goto(`${room.base}/preview/`);
   await page.click(`a:text-is("${scene}")`);
-  await settled(page, STATE_OF[scene] ?? scene);
+  await waitForState(page, STATE_OF[scene] ?? scene);
 }
 
-export async function settled(page, state) {
+export async function waitForState(page, state) {
   await page.locator(`html[data-state="${state}"]`).waitFor({ state: "attached", timeout: 60_000 });
 }

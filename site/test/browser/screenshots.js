@@ -1,9 +1,9 @@
-// Takes a picture of every state: `cargo xtask screenshots`. The folder to put them into is the first argument.
+// Takes a picture of every scene, in the folder that the first argument names. Run by `cargo xtask screenshots`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { Room, SCENES, browser, enter } from "./room.js";
+import { Room, SCENES, browser, openScene } from "./room.js";
 
 const folder = process.argv[2];
 mkdirSync(folder, { recursive: true });
@@ -22,17 +22,17 @@ const [room, chrome] = await Promise.all([Room.open("--title", "Seal Brewing spr
 for (const [look, options] of Object.entries(LOOKS)) {
   const context = await chrome.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  // The visitor stays on the page, so that their turn can be looked at.
+  // The door never answers, so that the page stays in the state "turn".
   await page.route("**/turn/beekeeper", () => {});
   for (const scene of SCENES) {
-    await enter(page, room, scene);
+    await openScene(page, room, scene);
     await page.screenshot({ path: join(folder, `${scene}-${look}.png`), fullPage: true });
   }
   await context.close();
   const plain = await chrome.newContext({ ...options, javaScriptEnabled: false });
-  const without = await plain.newPage();
-  await without.goto(`${room.base}/wait/index.html`);
-  await without.screenshot({ path: join(folder, `no-javascript-${look}.png`), fullPage: true });
+  const withoutScript = await plain.newPage();
+  await withoutScript.goto(`${room.base}/wait/index.html`);
+  await withoutScript.screenshot({ path: join(folder, `no-javascript-${look}.png`), fullPage: true });
   await plain.close();
 }
 await chrome.close();

@@ -1,17 +1,17 @@
-// Visits to a real room: from the link to the shop, and all that may happen in between.
+// Visits to a real room, from the door to the shop.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 
-import { CHROMIUM, FLAGS, Room, browser, chromium, scratch, settled } from "./room.js";
+import { CHROMIUM, FLAGS, Room, browser, chromium, scratch, waitForState } from "./room.js";
 
 let chrome;
 before(async () => { chrome = await browser(); });
 after(() => chrome?.close());
 
-/** A room, and a browser of its own, for one test. */
+/** A test with a room and a browser context of its own. */
 function visit(name, options, act) {
   test(name, { timeout: 180_000 }, async () => {
     const room = await Room.open(...options);
@@ -29,7 +29,7 @@ const ticket = (page) => page.locator("[data-bk=ticket]").textContent();
 const check = (page) => page.locator("button[data-bk=check]").click();
 const inShop = (page) => page.waitForURL(/\/demo-shop\?bk_pass=/, { timeout: 60_000 });
 
-/** Presses the button until what we wait for has come about. */
+/** Presses the button until `reached` resolves. */
 async function checkUntil(page, reached) {
   let isOver = false;
   reached.finally(() => { isOver = true; }).catch(() => {});
@@ -41,10 +41,10 @@ async function checkUntil(page, reached) {
   await reached;
 }
 
-visit("a visitor waits, sees the place fall, and reaches the shop with a pass", ["--rate", "10"], async (room, page) => {
+visit("a visitor waits, sees the number ahead fall, and reaches the shop with a pass", ["--rate", "10"], async (room, page) => {
   await room.crowd(60);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   assert.match(await ticket(page), /^\d+$/);
   const ahead = async () => Number(await page.locator("[data-bk=ahead]").textContent());
   const first = await ahead();
@@ -55,54 +55,54 @@ visit("a visitor waits, sees the place fall, and reaches the shop with a pass", 
   assert.match(await page.textContent("body"), /You waited with number \d+, and your pass is good/);
 });
 
-visit("the place survives reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {
+visit("the place survives a reload, a second tab, back and forward, and a closed browser", ["--rate", "1"], async (room, page, context) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   const mine = await ticket(page);
   await page.reload();
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   assert.equal(await ticket(page), mine, "after a reload");
 
   const second = await context.newPage();
   await second.goto(room.door);
-  await settled(second, "waiting");
+  await waitForState(second, "waiting");
   assert.equal(await ticket(second), mine, "in a second tab");
   await second.goto(`${room.base}/wait/index.html`);
-  await settled(second, "waiting");
-  assert.equal(await ticket(second), mine, "from an address without a place");
+  await waitForState(second, "waiting");
+  assert.equal(await ticket(second), mine, "from a URL without a place");
   await second.close();
 
   await page.goto("about:blank");
   await page.goBack();
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   assert.equal(await ticket(page), mine, "after back");
 
   const reopened = await chrome.newContext({ storageState: await context.storageState() });
   const later = await reopened.newPage();
   await later.goto(room.door);
-  await settled(later, "waiting");
-  assert.equal(await ticket(later), mine, "in a browser that was closed");
+  await waitForState(later, "waiting");
+  assert.equal(await ticket(later), mine, "in a browser that was closed and reopened");
   await reopened.close();
 });
 
-visit("a network that is gone and comes back is survived with calm words", ["--rate", "1"], async (room, page, context) => {
+visit("the page explains a lost network and recovers from it", ["--rate", "1"], async (room, page, context) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   await context.setOffline(true);
-  await checkUntil(page, settled(page, "unheard"));
+  await checkUntil(page, waitForState(page, "unheard"));
   assert.match(await page.locator("[data-bk=hint]").textContent(), /your place is kept/);
-  await context.setOffline(false); // The page hears of it by itself.
-  await settled(page, "waiting");
+  await context.setOffline(false); // The page notices by itself.
+  await waitForState(page, "waiting");
 });
 
-visit("pause, message, off: the operator is heard", ["--rate", "1"], async (room, page) => {
+visit("the page follows the operator's pause, message and off", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   await room.operator("pause");
-  await checkUntil(page, settled(page, "paused"));
+  await checkUntil(page, waitForState(page, "paused"));
   assert.match(await page.locator("[data-bk=when]").textContent(), /when the line moves again/);
   await room.operator("message", `It's "late" – <b>sorry</b>`);
   const message = page.locator("[data-bk=message]", { hasText: `It's "late" – <b>sorry</b>` });
@@ -111,10 +111,10 @@ visit("pause, message, off: the operator is heard", ["--rate", "1"], async (room
   await checkUntil(page, inShop(page));
 });
 
-visit("a new epoch gives a new place, and says so", ["--rate", "1"], async (room, page) => {
+visit("after a reset the visitor gets a new place, and the page says so", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   let trips = 0;
   page.on("request", (request) => { trips += request.url() === room.door ? 1 : 0; });
   await room.operator("reset", "--yes");
@@ -124,7 +124,7 @@ visit("a new epoch gives a new place, and says so", ["--rate", "1"], async (room
   assert.equal(trips, 1);
 });
 
-test("a browser that blocks cookies is told so, and does not loop", { timeout: 120_000 }, async () => {
+test("a browser that blocks cookies gets an explanation and no redirect loop", { timeout: 120_000 }, async () => {
   const room = await Room.open("--rate", "1");
   const profile = scratch();
   mkdirSync(join(profile, "Default"));
@@ -135,23 +135,23 @@ test("a browser that blocks cookies is told so, and does not loop", { timeout: 1
   let trips = 0;
   page.on("request", (request) => { trips += request.url() === room.door ? 1 : 0; });
   await page.goto(room.door);
-  await settled(page, "blocked");
+  await waitForState(page, "blocked");
   assert.match(await page.locator("[data-bk=hint]").textContent(), /allow cookies/);
   assert.ok(trips <= 2, `${trips} trips to the door`);
-  // A press is a trip of its own, and no more.
+  // Pressing the button causes one more trip.
   const before = trips;
   await check(page);
   await page.waitForURL(/#/);
-  await settled(page, "blocked");
+  await waitForState(page, "blocked");
   await page.waitForTimeout(3_000);
   assert.equal(trips, before + 1);
   await context.close();
   await room.close();
 });
 
-visit("whoever allows cookies again is let back in line by a press", ["--rate", "1"], async (room, page, context) => {
+visit("a visitor who allows cookies again gets a place by pressing the button", ["--rate", "1"], async (room, page, context) => {
   await room.crowd(50);
-  // As a browser does that refuses the cookie: it follows, and does not keep it.
+  // Like a browser that refuses the cookie: it follows the redirect and does not store the cookie.
   await page.route(room.door, async (route) => {
     const response = await route.fetch({ maxRedirects: 0 });
     await context.clearCookies();
@@ -159,13 +159,13 @@ visit("whoever allows cookies again is let back in line by a press", ["--rate", 
     await route.fulfill({ response, headers });
   });
   await page.goto(room.door);
-  await settled(page, "blocked");
+  await waitForState(page, "blocked");
   await page.unroute(room.door);
   await check(page);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
 });
 
-visit("a browser that keeps cookies but no storage mends a lost place by a press", ["--rate", "1"], async (room, page, context) => {
+visit("a browser with cookies but without storage gets a new place by pressing the button", ["--rate", "1"], async (room, page, context) => {
   await page.addInitScript(() => {
     for (const name of ["sessionStorage", "localStorage"]) {
       Object.defineProperty(globalThis, name, { get() { throw new DOMException("no storage", "SecurityError"); } });
@@ -173,31 +173,31 @@ visit("a browser that keeps cookies but no storage mends a lost place by a press
   });
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   await context.clearCookies();
   await check(page);
-  await settled(page, "blocked");
+  await waitForState(page, "blocked");
   await check(page);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
 });
 
-visit("whoever stops on the way in can go on", ["--rate", "1"], async (room, page) => {
+visit("a visitor who stops the navigation to the shop can enter later", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   await page.route(room.door, (route) => route.abort("aborted"));
   await room.operator("off", "--yes");
-  await checkUntil(page, settled(page, "turn"));
+  await checkUntil(page, waitForState(page, "turn"));
   await page.waitForEvent("requestfailed");
   await page.unroute(room.door);
   await page.locator("[data-bk=enter]").click();
   await inShop(page);
 });
 
-visit("a cookie that gets lost is mended by one trip", ["--rate", "1"], async (room, page, context) => {
+visit("a lost cookie is replaced by one trip to the door", ["--rate", "1"], async (room, page, context) => {
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   const mine = await ticket(page);
   await context.clearCookies();
   await check(page);
@@ -222,43 +222,43 @@ test("without JavaScript the page checks by itself, and on request", { timeout: 
   await room.close();
 });
 
-visit("somebody who does not look is called, and the way in stays open", ["--rate", "1"], async (room, page, context) => {
+visit("a visitor who is not looking is alerted and can enter later", ["--rate", "1"], async (room, page, context) => {
   await context.grantPermissions(["notifications"], { origin: room.base });
-  // Headless pages are always visible, and notifications lead nowhere: these two are stood in for.
+  // A headless page is always visible and shows no notifications, so both are replaced.
   await page.addInitScript(() => {
     Object.defineProperty(Document.prototype, "hidden", { get: () => globalThis.isAway === true });
-    globalThis.called = [];
+    globalThis.notified = [];
     globalThis.Notification = class {
       static permission = "granted";
       static requestPermission = async () => "granted";
-      constructor(text) { globalThis.called.push(text); }
+      constructor(text) { globalThis.notified.push(text); }
     };
   });
   await room.crowd(50);
   await page.goto(room.door);
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   await page.locator("[data-bk=notify]").check();
   await page.locator("[data-bk=sound]").check();
   await page.reload();
-  await settled(page, "waiting");
+  await waitForState(page, "waiting");
   assert.ok(await page.locator("[data-bk=notify]").isChecked(), "remembered");
   await page.evaluate(() => { globalThis.isAway = true; });
   await room.operator("set-rate", "6000");
-  await checkUntil(page, settled(page, "held"));
-  assert.match(await page.locator("[data-bk=hint]").textContent(), /^Your way in stays open until \d/);
+  await checkUntil(page, waitForState(page, "held"));
+  assert.match(await page.locator("[data-bk=hint]").textContent(), /^You can enter until \d/);
   assert.match(await page.title(), /^It’s your turn! – /);
   assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /1a7f37/);
-  assert.deepEqual(await page.evaluate(() => globalThis.called), ["It’s your turn! The demonstration room"]);
+  assert.deepEqual(await page.evaluate(() => globalThis.notified), ["It’s your turn! The demonstration room"]);
   await page.evaluate(() => { globalThis.isAway = false; document.dispatchEvent(new Event("visibilitychange")); });
   await inShop(page);
 });
 
-for (const [what, happens] of [["does not arrive", (route) => route.abort()], ["never comes to an end", () => {}]]) {
-  test(`a page whose program ${what} asks at the door by itself`, { timeout: 120_000 }, async () => {
+for (const [what, handle] of [["fail to load", (route) => route.abort()], ["never finish loading", () => {}]]) {
+  test(`a page whose scripts ${what} goes to the door by itself`, { timeout: 120_000 }, async () => {
     const room = await Room.open("--rate", "1");
     await room.crowd(50);
     const page = await chrome.newPage();
-    await page.route("**/words.js", happens);
+    await page.route("**/words.js", handle);
     await page.goto(room.door, { waitUntil: "commit" });
     await page.getByText("Check now").first().waitFor();
     await page.waitForRequest(room.door, { timeout: 60_000 });
@@ -267,20 +267,20 @@ for (const [what, happens] of [["does not arrive", (route) => route.abort()], ["
   });
 }
 
-test("a wrong clock changes neither the wait nor how long the way in stays open", { timeout: 120_000 }, async () => {
+test("a wrong clock changes neither the forecast nor until when a visitor can enter", { timeout: 120_000 }, async () => {
   const room = await Room.open();
   const context = await chrome.newContext({ locale: "en-GB", timezoneId: "UTC" });
   const page = await context.newPage();
   await page.clock.install({ time: new Date("2031-01-01T00:00:00Z") });
-  const [now, old] = ["waiting", "held"].map((scene) => `${room.base}/preview/${scene}/wait/index.html`);
-  const poll = await (await fetch(now.replace("wait/index.html", "polling"))).json();
-  await page.goto(`${now}#${poll.epoch}-7101`);
-  await settled(page, "waiting");
+  const [waiting, held] = ["waiting", "held"].map((scene) => `${room.base}/preview/${scene}/wait/index.html`);
+  const poll = await (await fetch(waiting.replace("wait/index.html", "polling"))).json();
+  await page.goto(`${waiting}#${poll.epoch}-7101`);
+  await waitForState(page, "waiting");
   assert.match(await page.locator("[data-bk=when]").textContent(), /^in 7 to 11 minutes, around 0?0:0[89]$/);
   await page.evaluate(() => { Object.defineProperty(Document.prototype, "hidden", { get: () => true }); });
   await page.addInitScript(() => { Object.defineProperty(Document.prototype, "hidden", { get: () => true }); });
-  await page.goto(`${old}#${poll.epoch}-7101`);
-  await settled(page, "held");
+  await page.goto(`${held}#${poll.epoch}-7101`);
+  await waitForState(page, "held");
   assert.match(await page.locator("[data-bk=hint]").textContent(), /until 0?(0:59|1:00)\.$/);
   await context.close();
   await room.close();
