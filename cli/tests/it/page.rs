@@ -22,7 +22,7 @@ fn a_folder_with_a_colour_and_a_logo_is_shown() {
 
     fs::write(folder.path().join("page.toml"), "accent = \"reddish\"").unwrap();
     let preview = client.get("/preview/paused/wait/index.html");
-    assert!(preview.body.contains("page.toml: accent: is a colour written like #b26a00"), "{}", preview.body);
+    assert!(preview.body.contains("page.toml: accent: must be a colour such as #b26a00"), "{}", preview.body);
     assert_eq!(client.get("/wait/index.html").status, 200, "the room keeps the page it was started with");
 }
 
@@ -35,7 +35,7 @@ fn a_page_that_cannot_be_shown_is_refused_at_the_start() {
     let output = operate(data.path(), &["local", "--port", "0", "--page", folder.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    for complaint in ["index.html: has <script>", "index.html: has no place for \"when\""] {
+    for complaint in ["index.html: has <script>", "index.html: has no element \"when\""] {
         assert!(said.contains(complaint), "{said}");
     }
 }

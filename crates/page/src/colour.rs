@@ -1,17 +1,17 @@
 use std::str::FromStr;
 
-/// The operator's colour, in shades that can be read on the page.
+/// The operator's accent colour, and the nearest shades of it that are legible on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Colour([u8; 3]);
 
 impl Colour {
     const WHITE: Self = Self([255; 3]);
-    /// The page's card in the dark.
+    /// The background of the page's card in dark mode.
     const DARK: Self = Self([0x21, 0x1b, 0x12]);
-    /// What WCAG asks of text; the accent is text on paper, and paper is text on the accent.
+    /// The contrast that WCAG requires of text. The accent is used as text on the card and as background of text.
     const LEGIBLE: f64 = 4.5;
 
-    /// The nearest shade to this colour that is legible on the light page.
+    /// The nearest shade of this colour that is legible on the light page.
     pub(crate) fn on_light(self) -> Self {
         self.legible_on(Self::WHITE, Self([0; 3]))
     }
@@ -20,10 +20,10 @@ impl Colour {
         self.legible_on(Self::DARK, Self::WHITE)
     }
 
-    fn legible_on(self, ground: Self, away: Self) -> Self {
-        let shades = (0..=20).map(|step| self.mixed_with(away, f64::from(step) / 20.0));
-        let mut legible = shades.filter(|shade| shade.contrast(ground) >= Self::LEGIBLE);
-        legible.next().unwrap_or(away)
+    fn legible_on(self, background: Self, extreme: Self) -> Self {
+        let shades = (0..=20).map(|step| self.mixed_with(extreme, f64::from(step) / 20.0));
+        let mut legible = shades.filter(|shade| shade.contrast(background) >= Self::LEGIBLE);
+        legible.next().unwrap_or(extreme)
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mix of bytes is a byte")]
@@ -62,10 +62,10 @@ impl FromStr for Colour {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
-        const WANTED: &str = "is a colour written like #b26a00";
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6).ok_or(WANTED)?;
+        const EXPECTED: &str = "must be a colour such as #b26a00";
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6).ok_or(EXPECTED)?;
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let number = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex).ok_or(WANTED)?;
+        let number = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex).ok_or(EXPECTED)?;
         let [_, red, green, blue] = number.to_be_bytes();
         Ok(Self([red, green, blue]))
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legible_colours_stay_and_others_move_just_far_enough() {
+    fn legible_colours_stay_and_others_become_legible() {
         let shades = |text: &str| {
             let colour: Colour = text.parse().unwrap();
             (colour.on_light().to_string(), colour.on_dark().to_string())
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_as_wcag_has_it() {
+    fn contrast_matches_wcag_examples() {
         let black = Colour([0; 3]);
         assert!((black.contrast(Colour::WHITE) - 21.0).abs() < 0.001);
         let grey: Colour = "#767676".parse().unwrap();
@@ -99,9 +99,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_colour_is_refused() {
+    fn invalid_colours_are_refused() {
         for text in ["", "#", "red", "#fff", "b26a00", "#b26a0", "#b26a0000", "#+26a00", "#é6a00"] {
-            assert_eq!(text.parse::<Colour>(), Err("is a colour written like #b26a00"), "{text}");
+            assert_eq!(text.parse::<Colour>(), Err("must be a colour such as #b26a00"), "{text}");
         }
     }
 }

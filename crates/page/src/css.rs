@@ -1,18 +1,18 @@
-//! What a style sheet loads.
+//! Finds what a style sheet loads.
 
-/// Every address in the style sheet, in `url(…)` or behind `@import`, and whatever else names another server.
+/// Every address in the style sheet: in `url(…)`, after `@import`, and every other string with a URL of a server.
 pub(crate) fn addresses(css: &str) -> Vec<String> {
     let css = without_comments(css);
     let lower = css.to_ascii_lowercase();
     let urls = lower.match_indices("url(").map(|(at, found)| (at + found.len(), &[')'][..]));
     let imports = lower.match_indices("@import").map(|(at, found)| (at + found.len(), &[';', '}'][..]));
-    let elsewhere = ["\"http", "'http", "\"//", "'//"].map(|start| lower.match_indices(start));
-    let elsewhere = elsewhere.into_iter().flatten().map(|(at, _)| (at, &[][..]));
+    let remote = ["\"http", "'http", "\"//", "'//"].map(|start| lower.match_indices(start));
+    let remote = remote.into_iter().flatten().map(|(at, _)| (at, &[][..]));
     urls.chain(imports)
-        .chain(elsewhere)
+        .chain(remote)
         .filter_map(|(from, ends)| {
             let rest = css[from..].trim_start();
-            // An import that is written as url(…) is found as such.
+            // `@import url(…)` is already found as url(…).
             if rest.to_ascii_lowercase().starts_with("url(") {
                 return None;
             }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_found_however_they_are_written() {
+    fn addresses_are_found_in_every_spelling() {
         let css = r#"
             @import "a.css"; @IMPORT url('b.css') print;
             body { background: url( c.png ) , URL("d.svg#x") }
@@ -50,13 +50,13 @@ mod tests {
         "#;
         let mut found = addresses(css);
         found.sort();
-        let evil =
+        let expected =
             ["//evil.example/e.woff2", "a.css", "b.css", "c.png", "d.svg#x", "https://evil.example/f.png"];
-        assert_eq!(found, evil);
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn broken_style_sheets_are_survived() {
+    fn broken_style_sheets_do_not_panic() {
         for css in ["url(", "@import", "/*", "url('", "@import 'x", "url(ü", "/* url(x) */ url("] {
             let _ = addresses(css);
         }

@@ -1,8 +1,8 @@
-//! What the operator decides about the page, in a folder:
+//! What the operator decides about the page. It is read from a folder with:
 //!
-//! - `page.toml`: `accent`, a colour, and `logo`, the name of a file beside it;
-//! - `index.html`: a whole page instead of ours;
-//! - whatever these two refer to: style sheets, images, fonts.
+//! - `page.toml`: `accent`, a colour, and `logo`, the name of an image in the folder;
+//! - `index.html`: a custom page instead of the built-in one;
+//! - the style sheets, images and fonts that these two refer to.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,16 +13,16 @@ use waitroom::{Mistakes, Title};
 
 use crate::colour::Colour;
 use crate::policy::policy;
-use crate::{CSS, File, HTML, JAVASCRIPT, OWN, Page, WAIT_CSS, content_type, css, document};
+use crate::{BUILT_IN, CSS, File, HTML, JAVASCRIPT, Page, WAIT_CSS, content_type, css, document};
 
-/// What our page, or the operator's own, is made of.
+/// The operator's choices for the built-in page, or a custom page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Design {
     accent: Option<Colour>,
     logo: Option<String>,
-    /// A document of the operator's own.
+    /// The custom document, if there is one.
     document: Option<String>,
-    /// The operator's files, beside the document.
+    /// The operator's other files, by name.
     assets: BTreeMap<String, Vec<u8>>,
 }
 
@@ -30,14 +30,14 @@ pub struct Design {
 pub enum DesignError {
     #[error("could not read {}", .0.display())]
     Unreadable(PathBuf, #[source] io::Error),
-    #[error("the page in {} cannot be shown:\n{_1}", .0.display())]
-    Mistaken(PathBuf, Mistakes),
+    #[error("the page in {} is invalid:\n{_1}", .0.display())]
+    Invalid(PathBuf, Mistakes),
 }
 
 const SETTINGS: &str = "page.toml";
-/// Old phones and bad networks wait for every byte of it.
-const LARGEST_FILE: u64 = 1 << 20;
-const LARGEST_DOCUMENT: usize = 100 << 10;
+/// Limits, because visitors on slow networks wait for every byte.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+const MAX_DOCUMENT_BYTES: usize = 100 << 10;
 
 impl Design {
     /// Reads a folder and checks everything in it.
@@ -46,11 +46,11 @@ impl Design {
         let mut assets = read_files(folder, &mut mistakes)?;
         let mut design = Self::default();
         if let Some(settings) = assets.remove(SETTINGS) {
-            design.take_settings(&String::from_utf8_lossy(&settings), &mut mistakes);
+            design.read_settings(&String::from_utf8_lossy(&settings), &mut mistakes);
         }
-        if let Some(own) = assets.remove(Page::DOCUMENT) {
-            match String::from_utf8(own) {
-                Ok(own) => design.document = Some(own),
+        if let Some(custom) = assets.remove(Page::DOCUMENT) {
+            match String::from_utf8(custom) {
+                Ok(custom) => design.document = Some(custom),
                 Err(_) => mistakes.push(format!("{}: is not UTF-8 text", Page::DOCUMENT)),
             }
         }
@@ -59,11 +59,11 @@ impl Design {
         if mistakes.is_empty() {
             Ok(design)
         } else {
-            Err(DesignError::Mistaken(folder.into(), mistakes.into()))
+            Err(DesignError::Invalid(folder.into(), mistakes.into()))
         }
     }
 
-    fn take_settings(&mut self, text: &str, mistakes: &mut Vec<String>) {
+    fn read_settings(&mut self, text: &str, mistakes: &mut Vec<String>) {
         let mut table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => return mistakes.push(format!("{SETTINGS}: {}", error.to_string().trim_end())),
@@ -72,7 +72,7 @@ impl Design {
             let value = table.remove(key)?;
             let text = value.as_str().map(str::to_owned);
             if text.is_none() {
-                mistakes.push(format!("{SETTINGS}: {key}: is a text, in quotation marks"));
+                mistakes.push(format!("{SETTINGS}: {key}: must be a text in quotation marks"));
             }
             text
         };
@@ -82,27 +82,31 @@ impl Design {
             Err(mistake) => mistakes.push(format!("{SETTINGS}: accent: {mistake}")),
         }
         self.logo = logo;
-        mistakes.extend(table.keys().map(|key| format!("{SETTINGS}: {key}: is neither accent nor logo")));
+        mistakes.extend(
+            table
+                .keys()
+                .map(|key| format!("{SETTINGS}: {key}: is unknown; the settings are accent and logo")),
+        );
     }
 
     fn check(&self, mistakes: &mut Vec<String>) {
         if let Some(logo) = &self.logo {
             let is_image = content_type(logo).is_some_and(|kind| kind.starts_with("image/"));
             if !self.assets.contains_key(logo) {
-                mistakes.push(format!("{SETTINGS}: logo: there is no {logo} beside it"));
+                mistakes.push(format!("{SETTINGS}: logo: the folder does not contain {logo}"));
             } else if !is_image {
                 mistakes.push(format!(
                     "{SETTINGS}: logo: {logo} is not an image (svg, png, jpg, webp, avif, gif)"
                 ));
             }
         }
-        if let Some(own) = &self.document {
-            self.check_document(own, mistakes);
+        if let Some(custom) = &self.document {
+            self.check_document(custom, mistakes);
         }
         for (name, bytes) in self.assets.iter().filter(|(name, _)| content_type(name) == Some(CSS)) {
             for address in css::addresses(&String::from_utf8_lossy(bytes)) {
                 match document::local(&address) {
-                    Ok(Some(file)) => self.check_is_there(name, &file, mistakes),
+                    Ok(Some(file)) => self.check_exists(name, &file, mistakes),
                     Ok(None) => {}
                     Err(mistake) => mistakes.push(format!("{name}: loads {address:?}: {mistake}")),
                 }
@@ -110,53 +114,55 @@ impl Design {
         }
     }
 
-    fn check_document(&self, own: &str, mistakes: &mut Vec<String>) {
+    fn check_document(&self, custom: &str, mistakes: &mut Vec<String>) {
         let name = Page::DOCUMENT;
-        let (found, files) = document::check(own);
+        let (found, files) = document::check(custom);
         mistakes.extend(found.into_iter().map(|mistake| format!("{name}: {mistake}")));
         for file in files {
-            self.check_is_there(name, &file, mistakes);
+            self.check_exists(name, &file, mistakes);
         }
-        if own.len() > LARGEST_DOCUMENT {
+        if custom.len() > MAX_DOCUMENT_BYTES {
             mistakes.push(format!(
-                "{name}: has {} kB; {} are enough",
-                own.len().div_ceil(1024),
-                LARGEST_DOCUMENT >> 10
+                "{name}: has {} kB; the limit is {} kB",
+                custom.len().div_ceil(1024),
+                MAX_DOCUMENT_BYTES >> 10
             ));
         }
         if self.accent.is_some() {
             mistakes
-                .push(format!("{SETTINGS}: accent: colours Beekeeper's page, and {name} is there instead"));
+                .push(format!("{SETTINGS}: accent: applies only to the built-in page, which {name} replaces; remove one of them"));
         }
-        if self.logo.is_some() && !own.contains("{{logo}}") {
-            mistakes.push(format!("{SETTINGS}: logo: {name} has no {{{{logo}}}} to put it in"));
-        }
-    }
-
-    fn check_is_there(&self, by: &str, file: &str, mistakes: &mut Vec<String>) {
-        if !self.assets.contains_key(file) && !OWN.iter().any(|(own, _)| *own == file) {
-            mistakes.push(format!("{by}: refers to {file}, which is not beside it"));
+        if self.logo.is_some() && !custom.contains("{{logo}}") {
+            mistakes.push(format!(
+                "{SETTINGS}: logo: {name} does not contain {{{{logo}}}}; add it where the logo belongs"
+            ));
         }
     }
 
-    /// The page of a room with this title, filled in.
+    fn check_exists(&self, referrer: &str, file: &str, mistakes: &mut Vec<String>) {
+        if !self.assets.contains_key(file) && !BUILT_IN.iter().any(|(built_in, _)| *built_in == file) {
+            mistakes.push(format!("{referrer}: refers to {file}, which is not in the folder"));
+        }
+    }
+
+    /// The page of a room with this title.
     pub fn page(&self, title: &Title) -> Page {
-        let own = OWN.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
+        let built_in = BUILT_IN.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
         let assets = self.assets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone()));
-        let mut files: BTreeMap<_, _> = own
+        let mut files: BTreeMap<_, _> = built_in
             .chain(assets)
             .filter_map(|(name, body)| {
                 let file = File { content_type: content_type(name)?, policy: policy(None), body };
                 Some((name.to_owned(), file))
             })
             .collect();
-        files.insert(Page::DOCUMENT.into(), self.filled(title));
+        files.insert(Page::DOCUMENT.into(), self.document_file(title));
         Page(files)
     }
 
-    fn filled(&self, title: &Title) -> File {
+    fn document_file(&self, title: &Title) -> File {
         let (document, style) = match &self.document {
-            Some(own) => (own.as_str(), None),
+            Some(custom) => (custom.as_str(), None),
             None => (include_str!("../../../site/index.html"), Some(self.style())),
         };
         let inline = style.as_ref().map_or_else(String::new, |style| format!("<style>{style}</style>\n"));
@@ -166,7 +172,7 @@ impl Design {
             Some(file) => format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(file)),
             None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
         };
-        // The title comes last: whatever is in it, nothing fills it.
+        // The title is inserted last, so that `{{logo}}` in a title is not replaced.
         let html = before_end(&before_end(document, "body", body), "head", &head)
             .replace("{{logo}}", &logo)
             .replace("{{title}}", &escape(title.as_str()));
@@ -193,7 +199,7 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
         let path = entry.map_err(unreadable(folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with('.') {
-            continue; // An editor's or the system's, not the page's.
+            continue; // Created by an editor or the system.
         }
         let metadata = fs::metadata(&path).map_err(unreadable(&path))?;
         let is_known = name == SETTINGS
@@ -201,24 +207,23 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
             || content_type(&name).is_some_and(|kind| kind != HTML);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if !name.chars().all(is_plain) {
-            mistakes.push(format!(
-                "{name}: has letters in its name that addresses spell otherwise; use a-z, 0-9, . _ -"
-            ));
+            mistakes
+                .push(format!("{name}: has a name that URLs would encode; use only a-z, A-Z, 0-9 and . _ -"));
         } else if metadata.is_dir() {
-            mistakes.push(format!("{name}: is a folder; all files lie side by side"));
-        } else if OWN.iter().any(|(own, _)| *own == name) {
-            mistakes.push(format!("{name}: is the name of one of Beekeeper's files; choose another"));
+            mistakes.push(format!("{name}: is a folder; subfolders are not allowed"));
+        } else if BUILT_IN.iter().any(|(built_in, _)| *built_in == name) {
+            mistakes.push(format!("{name}: has the name of one of Beekeeper's files; rename it"));
         } else if content_type(&name) == Some(JAVASCRIPT) {
-            mistakes.push(format!("{name}: the page may run no program but Beekeeper's"));
+            mistakes.push(format!("{name}: is a script; only Beekeeper's own scripts may run"));
         } else if !is_known {
             mistakes.push(format!(
-                "{name}: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)"
+                "{name}: is not allowed; use page.toml, index.html, style sheets (css), images (svg, png, jpg, webp, avif, gif, ico) and fonts (woff2)"
             ));
-        } else if metadata.len() > LARGEST_FILE {
+        } else if metadata.len() > MAX_FILE_BYTES {
             mistakes.push(format!(
-                "{name}: has {} kB; a file has at most {}",
+                "{name}: has {} kB; the limit is {} kB",
                 metadata.len().div_ceil(1024),
-                LARGEST_FILE >> 10
+                MAX_FILE_BYTES >> 10
             ));
         } else {
             files.insert(name, fs::read(&path).map_err(unreadable(&path))?);
@@ -261,7 +266,7 @@ mod tests {
 
     fn mistakes(files: &[(&str, &str)]) -> Vec<String> {
         match Design::read(folder(files).path()) {
-            Err(DesignError::Mistaken(_, mistakes)) => mistakes.iter().map(str::to_owned).collect(),
+            Err(DesignError::Invalid(_, mistakes)) => mistakes.iter().map(str::to_owned).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -270,31 +275,31 @@ mod tests {
         String::from_utf8(page.file(Page::DOCUMENT).unwrap().body.clone()).unwrap()
     }
 
-    const OWN_PAGE: &str = "<html><head><title>{{title}}</title><link rel=stylesheet href=own.css></head><body>{{logo}}\
+    const CUSTOM_PAGE: &str = "<html><head><title>{{title}}</title><link rel=stylesheet href=own.css></head><body>{{logo}}\
         <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p>\
         <button data-bk=enter></button><button data-bk=check></button></body></html>";
 
     #[test]
-    fn a_title_is_text_whatever_is_in_it() {
+    fn a_title_is_escaped() {
         let page = Design::default().page(&title("<b>\"R&D's\"</b> {{logo}}"));
         let html = document(&page);
         assert!(html.contains(">&lt;b&gt;&quot;R&amp;D&#39;s&quot;&lt;/b&gt; {{logo}}</h1>"), "{html}");
     }
 
     #[test]
-    fn the_inline_style_is_the_one_that_the_policy_allows() {
+    fn the_policy_allows_the_inline_style() {
         let page = Design::default().page(&title("Sale"));
         let html = document(&page);
         let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         assert_eq!(page.file(Page::DOCUMENT).unwrap().policy, policy(Some(style)));
         assert!(
             html.find("<style>") > html.find("wait.js"),
-            "scripts are asked for before the style is read"
+            "scripts start to load before the style is parsed"
         );
     }
 
     #[test]
-    fn the_first_view_is_light() {
+    fn the_first_view_is_small() {
         let page = Design::default().page(&title("Spring sale of the Seal Brewing Company"));
         let zipped = |name: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -303,13 +308,14 @@ mod tests {
         };
         let scripts = ["wait.js", "line.js", "words.js", "view.js", "memory.js", "bell.js", "old.js"];
         let languages = page.files().map(|(name, _)| name).filter(|name| name.starts_with("text-"));
-        let largest = languages.map(zipped).max().unwrap();
-        let first_view = zipped("index.html") + scripts.into_iter().map(zipped).sum::<usize>() + largest;
+        let largest_language = languages.map(zipped).max().unwrap();
+        let first_view =
+            zipped("index.html") + scripts.into_iter().map(zipped).sum::<usize>() + largest_language;
         assert!(first_view <= 20_000, "{first_view} bytes");
     }
 
     #[test]
-    fn a_folder_may_bring_a_colour_and_a_logo() {
+    fn a_folder_can_set_a_colour_and_a_logo() {
         let folder = folder(&[
             ("page.toml", "accent = \"#ffff00\"\nlogo = \"bee.svg\""),
             ("bee.svg", "<svg/>"),
@@ -318,29 +324,35 @@ mod tests {
         let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
         let html = document(&page);
         assert!(html.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"));
-        assert!(html.contains(":root { --accent: #ffff00; } }"), "yellow is legible in the dark");
-        assert!(!html.contains(":root { --accent: #ffff00; }\n"), "and not on white");
+        assert!(html.contains(":root { --accent: #ffff00; } }"), "yellow is legible on the dark page");
+        assert!(!html.contains(":root { --accent: #ffff00; }\n"), "and not on the white one");
         assert_eq!(page.file("bee.svg").unwrap().content_type, "image/svg+xml");
         assert_eq!(page.files().count(), page.files().collect::<std::collections::BTreeMap<_, _>>().len());
-        assert_eq!(page.files().last().unwrap().0, Page::DOCUMENT, "after everything that it names");
+        assert_eq!(page.files().last().unwrap().0, Page::DOCUMENT, "after every file that it refers to");
     }
 
     #[test]
-    fn a_folder_may_bring_a_whole_page() {
-        let folder =
-            folder(&[("index.html", OWN_PAGE), ("own.css", "b { background: url(x.png) }"), ("x.png", "")]);
+    fn a_folder_can_contain_a_custom_page() {
+        let folder = folder(&[
+            ("index.html", CUSTOM_PAGE),
+            ("own.css", "b { background: url(x.png) }"),
+            ("x.png", ""),
+        ]);
         let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
         let html = document(&page);
         assert!(
             html.contains("<title>Sale</title>") && html.contains("<script type=\"module\" src=\"wait.js\">")
         );
         assert!(html.contains("data-bk=\"fallback\"") && html.contains("http-equiv=\"refresh\""));
-        assert!(!page.file(Page::DOCUMENT).unwrap().policy.contains("sha256"), "it has no inline style");
+        assert!(
+            !page.file(Page::DOCUMENT).unwrap().policy.contains("sha256"),
+            "a custom page has no inline style"
+        );
         assert!(page.file("wait.js").is_some());
     }
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn every_mistake_is_reported_at_once() {
         assert_eq!(
             mistakes(&[
                 ("page.toml", "accent = \"red\"\nlogo = 7\ncolour = \"#fff\""),
@@ -356,37 +368,37 @@ mod tests {
             .into_iter()
             .collect::<Vec<_>>(),
             [
-                "Logo groß.svg: has letters in its name that addresses spell otherwise; use a-z, 0-9, . _ -",
-                "app.js: the page may run no program but Beekeeper's",
-                "notes.txt: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",
-                "other.html: is neither page.toml, index.html, a style sheet, an image (svg, png, jpg, webp, avif, gif, ico) nor a font (woff2)",
-                "own.css: loads \"https://fonts.example/x.css\": it lies on another server; put the file beside the page, nothing is loaded from elsewhere",
-                "own.css: refers to gone.png, which is not beside it",
-                "page.toml: accent: is a colour written like #b26a00",
-                "page.toml: colour: is neither accent nor logo",
-                "page.toml: logo: is a text, in quotation marks",
-                "wait.css: is the name of one of Beekeeper's files; choose another",
+                "Logo groß.svg: has a name that URLs would encode; use only a-z, A-Z, 0-9 and . _ -",
+                "app.js: is a script; only Beekeeper's own scripts may run",
+                "notes.txt: is not allowed; use page.toml, index.html, style sheets (css), images (svg, png, jpg, webp, avif, gif, ico) and fonts (woff2)",
+                "other.html: is not allowed; use page.toml, index.html, style sheets (css), images (svg, png, jpg, webp, avif, gif, ico) and fonts (woff2)",
+                "own.css: loads \"https://fonts.example/x.css\": it is on another server; put the file into the page's folder",
+                "own.css: refers to gone.png, which is not in the folder",
+                "page.toml: accent: must be a colour such as #b26a00",
+                "page.toml: colour: is unknown; the settings are accent and logo",
+                "page.toml: logo: must be a text in quotation marks",
+                "wait.css: has the name of one of Beekeeper's files; rename it",
             ]
         );
-        let own = OWN_PAGE.replace("{{logo}}", "");
+        let without_logo = CUSTOM_PAGE.replace("{{logo}}", "");
         assert_eq!(
             mistakes(&[
-                ("index.html", &own),
+                ("index.html", &without_logo),
                 ("page.toml", "accent = \"#112233\"\nlogo = \"own.css\""),
                 ("own.css", "")
             ]),
             [
                 "page.toml: logo: own.css is not an image (svg, png, jpg, webp, avif, gif)",
-                "page.toml: accent: colours Beekeeper's page, and index.html is there instead",
-                "page.toml: logo: index.html has no {{logo}} to put it in",
+                "page.toml: accent: applies only to the built-in page, which index.html replaces; remove one of them",
+                "page.toml: logo: index.html does not contain {{logo}}; add it where the logo belongs",
             ]
         );
         let large = "x".repeat((1 << 20) + 1);
-        assert_eq!(mistakes(&[("bee.png", &large)]), ["bee.png: has 1025 kB; a file has at most 1024"]);
+        assert_eq!(mistakes(&[("bee.png", &large)]), ["bee.png: has 1025 kB; the limit is 1024 kB"]);
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn a_missing_folder_is_named() {
         let error = Design::read(Path::new("/nowhere/at/all")).unwrap_err();
         assert_eq!(error.to_string(), "could not read /nowhere/at/all");
     }

@@ -1,7 +1,7 @@
-//! The page that people wait on: ours, in the operator's colours, or the operator's own.
+//! The waiting page: the built-in one, with the operator's colour and logo, or a custom one.
 //!
-//! [`Design`] is what can be decided about it, read from a [folder](Design::read) and checked; [`Design::page`]
-//! fills it in and yields the files as they are served, on one machine and from a bucket alike.
+//! A [`Design`] is what the operator decides about the page. [`Design::read`] reads and checks it from a folder.
+//! [`Design::page`] returns the files as they are served, by the local server and from a bucket alike.
 
 mod colour;
 mod css;
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 
 pub use design::{Design, DesignError};
 
-/// The files below `/wait/`, by name. There are no folders among them.
+/// The files below `/wait/`, by name. There are no subfolders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page(BTreeMap<String, File>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     pub content_type: &'static str,
-    /// The Content-Security-Policy to serve it with.
+    /// The Content-Security-Policy header to serve the file with.
     pub policy: String,
     pub body: Vec<u8>,
 }
@@ -32,7 +32,8 @@ impl Page {
         self.0.get(name)
     }
 
-    /// The document last: whoever puts them somewhere in this order has what it names there before it.
+    /// All files, the document last: if they are uploaded in this order, everything that the document refers to is there
+    /// before it.
     pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
         let named = self.0.iter().filter(|&(name, _)| name != Self::DOCUMENT);
         let document = self.0.get_key_value(Self::DOCUMENT);
@@ -44,7 +45,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// What a file of this name is, if the room serves such files at all.
+/// The content type of a file with this name, or `None` if rooms do not serve such files.
 fn content_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {
@@ -63,8 +64,8 @@ fn content_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Our own files, beside the document.
-const OWN: &[(&str, &str)] = &[
+/// The built-in files, without the document.
+const BUILT_IN: &[(&str, &str)] = &[
     ("bell.js", include_str!("../../../site/bell.js")),
     ("line.js", include_str!("../../../site/line.js")),
     ("memory.js", include_str!("../../../site/memory.js")),
