@@ -87,7 +87,7 @@ impl Bundle {
     }
 
     /// Another text whenever the setup is another one: it brings our page.
-    pub(crate) fn edition(&self, architecture: Architecture) -> Option<String> {
+    pub(crate) fn page_version(&self, architecture: Architecture) -> Option<String> {
         let mut packages = self.packages(architecture);
         packages.find(|package| package.function == "setup").map(|package| names::sha256(&package.zip))
     }

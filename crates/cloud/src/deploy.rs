@@ -72,7 +72,7 @@ impl<'a> Made<'a> {
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
         let mut given = self.wanted.parameters(self.architecture);
-        given.extend(self.bundle.edition(self.architecture).map(|edition| ("Edition", edition)));
+        given.extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
         bundle::all_parameters(&given)
     }
 

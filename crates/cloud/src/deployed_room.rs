@@ -69,7 +69,7 @@ impl Account {
             domain_target: found.outputs.get("DomainTarget").cloned(),
         };
         let places = RoomResources {
-            ledger_table: output("Table")?,
+            ledger_table: output("LedgerTable")?,
             line_url: output("LineUrl")?,
             dead_letters_url: output("DeadLettersUrl")?,
         };
@@ -80,7 +80,7 @@ impl Account {
             urls,
             account: self.clone(),
             stack: found.id.clone(),
-            bucket: output("Bucket")?,
+            bucket: output("PageBucket")?,
             store,
             dead_letters_url,
         })

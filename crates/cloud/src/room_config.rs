@@ -105,7 +105,7 @@ impl RoomConfig {
             ("Shop", Some(self.shop.to_string())),
             ("Health", self.health.as_ref().map(ToString::to_string)),
             ("Rate", Some(self.rate.to_string())),
-            ("ClaimMinutes", number(self.claim_minutes)),
+            ("AdmissionMinutes", number(self.claim_minutes)),
             ("PassMinutes", number(self.pass_minutes)),
             ("Throttling", Some(yes_or_no(self.throttle))),
             ("DomainName", self.domain.as_ref().map(|domain| domain.name.clone())),
@@ -119,7 +119,7 @@ impl RoomConfig {
             ("AlarmEmail", self.alarm_email.clone()),
             ("LogDays", number(self.log_days)),
             ("AccessLog", Some(yes_or_no(self.access_log))),
-            ("Page", Some(if self.page.is_some() { "yours" } else { "ours" }.to_owned())),
+            ("Page", Some(if self.page.is_some() { "custom" } else { "built-in" }.to_owned())),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -144,7 +144,7 @@ mod tests {
         );
         let template = parse(TEMPLATE).unwrap();
         let mut declared = template["Parameters"].as_object().unwrap().clone();
-        assert!(declared.remove("Edition").is_some(), "what is carried, not what is wanted");
+        assert!(declared.remove("PageVersion").is_some(), "what is carried, not what is wanted");
         let needed = declared.iter().filter(|(_, parameter)| parameter.get("Default").is_none());
         let said = |wanted: &RoomConfig| -> BTreeSet<String> {
             wanted.parameters(Architecture::Arm64).into_keys().map(ToOwned::to_owned).collect()

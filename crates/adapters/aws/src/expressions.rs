@@ -65,9 +65,9 @@ pub(crate) fn follows_version(version: u64) -> Statement {
     Statement::new("", condition, [(":before", number(version.saturating_sub(1)))])
 }
 
-/// Grants ticket numbers: `next` is the last that was granted.
+/// Grants ticket numbers: `last` is the last that was granted.
 pub(crate) fn lease(count: u32) -> Statement {
-    Statement::new("ADD #next :count", "", [(":count", number(count))])
+    Statement::new("ADD #last :count", "", [(":count", number(count))])
 }
 
 /// Gives a slice to the claimant unless another has it. Its page was written with the plan.
@@ -174,7 +174,7 @@ pub(crate) fn begin_progress() -> Statement {
 
 /// The ticket numbers of a new epoch.
 pub(crate) fn begin_tickets() -> Statement {
-    Statement::new("SET #next = :none", "", [(":none", number(0u64))])
+    Statement::new("SET #last = :none", "", [(":none", number(0u64))])
 }
 
 #[cfg(test)]

@@ -145,12 +145,12 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
     // As long as the cookie that can ask for it.
     let forgotten = admission.at + Place::MAX_AGE;
     let mut visitor = item(
-        Key::Visitor(token),
+        Key::Admission(token),
         [
             ("ticket", number(admission.ticket)),
             ("admitted_at", number(admission.at.as_millis())),
             ("until", number(admission.expires.as_millis())),
-            ("expires", number(forgotten.as_secs())),
+            ("delete_after", number(forgotten.as_secs())),
         ],
     );
     if let AdmittedBy::Slice(slice) = admission.by {
@@ -160,7 +160,7 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
 }
 
 pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, Damaged> {
-    let visitor = Reader::new(Key::Visitor(token), item);
+    let visitor = Reader::new(Key::Admission(token), item);
     let slice = visitor.optional("slice", Reader::parsed)?;
     Ok(Admission {
         ticket: visitor.counted::<_, u64>("ticket")?,
@@ -175,7 +175,7 @@ const PLANS_ARE_KEPT: Duration = Place::MAX_AGE;
 
 pub(crate) fn encode_plan(plan: &Plan) -> Item {
     item(
-        Key::Minute(plan.number),
+        Key::Window(plan.number),
         [
             ("start", number(plan.window.start.as_millis())),
             ("end", number(plan.window.end.as_millis())),
@@ -188,11 +188,11 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
 /// What makes the table forget an item of a plan. Only one that is closed: the latest plan of a room that is
 /// off for a month has to be there when it is on again.
 pub(crate) fn forget(key: Key, plan: &Plan) -> Item {
-    item(key, [("expires", number((plan.window.end + PLANS_ARE_KEPT).as_secs()))])
+    item(key, [("delete_after", number((plan.window.end + PLANS_ARE_KEPT).as_secs()))])
 }
 
 pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, Damaged> {
-    let minute = Reader::new(Key::Minute(plan), item);
+    let minute = Reader::new(Key::Window(plan), item);
     Ok(Plan {
         number: plan,
         window: Window { start: minute.time("start")?, end: minute.time("end")? },
@@ -202,7 +202,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, Damaged> {
 }
 
 /// How many the slices of one page have recorded.
-pub(crate) fn decode_page(page: Key, item: &Item) -> Result<u64, Damaged> {
+pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<u64, Damaged> {
     let reader = Reader::new(page, item);
     let recorded = item.keys().filter(|name| name.starts_with("released_"));
     recorded.map(|name| reader.number(name)).try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
@@ -284,8 +284,8 @@ pub(crate) mod tests {
     fn an_admission_is_kept_as_it_was_for_as_long_as_its_cookie() {
         for by in [AdmittedBy::Slice(SliceId { plan: 3, index: 269 }), AdmittedBy::Door] {
             let item = encode_admission(token(), &admission(by));
-            assert_eq!(item["id"], text("visitor/07070707070707070707070707070707"));
-            assert_eq!(item["expires"], number(1_701_209_600_u64), "in seconds, fourteen days later");
+            assert_eq!(item["id"], text("admission/07070707070707070707070707070707"));
+            assert_eq!(item["delete_after"], number(1_701_209_600_u64), "in seconds, fourteen days later");
             assert_eq!(decode_admission(token(), &item), Ok(admission(by)));
         }
     }
@@ -299,12 +299,12 @@ pub(crate) mod tests {
 
     #[test]
     fn a_page_counts_what_was_recorded() {
-        let page = Key::Page(7, 0);
+        let page = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(page, claims);
-        assert_eq!(decode_page(page, &recorded), Ok(10));
+        assert_eq!(decode_slices(page, &recorded), Ok(10));
         recorded.insert("released_1".into(), number(5u64));
-        assert_eq!(decode_page(page, &recorded), Ok(15));
+        assert_eq!(decode_slices(page, &recorded), Ok(15));
     }
 
     /// Every attribute, missing or of another type or without meaning, is named.
@@ -313,7 +313,7 @@ pub(crate) mod tests {
         optional: &[&str],
         read: impl Fn(&Item) -> Result<T, Damaged>,
     ) {
-        let names = item.keys().filter(|name| !matches!(name.as_str(), "id" | "expires"));
+        let names = item.keys().filter(|name| !matches!(name.as_str(), "id" | "delete_after"));
         for name in names {
             let mut hostile = vec![AttributeValue::Null(true), AttributeValue::L(vec![])];
             hostile.push(match item[name] {
@@ -355,7 +355,7 @@ pub(crate) mod tests {
         assert_eq!(
             error,
             "ticket cannot be read (a ticket is a whole number from 1 to 9007199254740991, without leading zeros); \
-             mend the item visitor/… of the ledger, or delete it and deploy the stack again"
+             mend the item admission/… of the ledger, or delete it and deploy the stack again"
         );
     }
 }

@@ -1,4 +1,6 @@
-//! Which items there are in the ledger.
+//! The keys of the ledger's items.
+//!
+//! `infra/frozen-names.txt` lists them: a key that is written is never renamed.
 
 use std::fmt;
 
@@ -6,41 +8,42 @@ use waitroom::{SliceId, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    Visitor(Token),
+    Admission(Token),
     Room,
-    /// One of sixteen copies of what polls show; a poll reads the one that its token's first digit names.
+    /// One of sixteen copies of the status. A poll reads the copy that the first digit of its token names.
     Status(u8),
     Progress,
     Tickets,
-    /// A minute's plan.
-    Minute(u64),
-    /// What sixteen of its slices have claimed and recorded.
-    Page(u64, u16),
+    /// The plan of a window, by the plan's number.
+    Window(u64),
+    /// What up to sixteen slices of a plan have claimed and recorded: the plan's number, and the page that they share.
+    Slices(u64, u16),
     Throttle,
-    /// What signs passes.
+    /// The keys that sign passes.
     Private,
-    /// What verifies them.
+    /// The keys that verify passes.
     Public,
 }
 
 impl Key {
-    /// With 270 slices in one item, each record would rewrite 16 KB and together they would cost twice what one
-    /// partition bears. Sixteen slices fit into the kilobyte that one write costs anyway.
-    pub(crate) const SLICES_A_PAGE: u16 = 16;
+    /// DynamoDB charges a write by the size of the whole item. With 270 slices in one item, each record would rewrite
+    /// 16 KB, and together they would need twice what one partition can write. Sixteen slices fit into 1 KB, the
+    /// smallest unit that a write is charged by.
+    pub(crate) const SLICES_PER_ITEM: u16 = 16;
 
     pub(crate) const STATUS: std::ops::Range<u8> = 0..16;
 
-    /// The page of this slice.
-    pub(crate) fn page(slice: SliceId) -> Self {
-        Self::Page(slice.plan, slice.index / Self::SLICES_A_PAGE)
+    /// The item that this slice shares with up to fifteen others.
+    pub(crate) fn slices_with(slice: SliceId) -> Self {
+        Self::Slices(slice.plan, slice.index / Self::SLICES_PER_ITEM)
     }
 
     pub(crate) fn id(self) -> String {
         match self {
-            Self::Visitor(token) => format!("visitor/{token}"),
+            Self::Admission(token) => format!("admission/{token}"),
             Self::Status(digit) => format!("status/{digit:x}"),
-            Self::Minute(number) => format!("minute/{number}"),
-            Self::Page(number, page) => format!("minute/{number}/{page}"),
+            Self::Window(number) => format!("window/{number}"),
+            Self::Slices(number, page) => format!("window/{number}/{page}"),
             Self::Room => "room".into(),
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
@@ -51,11 +54,11 @@ impl Key {
     }
 }
 
-/// For messages and logs, which must not hold a token.
+/// For errors and logs. They must not contain a token.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Visitor(_) => f.write_str("visitor/…"),
+            Self::Admission(_) => f.write_str("admission/…"),
             other => f.write_str(&other.id()),
         }
     }
@@ -69,17 +72,17 @@ mod tests {
     fn ids_are_what_mapping_templates_and_roles_expect() {
         let token: Token = "000102030405060708090a0b0c0d0e0f".parse().unwrap();
         let ids = [
-            (Key::Visitor(token), "visitor/000102030405060708090a0b0c0d0e0f"),
+            (Key::Admission(token), "admission/000102030405060708090a0b0c0d0e0f"),
             (Key::Room, "room"),
             (Key::Status(15), "status/f"),
-            (Key::Minute(28), "minute/28"),
-            (Key::page(SliceId { plan: 28, index: 15 }), "minute/28/0"),
-            (Key::page(SliceId { plan: 28, index: 269 }), "minute/28/16"),
+            (Key::Window(28), "window/28"),
+            (Key::slices_with(SliceId { plan: 28, index: 15 }), "window/28/0"),
+            (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
             (Key::Public, "key/public"),
         ];
         for (key, id) in ids {
             assert_eq!(key.id(), id);
         }
-        assert_eq!(Key::Visitor(token).to_string(), "visitor/…");
+        assert_eq!(Key::Admission(token).to_string(), "admission/…");
     }
 }

@@ -38,7 +38,7 @@ impl TicketCounter for AwsStore {
         let attempt = "number a visitor";
         match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
             Written::Done(counter) => {
-                let last = Reader::new(Key::Tickets, &counter).number("next").map_err(unreadable(attempt))?;
+                let last = Reader::new(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
                 Ok(last.saturating_sub(count.into()) + 1)
             }
             Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
@@ -49,7 +49,7 @@ impl TicketCounter for AwsStore {
 impl Admissions for AwsStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
         let attempt = "look a visitor up";
-        let item = self.table.get(attempt, Key::Visitor(token)).await?;
+        let item = self.table.get(attempt, Key::Admission(token)).await?;
         item.map(|item| decode_admission(token, &item)).transpose().map_err(unreadable(attempt))
     }
 
@@ -62,7 +62,7 @@ impl Admissions for AwsStore {
             // Not every ledger says what stood in the way.
             Written::Refused(None) => {
                 let gone = || PortError::new(attempt, Fault::Busy, "the visitor was there, and then was not");
-                self.table.get(attempt, Key::Visitor(token)).await?.ok_or_else(gone)?
+                self.table.get(attempt, Key::Admission(token)).await?.ok_or_else(gone)?
             }
         };
         decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))

@@ -33,7 +33,7 @@ impl AwsStore {
         self.table.put(attempt, encode_room(first), expressions::absent()).await?;
         let room = self.read_room(attempt).await?;
         let progress = Ledgered { served: 0, latest: 0, released: 0, before_epoch: 0 };
-        let tickets = item(Key::Tickets, [("next", number(0u64))]);
+        let tickets = item(Key::Tickets, [("last", number(0u64))]);
         let statuses = Key::STATUS.map(|digit| encode_first_status(digit, &room));
         let puts = statuses
             .chain([progress.encode(), tickets])

@@ -11,7 +11,7 @@ use waitroom::{LineProgress, LineStatus, Plan, SliceId};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{Ledgered, decode_page, decode_plan, encode_plan, forget, item, missing, unreadable};
+use crate::items::{Ledgered, decode_plan, decode_slices, encode_plan, forget, item, missing, unreadable};
 use crate::keys::Key;
 use crate::table::{Write, Written};
 
@@ -51,17 +51,17 @@ impl AwsStore {
         attempt: &'static str,
         numbers: impl Iterator<Item = u64> + Clone + Send,
     ) -> PortResult<Vec<Minute>> {
-        let pages = |number| PAGES.map(move |page| Key::Page(number, page));
+        let pages = |number| PAGES.map(move |page| Key::Slices(number, page));
         let keys =
-            numbers.clone().flat_map(|number| std::iter::once(Key::Minute(number)).chain(pages(number)));
+            numbers.clone().flat_map(|number| std::iter::once(Key::Window(number)).chain(pages(number)));
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut minute = |number| {
-            let plan = found.remove(&Key::Minute(number).id());
+            let plan = found.remove(&Key::Window(number).id());
             let plan = plan.map(|item| decode_plan(number, &item)).transpose()?;
             let mut minute = Minute { plan, pages: Vec::new(), recorded: 0 };
             for page in pages(number) {
                 if let Some(item) = found.remove(&page.id()) {
-                    minute.recorded = minute.recorded.saturating_add(decode_page(page, &item)?);
+                    minute.recorded = minute.recorded.saturating_add(decode_slices(page, &item)?);
                     minute.pages.push(page);
                 }
             }
@@ -78,7 +78,7 @@ impl AwsStore {
         before: &Ledgered,
     ) -> PortResult<Vec<Write>> {
         let mut writes = vec![Write::Put(encode_plan(plan), expressions::absent())];
-        let mut pages: Vec<_> = plan.slices().map(|slice| Key::page(slice.id)).collect();
+        let mut pages: Vec<_> = plan.slices().map(|slice| Key::slices_with(slice.id)).collect();
         pages.dedup();
         writes.extend(pages.into_iter().map(|page| Write::Put(item(page, []), expressions::any())));
 
@@ -89,7 +89,7 @@ impl AwsStore {
                 recorded = minute.recorded;
             }
             let Some(closed) = minute.plan else { continue };
-            let items = minute.pages.into_iter().chain([Key::Minute(number)]);
+            let items = minute.pages.into_iter().chain([Key::Window(number)]);
             writes.extend(
                 items.map(|key| Write::Update(key, expressions::change(&forget(key, &closed), &[], None))),
             );
@@ -133,7 +133,7 @@ impl Plans for AwsStore {
 impl Slices for AwsStore {
     async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
         let claim = expressions::claim(slice, by);
-        let claimed = self.table.update("claim a slice", Key::page(slice), claim).await?;
+        let claimed = self.table.update("claim a slice", Key::slices_with(slice), claim).await?;
         Ok(matches!(claimed, Written::Done(_)))
     }
 
@@ -142,7 +142,7 @@ impl Slices for AwsStore {
         let mut said = self.said(slice);
         if said.released < released {
             // Refused: somebody recorded more, or nobody has claimed this slice.
-            self.table.update(attempt, Key::page(slice), expressions::record(slice, released)).await?;
+            self.table.update(attempt, Key::slices_with(slice), expressions::record(slice, released)).await?;
             said.released = released;
             self.say(said);
         }

@@ -54,9 +54,9 @@ type TokenBytes = [u8; Token::BYTES];
 /// Who waits, by order of joining.
 pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line");
 /// What was in the line and is not a visitor.
-pub(crate) const DEAD: TableDefinition<u64, &str> = TableDefinition::new("dead");
+pub(crate) const DEAD: TableDefinition<u64, &str> = TableDefinition::new("dead_letter");
 /// Who is admitted.
-pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("visitor");
+pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("admission");
 /// When each admission may be swept: not before its visitor's cookie is gone.
 pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
 /// The minutes' plans, by number, as JSON.

@@ -92,7 +92,7 @@ fn the_signing_keys_and_the_visitors_stay_out_of_sight() {
         if reads {
             let keys = texts(&statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]);
             assert!(
-                keys.iter().all(|key| !key.starts_with("key") && !key.starts_with("visitor")),
+                keys.iter().all(|key| !key.starts_with("key") && !key.starts_with("admission")),
                 "{keys:?}"
             );
         }

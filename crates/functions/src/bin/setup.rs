@@ -37,7 +37,7 @@ impl SetupPorts for OnAws {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { config, store, .. } = FunctionSetup::start()?;
-    let premises = OnAws { store, site: PageBucket::new(&config, variable("SITE_BUCKET")?) };
+    let premises = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {
         begin_request(&event.context.request_id);
         let event = event.payload;

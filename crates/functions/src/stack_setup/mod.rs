@@ -204,9 +204,9 @@ mod tests {
     #[test]
     fn a_page_of_the_operators_own_is_left_as_it_is() {
         let memory = Memory::default();
-        memory.attend("Create", &[("Page", "yours")]);
+        memory.attend("Create", &[("Page", "custom")]);
         assert_eq!(*memory.page.lock().unwrap(), None);
-        memory.attend("Update", &[("Page", "ours")]);
+        memory.attend("Update", &[("Page", "built-in")]);
         assert!(memory.page.lock().unwrap().is_some());
     }
 

@@ -27,7 +27,7 @@ impl Properties {
         ("Shop", "shop", text),
         ("Health", "health", text),
         ("Rate", "rate", number),
-        ("ClaimMinutes", "claim_minutes", number),
+        ("AdmissionMinutes", "claim_minutes", number),
         ("PassMinutes", "pass_minutes", number),
     ];
 
@@ -44,7 +44,7 @@ impl Properties {
         match (settings, url) {
             (Ok(settings), Ok(url)) => {
                 let says = |property, word| given.get(property).and_then(Value::as_str) == Some(word);
-                let (our_page, throttling) = (!says("Page", "yours"), says("Throttling", "yes"));
+                let (our_page, throttling) = (!says("Page", "custom"), says("Throttling", "yes"));
                 Ok(Self { settings, url, our_page, throttling })
             }
             (settings, url) => {
@@ -87,7 +87,7 @@ pub(crate) mod tests {
         let given = json!({
             "ServiceToken": "arn:aws:lambda:eu-central-1:000000000000:function:setup", "Room": "sale",
             "Title": "Seal's \"Brewing\"", "Shop": "https://shop.example/sale", "Rate": "300",
-            "Url": "https://room.example/prod", "ClaimMinutes": "90", "PassMinutes": "30",
+            "Url": "https://room.example/prod", "AdmissionMinutes": "90", "PassMinutes": "30",
         });
         serde_json::from_value(given).unwrap()
     }

@@ -43,7 +43,7 @@ impl SamRoom {
         let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
         let output = |name: &str| outputs.get(name).cloned().with_context(|| format!("no output {name}"));
         let places = RoomResources {
-            ledger_table: output("Table")?,
+            ledger_table: output("LedgerTable")?,
             line_url: output("LineUrl")?,
             dead_letters_url: output("DeadLettersUrl")?,
         };

@@ -152,7 +152,9 @@ fn furnished() -> Vec<Value> {
             ("epoch", "ab12"),
         ],
     );
-    for (name, number) in [("rate", 300), ("claim", 3600), ("pass", 3600), ("stretch", 1), ("version", 0)] {
+    for (name, number) in
+        [("rate", 300), ("admission_seconds", 3600), ("pass_seconds", 3600), ("stretch", 1), ("version", 0)]
+    {
         room.insert(name.into(), json!({ "N": number.to_string() }));
     }
     for (name, flag) in [("open", true), ("paused", false)] {

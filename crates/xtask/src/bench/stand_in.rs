@@ -136,7 +136,7 @@ impl StandInState {
                 let count = asked["ExpressionAttributeValues"][":count"]["N"].as_str();
                 let mut tickets = lock(&self.tickets);
                 *tickets += count.and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
-                json!({ "Attributes": { "next": { "N": tickets.to_string() } } })
+                json!({ "Attributes": { "last": { "N": tickets.to_string() } } })
             }
             "GetQueueAttributes" => json!({ "Attributes": {
                 "ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0",

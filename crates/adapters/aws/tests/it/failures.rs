@@ -85,7 +85,7 @@ fn one_damaged_item_is_one_visitors_trouble_and_is_named_without_the_token() {
             (port_contracts::visitor::visitor(1).token, port_contracts::visitor::visitor(2).token);
         let admission = port_contracts::visitor::admission(1, 1);
         test.store.admit(unlucky, admission).await.unwrap();
-        let mut item = test.item(&format!("visitor/{unlucky}")).await.unwrap();
+        let mut item = test.item(&format!("admission/{unlucky}")).await.unwrap();
         item.remove("until");
         test.put(item).await;
         for error in [
@@ -93,7 +93,7 @@ fn one_damaged_item_is_one_visitors_trouble_and_is_named_without_the_token() {
             test.store.admit(unlucky, admission).await.unwrap_err(),
         ] {
             assert_eq!(error.fault, Fault::Broken);
-            let expected = "until is missing; mend the item visitor/… of the ledger, or delete it and deploy the stack again";
+            let expected = "until is missing; mend the item admission/… of the ledger, or delete it and deploy the stack again";
             assert_eq!(why(&error), expected);
         }
         assert_eq!(test.store.admission(lucky).await.unwrap(), None);

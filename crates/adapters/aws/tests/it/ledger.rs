@@ -49,8 +49,8 @@ fn an_admission_is_forgotten_after_fourteen_days() {
         let token = port_contracts::visitor::visitor(1).token;
         let admission = port_contracts::visitor::admission(1, 1);
         test.store.admit(token, admission).await.unwrap();
-        let item = test.item(&format!("visitor/{token}")).await.unwrap();
-        assert_eq!(item["expires"], n(admission.at.as_secs() + 14 * 24 * 3600));
+        let item = test.item(&format!("admission/{token}")).await.unwrap();
+        assert_eq!(item["delete_after"], n(admission.at.as_secs() + 14 * 24 * 3600));
     });
 }
 
@@ -80,7 +80,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
         // What one write costs is counted in kilobytes of the item.
-        let page = test.item("minute/1/15").await.unwrap();
+        let page = test.item("window/1/15").await.unwrap();
         let size: usize = page
             .iter()
             .map(|(name, value)| name.len() + value.as_s().or(value.as_n()).map_or(0, String::len))
@@ -110,7 +110,7 @@ fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
         let slice = SliceId { plan: 5, index: 0 };
         assert!(!test.store.claim(slice, Claimant(1)).await.unwrap());
         test.store.record(slice, 10, 0).await.unwrap();
-        assert_eq!(test.item("minute/5/0").await, None);
+        assert_eq!(test.item("window/5/0").await, None);
     });
 }
 
@@ -124,9 +124,9 @@ fn only_plans_that_can_record_nothing_more_are_forgotten() {
         }
         for number in 1..=5 {
             let expire = number <= 2;
-            for id in [format!("minute/{number}"), format!("minute/{number}/0")] {
+            for id in [format!("window/{number}"), format!("window/{number}/0")] {
                 let item = test.item(&id).await.unwrap();
-                assert_eq!(item.contains_key("expires"), expire, "{id}");
+                assert_eq!(item.contains_key("delete_after"), expire, "{id}");
             }
         }
     });

@@ -151,7 +151,7 @@ fn a_change_that_panics_harms_nobody_after_it() {
 fn one_record_that_cannot_be_read_is_one_visitors_trouble() {
     let test = TestStore::new().tampered(|database| {
         let transaction = database.begin_write().unwrap();
-        let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("visitor");
+        let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("admission");
         let token = *port_contracts::visitor::visitor(1).token.as_bytes();
         transaction.open_table(visitors).unwrap().insert(token, b"?".as_slice()).unwrap();
         transaction.commit().unwrap();

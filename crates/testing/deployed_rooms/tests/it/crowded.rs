@@ -122,7 +122,7 @@ fn faults_lose_nobody(stage: &SamRoom) {
 
     // The trigger is killed in the middle of its work: when it cannot write the plan.
     let plans = stage.plans().unwrap()[0].plan.number;
-    let throttled = stage.aws.throttle_writes("minute/").unwrap();
+    let throttled = stage.aws.throttle_writes("window/").unwrap();
     stage.order(Order::On);
     stage.invoke("TriggerFunction").unwrap();
     until("the plan was refused", MINUTE, || Ok(throttled.count() > 0)).unwrap();
@@ -141,7 +141,7 @@ fn faults_lose_nobody(stage: &SamRoom) {
     assert!(stage.kill("ConsumerFunction").unwrap() > 0);
 
     // The table has too much to do when the next consumer begins.
-    let throttled = stage.aws.throttle_writes("visitor/").unwrap();
+    let throttled = stage.aws.throttle_writes("admission/").unwrap();
     until("admissions are refused", 3 * MINUTE, || Ok(throttled.count() >= 20)).unwrap();
     println!("{} admissions refused", throttled.count());
     drop(throttled);

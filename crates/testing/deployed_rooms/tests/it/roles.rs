@@ -29,7 +29,13 @@ pub(crate) fn check(stage: &SamRoom) {
     let read = |function: &str, key: &str| {
         let role = stage.role(function).unwrap();
         let mut python = emulators::boto3().unwrap();
-        python.envs(stage.aws.environment()).args(["-c", READ, &role, stage.output("Table").unwrap(), key]);
+        python.envs(stage.aws.environment()).args([
+            "-c",
+            READ,
+            &role,
+            stage.output("LedgerTable").unwrap(),
+            key,
+        ]);
         let output = python.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -40,8 +46,8 @@ pub(crate) fn check(stage: &SamRoom) {
         ("ConsumerFunction", "key/private", "AccessDenied"),
         ("SetupFunction", "key/private", "AccessDenied"),
         ("TriggerFunction", "room", "item"),
-        ("TriggerFunction", "visitor/00000000000000000000000000000000", "AccessDenied"),
-        ("ConsumerFunction", "visitor/00000000000000000000000000000000", "nothing"),
+        ("TriggerFunction", "admission/00000000000000000000000000000000", "AccessDenied"),
+        ("ConsumerFunction", "admission/00000000000000000000000000000000", "nothing"),
     ] {
         assert_eq!(read(function, key), answer, "{function} and {key}");
     }

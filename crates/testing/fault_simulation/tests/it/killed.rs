@@ -118,7 +118,7 @@ fn nobody_is_lost_and_nobody_counted_twice_under_kill_9() {
     let counted = block_on(store.progress()).unwrap().released;
     store.close();
     let file = redb::Database::open(directory.path().join("room.redb")).unwrap();
-    let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("visitor");
+    let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("admission");
     let in_ledger = file.begin_read().unwrap().open_table(visitors).unwrap().len().unwrap();
     println!("{} joined, {counted} counted as released in {} windows", joined.len(), by_plan.len());
     // Consumers that were killed no longer told of their last two seconds: fewer, but never more.

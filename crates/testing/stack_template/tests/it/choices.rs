@@ -33,13 +33,13 @@ const CHOICES: [Choice; 7] = [
     (
         &[("AlarmEmail", "operator@shop.example")],
         &[
-            "Alarms",
+            "AlarmTopic",
             "ApiErrorsAlarm",
             "DeadLettersAlarm",
             "FunctionErrorsAlarm",
             "FunctionThrottlesAlarm",
-            "LineStandsAlarm",
-            "NobodyPlansAlarm",
+            "LineStalledAlarm",
+            "TriggerStoppedAlarm",
         ],
         &[],
     ),
@@ -97,11 +97,11 @@ fn a_limit_of_requests_is_one_for_all_routes() {
 #[test]
 fn alarms_watch_every_function_that_the_minute_needs_and_tell_the_operator() {
     let stack = choosing(&[("AlarmEmail", "operator@shop.example"), ("Throttling", "yes")]);
-    let topic = stack.properties("Alarms").unwrap();
+    let topic = stack.properties("AlarmTopic").unwrap();
     assert_eq!(topic["Subscription"], json!([{ "Protocol": "email", "Endpoint": "operator@shop.example" }]));
     for (name, kind) in stack.resources().unwrap() {
         if kind == "AWS::CloudWatch::Alarm" {
-            assert_eq!(stack.properties(&name).unwrap()["AlarmActions"], json!(["Alarms"]), "{name}");
+            assert_eq!(stack.properties(&name).unwrap()["AlarmActions"], json!(["AlarmTopic"]), "{name}");
         }
     }
     for alarm in ["FunctionErrorsAlarm", "FunctionThrottlesAlarm"] {

@@ -15,7 +15,7 @@ const FUNCTIONS: [(&str, &[&str]); 5] = [
     ("Trigger", &["CONSUMER_FUNCTION"]),
     ("Consumer", &[]),
     ("Throttle", &[]),
-    ("Setup", &["SITE_BUCKET"]),
+    ("Setup", &["PAGE_BUCKET"]),
 ];
 
 #[test]
@@ -35,7 +35,7 @@ fn each_function_is_told_what_it_reads_and_nothing_else() {
         stack.properties("Trigger").unwrap()["Environment"]["Variables"]["CONSUMER_FUNCTION"],
         "Consumer"
     );
-    assert_eq!(stack.properties("Setup").unwrap()["Environment"]["Variables"]["SITE_BUCKET"], "Site");
+    assert_eq!(stack.properties("Setup").unwrap()["Environment"]["Variables"]["PAGE_BUCKET"], "PageBucket");
 }
 
 fn names(variables: &Value) -> Vec<&str> {

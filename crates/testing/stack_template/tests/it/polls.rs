@@ -106,7 +106,7 @@ fn the_shop_may_read_the_answer() {
 #[test]
 fn a_table_that_does_not_tell_everything_is_no_answer() {
     let status = |digit: &str| format!("status/{digit}");
-    let visitor = format!("visitor/{TOKEN}");
+    let visitor = format!("admission/{TOKEN}");
     for broken in [
         Ledger { has_settings: false, has_progress: false, ..Ledger::new() },
         Ledger { has_settings: false, ..Ledger::new() },

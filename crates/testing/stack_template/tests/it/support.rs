@@ -86,7 +86,7 @@ impl Ledger {
         if id.starts_with("status/") {
             return (self.has_settings || self.has_progress).then(|| self.status(id));
         }
-        let token = id.strip_prefix("visitor/").and_then(|token| token.parse().ok());
+        let token = id.strip_prefix("admission/").and_then(|token| token.parse().ok());
         let admission =
             self.admitted.get(&token.unwrap_or_else(|| panic!("{id} is not for the API to read")))?;
         Some(json!({
@@ -94,7 +94,7 @@ impl Ledger {
             "ticket": { "N": admission.ticket.to_string() },
             "admitted_at": { "N": admission.at.as_millis().to_string() },
             "until": { "N": admission.expires.as_millis().to_string() },
-            "expires": { "N": "1701209600" },
+            "delete_after": { "N": "1701209600" },
         }))
     }
 
