@@ -11,10 +11,11 @@ use hyper::header::{
 use hyper::http::response::Builder;
 use hyper::{Method, Request, Response, StatusCode};
 use page::Page;
+use poll::Poll;
 use producer::{Producer, ProducerError, SystemTokens};
 use serde::Serialize;
-use waitroom::ports::{Admissions, Clock, Keys, PortResult, RoomReader};
-use waitroom::{ClientAnswer, Place, PollAnswer, Room, Scheme, VisitorState};
+use waitroom::ports::{Clock, Keys, PortResult, RoomReader};
+use waitroom::{Room, Scheme};
 
 use crate::files::Files;
 use crate::preview::Preview;
@@ -27,6 +28,7 @@ const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 pub struct App {
     store: EmbeddedStore,
     producer: Producer<EmbeddedStore, SystemClock, SystemTokens>,
+    poll: Poll<EmbeddedStore, SystemClock>,
     page: Files,
     preview: Option<Preview>,
 }
@@ -34,7 +36,8 @@ pub struct App {
 impl App {
     pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
-        Self { store, producer, page: Files::new(page), preview: None }
+        let poll = Poll::new(store.clone(), SystemClock);
+        Self { store, producer, poll, page: Files::new(page), preview: None }
     }
 
     /// Shows every state of the page as well: for whoever designs it, not for visitors.
@@ -49,7 +52,7 @@ impl App {
     }
 
     async fn beekeeper(&self, request: &Request<Incoming>) -> HttpResponse {
-        let cookies = cookies(request);
+        let cookies: Vec<&str> = cookies(request).collect();
         let asked = producer::DoorRequest {
             method: if request.method() == Method::HEAD {
                 producer::Method::Head
@@ -70,26 +73,14 @@ impl App {
     }
 
     async fn polling(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
-        let room = self.store.room().await?;
-        let (_, standing) = self.standing(&room, request).await?;
-        let answer = PollAnswer::new(&room, &self.store.status(), standing);
+        let answer = self.poll.poll(cookies(request)).await?;
         Ok(json(uncached(StatusCode::OK), &answer))
     }
 
     async fn client(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
+        let answer = self.poll.client(cookies(request)).await?;
         let room = self.store.room().await?;
-        let (known, standing) = self.standing(&room, request).await?;
-        let response = cors(uncached(StatusCode::OK), &room);
-        Ok(json(response, &ClientAnswer::new(&room, known, standing)))
-    }
-
-    /// Whether a cookie of this room came along, and where its visitor stands.
-    async fn standing(&self, room: &Room, request: &Request<Incoming>) -> PortResult<(bool, VisitorState)> {
-        let Some(place) = Place::find(&room.settings.room, room.epoch, cookies(request)) else {
-            return Ok((false, VisitorState::Stranger));
-        };
-        let admission = self.store.admission(place.token).await?;
-        Ok((true, VisitorState::of(admission.as_ref(), SystemClock.now())))
+        Ok(json(cors(uncached(StatusCode::OK), &room), &answer))
     }
 
     async fn jwks(&self) -> Result<HttpResponse, ProducerError> {
@@ -155,8 +146,8 @@ struct Problem {
     error: &'static str,
 }
 
-fn cookies(request: &Request<Incoming>) -> Vec<&str> {
-    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
+fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
+    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok())
 }
 
 pub(crate) fn uncached(status: impl TryInto<StatusCode>) -> Builder {

@@ -10,7 +10,8 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, LOCATION};
 use hyper::{Request, StatusCode};
 use page::Design;
-use waitroom::{LineStatus, PollAnswer, Rate, Room, Timestamp, VisitorState};
+use poll::{PollAnswer, VisitorState};
+use waitroom::{LineStatus, Rate, Room, Timestamp};
 
 use crate::HttpResponse;
 use crate::app::{finish, json, uncached};
@@ -31,7 +32,7 @@ struct Scene {
 /// What the page hears when it asks.
 enum Poll {
     Waiting,
-    Stranger,
+    Newcomer,
     Admitted,
     Busy,
     Nothing,
@@ -101,7 +102,7 @@ const SCENES: &[Scene] = &[
         name: "blocked",
         about: "the browser keeps cookies back",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Stranger,
+        answer: |_, _| Poll::Newcomer,
     },
     Scene { name: "finding", about: "before the first answer", ticket: MIDDLE, answer: |_, _| Poll::Nothing },
 ];
@@ -155,7 +156,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut line = LineStatus { served: 4100, waiting: 9120, rate, slow: false };
     let standing = match (scene.answer)(&mut room, &mut line) {
         Poll::Waiting => VisitorState::Waiting,
-        Poll::Stranger => VisitorState::Stranger,
+        Poll::Newcomer => VisitorState::Newcomer,
         Poll::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.claim },
         Poll::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
         Poll::Nothing => {

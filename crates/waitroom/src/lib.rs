@@ -29,7 +29,6 @@ mod ticket;
 mod ticket_block;
 mod time;
 mod token;
-mod visitor_state;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
@@ -48,5 +47,4 @@ pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
-pub use visitor_state::{ClientAnswer, PollAnswer, VisitorState};
 pub use web_url::{WebUrl, WebUrlError};

@@ -179,6 +179,13 @@ pub trait StatusBoard: Send + Sync {
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;
 }
 
+/// The status of the line, for polls.
+pub trait LineStatusReader: Send + Sync {
+    /// The status that belongs to `room`, which the caller has just read. Every poll asks for it, so it must
+    /// be cheap.
+    fn line_status(&self, room: &Room) -> impl Future<Output = PortResult<LineStatus>> + Send;
+}
+
 /// The consumers, waiting for work.
 pub trait Dispatch: Send + Sync {
     /// Starts a consumer on the slice and does not wait for it. May happen twice; claims see to that.

@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &[]),
     ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
+    ("poll", &["waitroom"]),
     ("producer", &["waitroom"]),
     ("trigger", &["waitroom"]),
     ("consumer", &["waitroom"]),
@@ -24,7 +25,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Programs.
     (
         "server",
-        &["waitroom", "clock", "operator", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
+        &[
+            "waitroom", "clock", "operator", "page", "poll", "producer", "trigger", "consumer", "throttle",
+            "embedded",
+        ],
     ),
     (
         "functions",

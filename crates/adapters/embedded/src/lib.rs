@@ -112,9 +112,13 @@ impl EmbeddedStore {
         }
     }
 
-    /// What everybody who waits is told about the line.
+    /// The status of the line, as polls publish it.
     pub fn status(&self) -> LineStatus {
-        LineStatus::of(&self.shared.room(), self.shared.progress().served, self.shared.waiting())
+        self.status_of(&self.shared.room())
+    }
+
+    fn status_of(&self, room: &Room) -> LineStatus {
+        LineStatus::of(room, self.shared.served(), self.shared.waiting())
     }
 
     /// Changes the room on the operator's behalf, and returns it as it was and as it is.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use redb::ReadableTable;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength, PlanRecord,
-    Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength, LineStatusReader,
+    PlanRecord, Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices, StatusBoard,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token};
 
@@ -232,16 +232,23 @@ impl Slices for EmbeddedStore {
 
 impl StatusBoard for EmbeddedStore {
     async fn served(&self) -> PortResult<u64> {
-        Ok(self.shared.progress().served)
+        Ok(self.shared.served())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         Ok(self.shared.progress())
     }
 
-    /// Nothing to do: [`EmbeddedStore::status`] knows at every moment what is published elsewhere every two seconds.
+    /// Nothing to do: polls read the status from memory, so it is always up to date.
     async fn publish(&self, _: LineStatus) -> PortResult<()> {
         Ok(())
+    }
+}
+
+impl LineStatusReader for EmbeddedStore {
+    /// Two atomic loads.
+    async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
+        Ok(self.status_of(room))
     }
 }
 

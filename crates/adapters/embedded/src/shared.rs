@@ -31,7 +31,8 @@ pub(crate) struct SharedState {
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
     room: RwLock<Arc<Room>>,
-    progress: RwLock<LineProgress>,
+    served: AtomicU64,
+    released: AtomicU64,
     waiting: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
@@ -59,7 +60,8 @@ impl SharedState {
             now,
             deliveries: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
-            progress: RwLock::default(),
+            served: AtomicU64::new(0),
+            released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
             next_ticket: AtomicU64::new(1),
@@ -103,7 +105,7 @@ impl SharedState {
             *self.room.write() = Arc::new(room);
         }
         let progress = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
-        *self.progress.write() = progress.unwrap_or_default();
+        self.set_progress(progress.unwrap_or_default());
         let next_ticket = read_single(&singles, single::NEXT_TICKET).map_err(unreadable)?.unwrap_or(1);
         self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
         let line = transaction.open_table(LINE)?;
@@ -133,7 +135,7 @@ impl SharedState {
             *self.room.write() = room;
         }
         if let Some(progress) = committed.progress {
-            *self.progress.write() = progress;
+            self.set_progress(progress);
         }
         self.waiting.store(committed.waiting, Ordering::Relaxed);
         self.next_in_line.store(committed.next_in_line, Ordering::Relaxed);
@@ -165,8 +167,17 @@ impl SharedState {
         self.room.read().clone()
     }
 
+    pub(crate) fn served(&self) -> u64 {
+        self.served.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn progress(&self) -> LineProgress {
-        *self.progress.read()
+        LineProgress { served: self.served(), released: self.released.load(Ordering::Relaxed) }
+    }
+
+    fn set_progress(&self, progress: LineProgress) {
+        self.served.store(progress.served, Ordering::Relaxed);
+        self.released.store(progress.released, Ordering::Relaxed);
     }
 
     pub(crate) fn waiting(&self) -> u64 {

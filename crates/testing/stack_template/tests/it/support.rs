@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use poll::{ClientAnswer, PollAnswer, VisitorState};
 use serde_json::{Value, json};
 use stack_template::{Rendered, Route, Stack, TemplateRequest, Velocity};
-use waitroom::{
-    Admission, AdmittedBy, ClientAnswer, LineStatus, Place, PollAnswer, Rate, Room, Settings, Ticket,
-    Timestamp, Token, VisitorState,
-};
+use waitroom::{Admission, AdmittedBy, LineStatus, Place, Rate, Room, Settings, Ticket, Timestamp, Token};
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
@@ -139,21 +137,21 @@ impl Ledger {
     }
 
     /// What the room's own types say: the one truth.
-    fn standing(&self, cookies: &[&str], now: Timestamp) -> (bool, VisitorState) {
+    fn visitor(&self, cookies: &[&str], now: Timestamp) -> (bool, VisitorState) {
         let place = Place::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
-        place.map_or((false, VisitorState::Stranger), |place| {
+        place.map_or((false, VisitorState::Newcomer), |place| {
             (true, VisitorState::of(self.admitted.get(&place.token), now))
         })
     }
 
     pub(crate) fn poll_answer(&self, cookies: &[&str]) -> Value {
-        let (_, standing) = self.standing(cookies, NOW);
-        serde_json::to_value(PollAnswer::new(&self.room, &self.line, standing)).unwrap()
+        let (_, visitor) = self.visitor(cookies, NOW);
+        serde_json::to_value(PollAnswer::new(&self.room, &self.line, visitor)).unwrap()
     }
 
     pub(crate) fn client_answer(&self, cookies: &[&str]) -> Value {
-        let (known, standing) = self.standing(cookies, NOW);
-        serde_json::to_value(ClientAnswer::new(&self.room, known, standing)).unwrap()
+        let (known, visitor) = self.visitor(cookies, NOW);
+        serde_json::to_value(ClientAnswer::new(&self.room, known, visitor)).unwrap()
     }
 
     pub(crate) fn ask(&self, path: &str, asked: &TemplateRequest) -> Rendered {

@@ -1,41 +1,20 @@
-//! What a visitor is told when they ask: "is it my turn?" and, at the shop, "did they wait?".
+//! The JSON of the answers. On AWS, mapping templates in `infra/template.yaml` write the same JSON; the
+//! tests of `stack_template` compare the two.
 
 use serde::Serialize;
+use waitroom::{Epoch, LineStatus, Rate, Room, Stretch, Timestamp};
 
-use crate::{Admission, Epoch, LineStatus, Rate, Room, Stretch, Timestamp};
-
-/// Where a visitor stands, as their cookie and the ledger tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VisitorState {
-    /// No cookie of this room and epoch came along, or one whose claim has ended.
-    Stranger,
-    Waiting,
-    /// They may enter, and come back for another pass until then.
-    Admitted {
-        until: Timestamp,
-    },
-}
-
-impl VisitorState {
-    /// The standing of somebody with a well-formed cookie.
-    pub fn of(admission: Option<&Admission>, now: Timestamp) -> Self {
-        match admission {
-            None => Self::Waiting,
-            Some(admission) if admission.is_valid(now) => Self::Admitted { until: admission.expires },
-            Some(_) => Self::Stranger,
-        }
-    }
-}
+use crate::VisitorState;
 
 /// The answer of `GET /polling`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum PollAnswer {
-    /// The page goes to `/beekeeper`, which signs a pass and sends the visitor on.
+    /// The page goes to `/beekeeper`, which signs a pass and redirects to the shop.
     Enter {
         allow: bool,
         origin: String,
-        /// When the claim ends, for a page that nobody looks at. Nothing while the room is off.
+        /// When the admission expires, for a page in the background. Absent while the room is off.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
@@ -52,18 +31,18 @@ pub struct Wait {
     waiting: u64,
     open: bool,
     paused: bool,
-    /// The throttle holds the line back for a moment.
+    /// Whether the throttle holds the rate down.
     slow: bool,
     message: String,
     stretch: Stretch,
-    /// The page goes to `/beekeeper` once, which gives a place to whoever has none.
+    /// Tells the page of a newcomer to go to `/beekeeper` once, which gives them a place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     join: bool,
 }
 
 impl PollAnswer {
-    pub fn new(room: &Room, line: &LineStatus, standing: VisitorState) -> Self {
-        let until = match standing {
+    pub fn new(room: &Room, line: &LineStatus, visitor: VisitorState) -> Self {
+        let until = match visitor {
             VisitorState::Admitted { until } if room.open => Some(until),
             _ => None,
         };
@@ -81,7 +60,7 @@ impl PollAnswer {
             slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
-            join: standing == VisitorState::Stranger,
+            join: visitor == VisitorState::Newcomer,
         })
     }
 }
@@ -90,24 +69,25 @@ impl PollAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClientAnswer {
     allow: bool,
-    /// False when no cookie came along: the browser kept it back, and only the pass can tell.
+    /// False if the request carried no place: the browser may have kept the cookie back, and only the pass
+    /// can prove that the visitor waited.
     #[serde(skip_serializing_if = "Clone::clone")]
     known: bool,
 }
 
 impl ClientAnswer {
-    /// `known` says whether a well-formed cookie came along.
-    pub fn new(room: &Room, known: bool, standing: VisitorState) -> Self {
-        Self { allow: matches!(standing, VisitorState::Admitted { .. }) || !room.open, known }
+    /// `known` says whether the request carried a place of this room and epoch.
+    pub fn new(room: &Room, known: bool, visitor: VisitorState) -> Self {
+        Self { allow: matches!(visitor, VisitorState::Admitted { .. }) || !room.open, known }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use waitroom::Settings;
 
     use super::*;
-    use crate::{AdmittedBy, Settings, Ticket};
 
     fn room() -> Room {
         let mut settings = Settings::new(
@@ -120,13 +100,13 @@ mod tests {
         Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
     }
 
-    fn poll(room: &Room, standing: VisitorState) -> serde_json::Value {
+    fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {
         let line = LineStatus::of(room, 4100, 9120);
-        serde_json::to_value(PollAnswer::new(room, &line, standing)).unwrap()
+        serde_json::to_value(PollAnswer::new(room, &line, visitor)).unwrap()
     }
 
-    fn client(room: &Room, known: bool, standing: VisitorState) -> serde_json::Value {
-        serde_json::to_value(ClientAnswer::new(room, known, standing)).unwrap()
+    fn client(room: &Room, known: bool, visitor: VisitorState) -> serde_json::Value {
+        serde_json::to_value(ClientAnswer::new(room, known, visitor)).unwrap()
     }
 
     fn admitted() -> VisitorState {
@@ -134,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_how_the_line_stands() {
+    fn a_waiting_visitor_reads_the_status_of_the_line() {
         let mut expected = json!({
             "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
             "open": true, "paused": false, "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), VisitorState::Waiting), expected);
         expected["join"] = true.into();
-        assert_eq!(poll(&room(), VisitorState::Stranger), expected);
+        assert_eq!(poll(&room(), VisitorState::Newcomer), expected);
     }
 
     #[test]
@@ -150,27 +130,17 @@ mod tests {
         assert_eq!(poll(&room(), admitted()), enter);
         enter.as_object_mut().unwrap().remove("until");
         let off = Room { open: false, ..room() };
-        for standing in [VisitorState::Stranger, VisitorState::Waiting, admitted()] {
-            assert_eq!(poll(&off, standing), enter);
+        for visitor in [VisitorState::Newcomer, VisitorState::Waiting, admitted()] {
+            assert_eq!(poll(&off, visitor), enter);
         }
     }
 
     #[test]
-    fn the_shop_is_told_whether_somebody_waited() {
+    fn the_client_check_says_who_is_admitted() {
         assert_eq!(client(&room(), true, admitted()), json!({ "allow": true }));
         assert_eq!(client(&room(), true, VisitorState::Waiting), json!({ "allow": false }));
-        assert_eq!(client(&room(), false, VisitorState::Stranger), json!({ "allow": false, "known": false }));
+        assert_eq!(client(&room(), false, VisitorState::Newcomer), json!({ "allow": false, "known": false }));
         let off = Room { open: false, ..room() };
         assert_eq!(client(&off, true, VisitorState::Waiting), json!({ "allow": true }));
-    }
-
-    #[test]
-    fn a_claim_that_has_ended_makes_a_stranger() {
-        let at = Timestamp::from_millis;
-        let admission =
-            Admission { ticket: Ticket::new(1).unwrap(), by: AdmittedBy::Door, at: at(0), expires: at(100) };
-        assert_eq!(VisitorState::of(None, at(50)), VisitorState::Waiting);
-        assert_eq!(VisitorState::of(Some(&admission), at(99)), VisitorState::Admitted { until: at(100) });
-        assert_eq!(VisitorState::of(Some(&admission), at(100)), VisitorState::Stranger);
     }
 }
