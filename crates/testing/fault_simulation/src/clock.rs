@@ -8,14 +8,14 @@ use parking_lot::Mutex;
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
 
-/// Time that passes only when the driver says so.
+/// A clock that only the simulation advances.
 #[derive(Clone, Debug)]
 pub struct SimClock(Arc<Mutex<Timers>>);
 
 #[derive(Debug)]
 struct Timers {
     now: Timestamp,
-    /// Who wakes when; the second number tells sleepers of one moment apart, first come first woken.
+    /// Who sleeps until when. The second number orders sleepers of the same instant: the first to sleep wakes first.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
     next: u64,
 }
@@ -25,7 +25,7 @@ impl SimClock {
         Self(Arc::new(Mutex::new(Timers { now, sleepers: BTreeMap::new(), next: 0 })))
     }
 
-    /// When the next sleeper wants to wake.
+    /// When the next sleeper wakes.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         self.0.lock().sleepers.first_key_value().map(|((at, _), _)| *at)
     }
@@ -33,10 +33,10 @@ impl SimClock {
     pub(crate) fn advance_to(&self, now: Timestamp) {
         let mut timers = self.0.lock();
         timers.now = timers.now.max(now);
-        let still_asleep = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));
-        let awake = std::mem::replace(&mut timers.sleepers, still_asleep);
+        let still_sleeping = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));
+        let woken = std::mem::replace(&mut timers.sleepers, still_sleeping);
         drop(timers);
-        awake.into_values().for_each(Waker::wake);
+        woken.into_values().for_each(Waker::wake);
     }
 }
 
@@ -75,7 +75,7 @@ impl Future for Sleep {
     }
 }
 
-/// Whoever is killed in their sleep does not wake.
+/// A task that is killed while it sleeps must not be woken.
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(key) = self.key {

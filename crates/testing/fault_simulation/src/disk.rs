@@ -1,4 +1,4 @@
-//! A disk that keeps what was synced and may forget the rest.
+//! A disk that keeps what was synced and may lose the rest.
 
 use std::io;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use rand::Rng;
 use rand::RngExt;
 use redb::StorageBackend;
 
-/// The disk, which outlives every process.
+/// The disk. It outlives the simulated processes.
 #[derive(Clone, Debug, Default)]
-pub struct SimDisk(Arc<Mutex<Platters>>);
+pub struct SimDisk(Arc<Mutex<DiskState>>);
 
-/// What one process sees of the disk, while it lives.
+/// The disk as one process opened it. Fails once that process was killed.
 #[derive(Clone, Debug)]
 pub struct OpenDisk {
     disk: SimDisk,
@@ -20,12 +20,12 @@ pub struct OpenDisk {
 }
 
 #[derive(Debug, Default)]
-struct Platters {
+struct DiskState {
     bytes: Vec<u8>,
-    /// What was done since the last sync, in order.
+    /// Changes since the last sync, in order.
     unsynced: Vec<Unsynced>,
     full: bool,
-    /// Counts the processes that were killed: the dead do not write, not even in their destructors.
+    /// How many processes were killed. A killed process must not write, not even in its destructors.
     killed: u64,
 }
 
@@ -36,7 +36,7 @@ enum Unsynced {
         new: Vec<u8>,
         old: Vec<u8>,
     },
-    /// The length before, and what a shorter one cut off.
+    /// The length before, and the bytes that a shorter length cut off.
     Length {
         from: usize,
         cut: Vec<u8>,
@@ -44,26 +44,26 @@ enum Unsynced {
 }
 
 impl SimDisk {
-    /// What a disk writes at once or not at all.
+    /// A disk writes a sector completely or not at all.
     const SECTOR: usize = 512;
 
-    /// The disk as a new process gets it.
+    /// Opens the disk for a new process.
     pub fn open(&self) -> OpenDisk {
         OpenDisk { disk: self.clone(), process: self.0.lock().killed }
     }
 
-    /// From now on the process that runs can do nothing any more.
+    /// From now on every access by the running process fails.
     pub fn kill(&self) {
         self.0.lock().killed += 1;
     }
 
-    /// Power fails: of what was not synced, any part may have reached the disk, and in any order.
+    /// Simulates a power cut: of the changes that were not synced, any part may have reached the disk, in any order.
     pub fn lose_power(&self, rng: &mut impl Rng) {
         let mut disk = self.0.lock();
         let unsynced = std::mem::take(&mut disk.unsynced);
         let full_length = disk.bytes.len();
-        for done in unsynced.iter().rev() {
-            match done {
+        for change in unsynced.iter().rev() {
+            match change {
                 Unsynced::Write { offset, old, .. } => disk.put(*offset, old),
                 Unsynced::Length { from, cut } => {
                     disk.bytes.resize(*from, 0);
@@ -72,12 +72,12 @@ impl SimDisk {
                 }
             }
         }
-        // The file may have kept its new length, with anything of the writes in it.
+        // The file may have kept its new length, with any part of the writes.
         if full_length > disk.bytes.len() && rng.random() {
             disk.bytes.resize(full_length, 0);
         }
-        for done in &unsynced {
-            let Unsynced::Write { offset, new, .. } = done else { continue };
+        for change in &unsynced {
+            let Unsynced::Write { offset, new, .. } = change else { continue };
             for (sector, bytes) in new.chunks(Self::SECTOR).enumerate() {
                 let at = offset + sector * Self::SECTOR;
                 if at + bytes.len() <= disk.bytes.len() && rng.random() {
@@ -87,13 +87,13 @@ impl SimDisk {
         }
     }
 
-    /// From now on every write finds the disk full, or has room again.
+    /// Sets whether writes fail because the disk is full.
     pub fn set_full(&self, full: bool) {
         self.0.lock().full = full;
     }
 }
 
-impl Platters {
+impl DiskState {
     fn put(&mut self, offset: usize, bytes: &[u8]) {
         self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
@@ -110,7 +110,7 @@ fn range(offset: u64, length: usize, within: &[u8]) -> io::Result<std::ops::Rang
 }
 
 impl OpenDisk {
-    fn lock(&self) -> io::Result<MutexGuard<'_, Platters>> {
+    fn lock(&self) -> io::Result<MutexGuard<'_, DiskState>> {
         let disk = self.disk.0.lock();
         if disk.killed == self.process { Ok(disk) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }

@@ -1,4 +1,4 @@
-//! Faults at the ports: a store as it is on a bad day.
+//! Injects faults between a handler and its ports.
 
 use std::fmt;
 use std::future::Future;
@@ -14,20 +14,20 @@ use waitroom::ports::{
 };
 use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
 
-use crate::{Book, SimClock};
+use crate::{Observations, SimClock};
 
-/// What is asked of a port, as far as the weather cares.
+/// The kinds of calls to the ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Call {
+pub enum PortCall {
     Room,
-    Lease,
+    LeaseTickets,
     Join,
     Receive,
     Remove,
-    Count,
-    Look,
+    CountWaiting,
+    LookUp,
     Admit,
-    Recent,
+    RecentPlans,
     WritePlan,
     Claim,
     Record,
@@ -38,52 +38,57 @@ pub enum Call {
     Send,
 }
 
-/// What becomes of one call.
+/// What happens to one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Faults {
-    Fine,
-    /// Not done, and the caller is told how it failed.
+pub enum InjectedFault {
+    None,
+    /// The call has no effect and returns an error of this kind.
     Refused(Fault),
-    /// Done, but the answer is lost.
+    /// The call takes effect, but returns `Fault::Unsure`.
     Unconfirmed,
-    /// The line answers empty though it is not. Elsewhere: fine.
-    Empty,
-    /// The line delivers everybody twice at once. Elsewhere: fine.
-    Twice,
-    /// The line delivers, besides, somebody it delivered before. Elsewhere: fine.
-    Again,
+    /// `receive` returns nobody although visitors wait. No effect on other calls.
+    EmptyLine,
+    /// `receive` returns every visitor twice. No effect on other calls.
+    DeliveredTwice,
+    /// `receive` also returns a visitor whom it returned before. No effect on other calls.
+    DeliveredAgain,
 }
 
-/// Decides what becomes of each call, and how long it takes.
-pub trait Sky: Send {
-    fn next(&mut self, call: Call) -> (Faults, Duration);
+/// Decides which fault each call gets, and how long the call takes.
+pub trait FaultInjector: Send {
+    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration);
 }
 
-impl<F: FnMut(Call) -> (Faults, Duration) + Send> Sky for F {
-    fn next(&mut self, call: Call) -> (Faults, Duration) {
+impl<F: FnMut(PortCall) -> (InjectedFault, Duration) + Send> FaultInjector for F {
+    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration) {
         self(call)
     }
 }
 
-/// A store in the weather, with an observer who writes down what really happened.
+/// Ports with injected faults. Records what really happened in [`Observations`].
 #[derive(Clone)]
-pub struct Weathered<S> {
+pub struct FaultyPorts<S> {
     inner: S,
     clock: SimClock,
-    sky: Arc<Mutex<dyn Sky>>,
-    book: Arc<Mutex<Book>>,
+    injector: Arc<Mutex<dyn FaultInjector>>,
+    observations: Arc<Mutex<Observations>>,
     delivered: Arc<Mutex<Vec<Delivery>>>,
 }
 
-impl<S> fmt::Debug for Weathered<S> {
+impl<S> fmt::Debug for FaultyPorts<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Weathered").finish_non_exhaustive()
+        f.debug_struct("FaultyPorts").finish_non_exhaustive()
     }
 }
 
-impl<S: Sync> Weathered<S> {
-    pub fn new(inner: S, clock: SimClock, sky: Arc<Mutex<dyn Sky>>, book: Arc<Mutex<Book>>) -> Self {
-        Self { inner, clock, sky, book, delivered: Arc::default() }
+impl<S: Sync> FaultyPorts<S> {
+    pub fn new(
+        inner: S,
+        clock: SimClock,
+        injector: Arc<Mutex<dyn FaultInjector>>,
+        observations: Arc<Mutex<Observations>>,
+    ) -> Self {
+        Self { inner, clock, injector, observations, delivered: Arc::default() }
     }
 
     pub fn inner(&self) -> &S {
@@ -92,61 +97,65 @@ impl<S: Sync> Weathered<S> {
 
     async fn call<T: Send>(
         &self,
-        call: Call,
+        call: PortCall,
         work: impl Future<Output = PortResult<T>> + Send,
     ) -> PortResult<T> {
-        self.weather(call, work).await.map(|(done, _)| done)
+        self.call_with_fault(call, work).await.map(|(result, _)| result)
     }
 
-    async fn weather<T: Send>(
+    async fn call_with_fault<T: Send>(
         &self,
-        call: Call,
+        call: PortCall,
         work: impl Future<Output = PortResult<T>> + Send,
-    ) -> PortResult<(T, Faults)> {
-        let (weather, takes) = self.sky.lock().next(call);
-        let there = self.clock.now() + takes / 2;
-        self.clock.sleep_until(there).await;
-        let done = match weather {
-            Faults::Refused(fault) => Err(PortError::new(format!("{call:?}"), fault, "bad weather")),
-            Faults::Unconfirmed => {
+    ) -> PortResult<(T, InjectedFault)> {
+        let (fault, takes) = self.injector.lock().next(call);
+        let arrives = self.clock.now() + takes / 2;
+        self.clock.sleep_until(arrives).await;
+        let result = match fault {
+            InjectedFault::Refused(kind) => Err(PortError::new(format!("{call:?}"), kind, "injected fault")),
+            InjectedFault::Unconfirmed => {
                 work.await?;
-                Err(PortError::new(format!("{call:?}"), Fault::Unsure, "the answer was lost"))
+                Err(PortError::new(
+                    format!("{call:?}"),
+                    Fault::Unsure,
+                    "injected fault after the call took effect",
+                ))
             }
-            _ => work.await.map(|done| (done, weather)),
+            _ => work.await.map(|result| (result, fault)),
         };
         self.clock.sleep_until(self.clock.now() + takes / 2).await;
-        done
+        result
     }
 }
 
-impl<S: RoomReader> RoomReader for Weathered<S> {
+impl<S: RoomReader> RoomReader for FaultyPorts<S> {
     async fn room(&self) -> PortResult<Arc<Room>> {
-        self.call(Call::Room, self.inner.room()).await
+        self.call(PortCall::Room, self.inner.room()).await
     }
 }
 
-impl<S: TicketCounter> TicketCounter for Weathered<S> {
+impl<S: TicketCounter> TicketCounter for FaultyPorts<S> {
     async fn lease(&self, count: u32) -> PortResult<u64> {
-        self.call(Call::Lease, self.inner.lease(count)).await
+        self.call(PortCall::LeaseTickets, self.inner.lease(count)).await
     }
 }
 
-impl<S: LineBack> LineBack for Weathered<S> {
+impl<S: LineBack> LineBack for FaultyPorts<S> {
     async fn join(&self, visitor: Place) -> PortResult<()> {
-        self.call(Call::Join, self.inner.join(visitor)).await
+        self.call(PortCall::Join, self.inner.join(visitor)).await
     }
 }
 
-impl<S: LineFront> LineFront for Weathered<S> {
+impl<S: LineFront> LineFront for FaultyPorts<S> {
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
         let received = self.inner.receive(most, patience);
-        let (mut received, weather) = self.weather(Call::Receive, received).await?;
+        let (mut received, fault) = self.call_with_fault(PortCall::Receive, received).await?;
         let mut delivered = self.delivered.lock();
-        match weather {
-            // They are out of sight now, and come back.
-            Faults::Empty => received.clear(),
-            Faults::Twice => received.extend(received.clone()),
-            Faults::Again => received.extend(delivered.last().cloned()),
+        match fault {
+            // The visitors are invisible now and are delivered again later.
+            InjectedFault::EmptyLine => received.clear(),
+            InjectedFault::DeliveredTwice => received.extend(received.clone()),
+            InjectedFault::DeliveredAgain => received.extend(delivered.last().cloned()),
             _ => {}
         }
         delivered.extend(received.iter().cloned());
@@ -154,97 +163,97 @@ impl<S: LineFront> LineFront for Weathered<S> {
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        self.call(Call::Remove, self.inner.remove(receipts)).await
+        self.call(PortCall::Remove, self.inner.remove(receipts)).await
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
-        self.call(Call::Remove, self.inner.bury(receipt, body)).await
+        self.call(PortCall::Remove, self.inner.bury(receipt, body)).await
     }
 }
 
-impl<S: LineLength> LineLength for Weathered<S> {
+impl<S: LineLength> LineLength for FaultyPorts<S> {
     async fn waiting(&self) -> PortResult<u64> {
-        self.call(Call::Count, self.inner.waiting()).await
+        self.call(PortCall::CountWaiting, self.inner.waiting()).await
     }
 }
 
-impl<S: Admissions> Admissions for Weathered<S> {
+impl<S: Admissions> Admissions for FaultyPorts<S> {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-        self.call(Call::Look, self.inner.admission(token)).await
+        self.call(PortCall::LookUp, self.inner.admission(token)).await
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
         let observed = async {
             let answer = self.inner.admit(token, admission).await?;
             if answer == Admitted::Now {
-                self.book.lock().confirmed.push((token, self.clock.now()));
+                self.observations.lock().confirmed.push((token, self.clock.now()));
             }
             Ok(answer)
         };
-        self.call(Call::Admit, observed).await
+        self.call(PortCall::Admit, observed).await
     }
 }
 
-impl<S: Plans> Plans for Weathered<S> {
+impl<S: Plans> Plans for FaultyPorts<S> {
     async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
-        self.call(Call::Recent, self.inner.recent()).await
+        self.call(PortCall::RecentPlans, self.inner.recent()).await
     }
 
     async fn write(&self, plan: Plan) -> PortResult<bool> {
-        self.call(Call::WritePlan, self.inner.write(plan)).await
+        self.call(PortCall::WritePlan, self.inner.write(plan)).await
     }
 }
 
-impl<S: Slices> Slices for Weathered<S> {
+impl<S: Slices> Slices for FaultyPorts<S> {
     async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<bool> {
-        self.call(Call::Claim, self.inner.claim(slice, claimant)).await
+        self.call(PortCall::Claim, self.inner.claim(slice, claimant)).await
     }
 
     async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
-        self.call(Call::Record, self.inner.record(slice, released, served)).await
+        self.call(PortCall::Record, self.inner.record(slice, released, served)).await
     }
 }
 
-impl<S: StatusBoard> StatusBoard for Weathered<S> {
+impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
     async fn served(&self) -> PortResult<u64> {
-        self.call(Call::Progress, self.inner.served()).await
+        self.call(PortCall::Progress, self.inner.served()).await
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
-        self.call(Call::Progress, self.inner.progress()).await
+        self.call(PortCall::Progress, self.inner.progress()).await
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {
-        self.call(Call::Publish, self.inner.publish(status)).await
+        self.call(PortCall::Publish, self.inner.publish(status)).await
     }
 }
 
-impl<S: Keys> Keys for Weathered<S> {
+impl<S: Keys> Keys for FaultyPorts<S> {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
-        self.call(Call::Keys, self.inner.keys()).await
+        self.call(PortCall::Keys, self.inner.keys()).await
     }
 
     async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
-        self.call(Call::Keys, self.inner.create(first)).await
+        self.call(PortCall::Keys, self.inner.create(first)).await
     }
 }
 
-impl<S: ThrottleStore> ThrottleStore for Weathered<S> {
+impl<S: ThrottleStore> ThrottleStore for FaultyPorts<S> {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
-        self.call(Call::Throttle, self.inner.recall()).await
+        self.call(PortCall::Throttle, self.inner.recall()).await
     }
 
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
-        self.call(Call::Throttle, self.inner.remember(memory)).await
+        self.call(PortCall::Throttle, self.inner.remember(memory)).await
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.call(Call::Throttle, self.inner.hold(rate)).await
+        self.call(PortCall::Throttle, self.inner.hold(rate)).await
     }
 }
 
-impl<S: Dispatch> Dispatch for Weathered<S> {
+impl<S: Dispatch> Dispatch for FaultyPorts<S> {
     async fn send(&self, slice: Slice) -> PortResult<()> {
-        self.call(Call::Send, self.inner.send(slice)).await
+        self.call(PortCall::Send, self.inner.send(slice)).await
     }
 }

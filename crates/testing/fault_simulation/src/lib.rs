@@ -1,25 +1,24 @@
-//! A whole room on a simulated clock, in bad weather, on a disk that forgets what was not synced.
+//! A whole room on a simulated clock, with injected faults, on a disk that loses what was not synced.
 //!
-//! The handlers and the store are the real ones. Simulated are time, the storage medium, and the faults
-//! between a handler and its ports. A run follows from its seed alone, so whatever goes wrong goes wrong
-//! again.
+//! The handlers and the store are the real ones. Time, the disk and the faults between a handler and its ports are
+//! simulated. A run depends only on its seed, so every failure can be reproduced.
 
 #![allow(
     clippy::expect_used,
     clippy::missing_panics_doc,
-    reason = "a simulation that cannot go on fails the test that runs it"
+    reason = "a simulation that cannot continue fails its test"
 )]
 
-mod book;
 mod clock;
 mod disk;
 mod faults;
+mod observations;
 mod shop;
 mod world;
 
-pub use book::{Audit, Book};
 pub use clock::SimClock;
 pub use disk::SimDisk;
-pub use faults::{Call, Faults, Sky, Weathered};
-pub use shop::{Health, SimShop};
+pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
+pub use observations::{Observations, SimOutcome};
+pub use shop::{ShopHealth, SimShop};
 pub use world::World;

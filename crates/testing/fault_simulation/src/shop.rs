@@ -4,24 +4,24 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use waitroom::ports::{Probe, ProbeError, ProbeReply};
 
-/// A shop that answers as it is told to.
+/// A shop whose health a test sets.
 #[derive(Clone, Debug)]
-pub struct SimShop(Arc<Mutex<Health>>);
+pub struct SimShop(Arc<Mutex<ShopHealth>>);
 
 #[derive(Clone, Copy, Debug)]
-pub enum Health {
+pub enum ShopHealth {
     Answers(Duration),
     Down,
 }
 
 impl Default for SimShop {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Health::Answers(Duration::from_millis(100)))))
+        Self(Arc::new(Mutex::new(ShopHealth::Answers(Duration::from_millis(100)))))
     }
 }
 
 impl SimShop {
-    pub fn set(&self, health: Health) {
+    pub fn set(&self, health: ShopHealth) {
         *self.0.lock() = health;
     }
 }
@@ -29,8 +29,8 @@ impl SimShop {
 impl Probe for SimShop {
     async fn ask(&self, _url: &url::Url) -> Result<ProbeReply, ProbeError> {
         match *self.0.lock() {
-            Health::Answers(took) => Ok(ProbeReply { status: 200, location: None, took }),
-            Health::Down => Err(ProbeError("connection refused".into())),
+            ShopHealth::Answers(took) => Ok(ProbeReply { status: 200, location: None, took }),
+            ShopHealth::Down => Err(ProbeError("connection refused".into())),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A whole room in one test: visitors, the schedule, the consumers, the shop, a clock and a disk.
 //!
-//! Everything runs on one thread and on simulated time, in an order that follows from the seed alone. A
-//! step is: let everybody run until they wait, commit what they asked the store to change, and when
-//! nobody can go on, move the clock to the next one who sleeps.
+//! Everything runs on one thread and on simulated time, in an order that depends only on the seed. Each step runs all
+//! tasks until they wait and commits what they asked the store to change. When no task can run, the clock moves to the
+//! next wake-up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use trigger::Trigger;
 use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, TokenSource};
 use waitroom::{Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
-use crate::faults::{Call, Faults, Sky, Weathered};
+use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
-use crate::{Audit, Book, SimClock, SimDisk};
+use crate::{Observations, SimClock, SimDisk, SimOutcome};
 
-type WorldStore = Weathered<EmbeddedStore>;
+type WorldStore = FaultyPorts<EmbeddedStore>;
 
-/// The world, as its tests steer it.
+/// A simulated room and everything around it, controlled by a test.
 pub struct World {
     pub clock: SimClock,
     pub disk: SimDisk,
-    pub book: Arc<Mutex<Book>>,
+    pub observations: Arc<Mutex<Observations>>,
     pub shop: SimShop,
-    sky: Arc<Mutex<Switchable>>,
+    injector: Arc<Mutex<ActiveInjector>>,
     rng: StdRng,
     first_room: Room,
     process: Option<SimProcess>,
@@ -44,52 +44,52 @@ pub struct World {
     throttled: bool,
 }
 
-/// What dies when the process is killed.
+/// Everything that is lost when the process is killed.
 struct SimProcess {
     pool: LocalPool,
     committer: Committer,
     store: WorldStore,
-    producer: Arc<Producer<WorldStore, SimClock, Tokens>>,
-    sent: Sent,
-    consumers: Vec<Worker>,
+    producer: Arc<Producer<WorldStore, SimClock, SimTokens>>,
+    sent: SentSlices,
+    consumers: Vec<RunningConsumer>,
 }
 
-/// A consumer, and whether it still lives.
-struct Worker {
+/// A consumer, and whether it still runs.
+struct RunningConsumer {
     handle: AbortHandle,
-    lives: Arc<AtomicBool>,
+    runs: Arc<AtomicBool>,
 }
 
-/// Slices for which the trigger wants a consumer.
+/// Slices for which the trigger has sent a consumer.
 #[derive(Clone, Default)]
-struct Sent(Arc<Mutex<Vec<Slice>>>);
+struct SentSlices(Arc<Mutex<Vec<Slice>>>);
 
-impl Dispatch for Sent {
+impl Dispatch for SentSlices {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         self.0.lock().push(slice);
         Ok(())
     }
 }
 
-/// The weather, which a test may change at any time.
-struct Switchable(Box<dyn Sky>);
+/// The injector in use. A test may replace it at any time.
+struct ActiveInjector(Box<dyn FaultInjector>);
 
-impl Sky for Switchable {
-    fn next(&mut self, call: Call) -> (Faults, Duration) {
+impl FaultInjector for ActiveInjector {
+    fn next(&mut self, call: PortCall) -> (InjectedFault, Duration) {
         self.0.next(call)
     }
 }
 
 #[derive(Clone)]
-struct Tokens {
+struct SimTokens {
     rng: Arc<Mutex<StdRng>>,
-    book: Arc<Mutex<Book>>,
+    observations: Arc<Mutex<Observations>>,
 }
 
-impl TokenSource for Tokens {
+impl TokenSource for SimTokens {
     fn token(&self) -> PortResult<Token> {
         let Ok(token) = Token::random(&mut *self.rng.lock());
-        self.book.lock().drawn.push(token);
+        self.observations.lock().tokens.push(token);
         Ok(token)
     }
 }
@@ -110,9 +110,11 @@ impl World {
         let mut world = Self {
             clock: SimClock::at(start),
             disk: SimDisk::default(),
-            book: Arc::default(),
+            observations: Arc::default(),
             shop: SimShop::default(),
-            sky: Arc::new(Mutex::new(Switchable(Box::new(|_| (Faults::Fine, Duration::ZERO))))),
+            injector: Arc::new(Mutex::new(ActiveInjector(Box::new(|_| {
+                (InjectedFault::None, Duration::ZERO)
+            })))),
             rng: StdRng::seed_from_u64(seed),
             first_room: Room::new(settings, url, epoch),
             process: None,
@@ -123,32 +125,36 @@ impl World {
         world
     }
 
-    /// From now on the ports behave like this.
-    pub fn set_sky(&mut self, sky: impl FnMut(Call) -> (Faults, Duration) + Send + 'static) {
-        self.sky.lock().0 = Box::new(sky);
+    /// From now on this injector decides about faults.
+    pub fn set_faults(
+        &mut self,
+        injector: impl FnMut(PortCall) -> (InjectedFault, Duration) + Send + 'static,
+    ) {
+        self.injector.lock().0 = Box::new(injector);
     }
 
-    pub fn clear_sky(&mut self) {
-        self.set_sky(|_| (Faults::Fine, Duration::from_millis(4)));
+    pub fn clear_faults(&mut self) {
+        self.set_faults(|_| (InjectedFault::None, Duration::from_millis(4)));
     }
 
-    /// Runs the throttle with the schedule, too.
+    /// Also runs the throttle every minute.
     #[must_use]
     pub fn with_throttle(mut self) -> Self {
         self.throttled = true;
         self
     }
 
-    /// Starts the process on whatever the disk holds.
+    /// Starts the process on what is on the disk.
     pub fn boot(&mut self) {
         let clock = self.clock.clone();
         let (store, committer) =
             EmbeddedStore::on(self.disk.open(), self.first_room.clone(), move || clock.now())
-                .expect("the store opens on whatever a crash leaves behind");
-        let store = Weathered::new(store, self.clock.clone(), self.sky.clone(), self.book.clone());
-        let tokens = Tokens {
+                .expect("the store opens after every crash");
+        let store =
+            FaultyPorts::new(store, self.clock.clone(), self.injector.clone(), self.observations.clone());
+        let tokens = SimTokens {
             rng: Arc::new(Mutex::new(StdRng::seed_from_u64(self.rng.next_u64()))),
-            book: self.book.clone(),
+            observations: self.observations.clone(),
         };
         let producer = Producer::new(store.clone(), self.clock.clone(), tokens, Scheme::Https);
         self.process = Some(SimProcess {
@@ -156,34 +162,34 @@ impl World {
             committer,
             store,
             producer: Arc::new(producer),
-            sent: Sent::default(),
+            sent: SentSlices::default(),
             consumers: Vec::new(),
         });
     }
 
-    /// kill -9: whatever was under way is gone; what was written stays.
+    /// Like kill -9: running tasks are lost, what was written to the disk stays.
     pub fn kill(&mut self) {
         self.disk.kill();
         self.process = None;
     }
 
-    /// The power fails: what was not synced may be gone as well.
+    /// Like a power cut: what was not synced may be lost as well.
     pub fn lose_power(&mut self) {
         self.kill();
         self.disk.lose_power(&mut self.rng);
     }
 
-    /// Kills one consumer that is at work, and says whether there was one. The rest of the process lives on.
-    pub fn kill_a_consumer(&mut self) -> bool {
+    /// Kills one running consumer and returns whether there was one. The process goes on.
+    pub fn kill_one_consumer(&mut self) -> bool {
         let consumers = &mut self.process().consumers;
-        consumers.retain(|consumer| consumer.lives.load(Ordering::Relaxed));
+        consumers.retain(|consumer| consumer.runs.load(Ordering::Relaxed));
         let Some(last) = consumers.len().checked_sub(1) else { return false };
-        let unlucky = self.rng.random_range(0..=last);
-        self.process().consumers.swap_remove(unlucky).handle.abort();
+        let index = self.rng.random_range(0..=last);
+        self.process().consumers.swap_remove(index).handle.abort();
         true
     }
 
-    /// Starts `n` visitors at this moment.
+    /// Starts `n` visitors now.
     pub fn join(&mut self, n: usize) {
         for _ in 0..n {
             self.visit(None);
@@ -192,7 +198,7 @@ impl World {
 
     /// One request to the door, with or without a place.
     pub fn visit(&mut self, place: Option<Place>) {
-        let (producer, book) = (self.process().producer.clone(), self.book.clone());
+        let (producer, observations) = (self.process().producer.clone(), self.observations.clone());
         self.spawn(async move {
             let cookie = place.map(|place| format!("bk_sale={place}"));
             let cookies: Vec<_> = cookie.iter().map(String::as_str).collect();
@@ -201,30 +207,30 @@ impl World {
             let set_cookie = answer.as_ref().ok().and_then(|answer| answer.set_cookie.as_deref());
             let pair = set_cookie.and_then(|cookie| cookie.split(';').next()?.strip_prefix("bk_sale="));
             match pair.and_then(|value| value.parse().ok()) {
-                Some(place) => book.lock().redirected.push(place),
-                None if answer.is_err() => book.lock().turned_away += 1,
+                Some(place) => observations.lock().redirected.push(place),
+                None if answer.is_err() => observations.lock().told_to_retry += 1,
                 None => {}
             }
         });
     }
 
-    /// Asks the door and waits for its answer, at most a minute.
-    pub fn ask(&mut self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+    /// Sends a request to the door and waits for the answer, at most a minute.
+    pub fn request(&mut self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
         let method = request.method;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
         let sec_purpose = request.sec_purpose.map(ToOwned::to_owned);
-        let answered = Arc::new(Mutex::new(None));
-        let answer = answered.clone();
+        let received = Arc::new(Mutex::new(None));
+        let answer = received.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
             let request = DoorRequest { method, cookies: &cookies, sec_purpose: sec_purpose.as_deref() };
-            let given = producer.answer(&request).await;
-            *answer.lock() = Some(given);
+            let result = producer.answer(&request).await;
+            *answer.lock() = Some(result);
         });
         for _ in 0..600 {
-            self.settle();
-            if let Some(answer) = answered.lock().take() {
+            self.run_until_idle();
+            if let Some(answer) = received.lock().take() {
                 return answer;
             }
             self.run(Duration::from_millis(100));
@@ -236,12 +242,12 @@ impl World {
     pub fn change_room(&mut self, change: impl FnOnce(&mut Room) + Send + 'static) {
         let store = self.process().store.inner().clone();
         self.spawn(async move {
-            // A disk that is full refuses the operator too.
+            // If the disk is full, the operator's change fails too.
             let _ = store.change_room("change the room", change).await;
         });
     }
 
-    /// Empties the line and begins a new epoch, as the operator would, now.
+    /// Empties the line and starts a new epoch, as the operator would, now.
     pub fn reset(&mut self, epoch: &str) {
         let store = self.process().store.inner().clone();
         let epoch = epoch.parse().expect("four characters");
@@ -253,13 +259,17 @@ impl World {
         self.change_room(move |room| room.settings.rate = rate);
     }
 
-    /// Runs the trigger now, whatever the schedule says.
-    pub fn fire(&mut self) -> AbortHandle {
+    /// Runs the trigger now, besides the schedule.
+    pub fn fire_trigger(&mut self) -> AbortHandle {
         let process = self.process();
-        let crew =
-            Weathered::new(process.sent.clone(), self.clock.clone(), self.sky.clone(), self.book.clone());
+        let dispatch = FaultyPorts::new(
+            process.sent.clone(),
+            self.clock.clone(),
+            self.injector.clone(),
+            self.observations.clone(),
+        );
         let store = self.process().store.clone();
-        let trigger = Trigger::new(store, self.clock.clone(), crew, Self::MINUTE);
+        let trigger = Trigger::new(store, self.clock.clone(), dispatch, Self::MINUTE);
         self.spawn(async move { drop(trigger.run().await) })
     }
 
@@ -268,17 +278,17 @@ impl World {
         self.spawn(async move { drop(store.sweep().await) });
     }
 
-    fn measure(&mut self) {
+    fn run_throttle(&mut self) {
         let store = self.process().store.clone();
         let throttle = Throttle::new(store, self.clock.clone(), self.shop.clone(), Self::MINUTE);
         self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
     }
 
-    /// Lets time pass, with the schedule firing every minute. What is due at the very end is left for later.
+    /// Lets time pass, with the schedule running every minute. What is due exactly at the end does not run yet.
     pub fn run(&mut self, time: Duration) {
         let until = self.clock.now() + time;
         loop {
-            self.settle();
+            self.run_until_idle();
             let wake = self.clock.next_wake().map_or(self.next_tick, |wake| wake.min(self.next_tick));
             if wake >= until {
                 break;
@@ -286,77 +296,77 @@ impl World {
             self.clock.advance_to(wake);
             if wake == self.next_tick {
                 self.next_tick = self.next_tick + Self::MINUTE;
-                self.fire();
+                self.fire_trigger();
                 self.sweep();
                 if self.throttled {
-                    self.measure();
+                    self.run_throttle();
                 }
             }
         }
         self.clock.advance_to(until);
-        self.settle();
+        self.run_until_idle();
     }
 
-    /// Lets the schedule run until nobody waits any more; at most `minutes`.
+    /// Lets time pass until nobody waits any more, at most `minutes`.
     pub fn drain(&mut self, minutes: u32) {
         for _ in 0..minutes {
             self.run(Self::MINUTE);
             if self.waiting() == 0 {
-                // One more, for those who were received and will be received again.
+                // A little longer, for visitors who were received and will be delivered again.
                 self.run(2 * Self::MINUTE);
                 return;
             }
         }
     }
 
-    /// Runs everybody until they wait, and commits, until there is nothing to commit.
-    fn settle(&mut self) {
+    /// Runs all tasks until they wait and commits, until there is nothing to commit.
+    fn run_until_idle(&mut self) {
         loop {
             self.process().pool.run_until_stalled();
             let sent = std::mem::take(&mut *self.process().sent.0.lock());
             for slice in &sent {
-                self.consume(*slice);
+                self.start_consumer(*slice);
             }
             let committed = self.process().committer.commit_pending();
             match committed {
                 Ok(0) if sent.is_empty() => return,
                 Ok(_) => {}
-                // A disk that fails is tried again at the next settling.
+                // The disk failed. The next call retries.
                 Err(_) => drop(self.process().committer.reopen()),
             }
         }
     }
 
-    /// Opens the database again after the disk failed, as the committer's own thread would in a second.
+    /// Reopens the database after the disk failed. In a real process the committer's thread does so every second.
     pub fn reopen(&mut self) {
         self.process().committer.reopen().expect("the disk works again");
     }
 
-    fn consume(&mut self, slice: Slice) {
+    fn start_consumer(&mut self, slice: Slice) {
         let claimant = Claimant(self.rng.random());
-        let book = self.book.clone();
-        book.lock().slices.insert(slice.id, slice);
+        let observations = self.observations.clone();
+        observations.lock().slices.insert(slice.id, slice);
         let consumer = Consumer::new(self.process().store.clone(), self.clock.clone());
-        let lives = Arc::new(AtomicBool::new(true));
-        let living = lives.clone();
+        let runs = Arc::new(AtomicBool::new(true));
+        let still_runs = runs.clone();
         let handle = self.spawn(async move {
             if let Ok(SliceOutcome::Done(report)) = consumer.run(slice, claimant).await {
-                book.lock().reports.push((slice.id, report));
+                observations.lock().reports.push((slice.id, report));
             }
-            living.store(false, Ordering::Relaxed);
+            still_runs.store(false, Ordering::Relaxed);
         });
-        self.process().consumers.push(Worker { handle, lives });
+        self.process().consumers.push(RunningConsumer { handle, runs });
     }
 
     fn spawn(&mut self, work: impl Future<Output = ()> + 'static) -> AbortHandle {
         let (work, handle) = abortable(work);
         let pool = self.process().pool.spawner();
-        pool.spawn_local(work.map(|_killed_or_done| ())).expect("the pool lives as long as the process");
+        pool.spawn_local(work.map(|_done_or_killed| ())).expect("the pool lives as long as the process");
         handle
     }
 
     fn process(&mut self) -> &mut SimProcess {
-        self.process.as_mut().expect("the process runs: boot it first")
+        self.process.as_mut().expect("the process was started with boot")
     }
 
     pub fn waiting(&mut self) -> u64 {
@@ -369,16 +379,16 @@ impl World {
         futures_executor::block_on(waitroom::ports::RoomReader::room(&store)).expect("answered from memory")
     }
 
-    /// Balances the book against the ledger.
-    pub fn audit(&mut self) -> Audit {
+    /// Compares the observations with the ledger.
+    pub fn outcome(&mut self) -> SimOutcome {
         let store = self.process().store.inner().clone();
-        let book = self.book.lock();
+        let observations = self.observations.lock();
         let mut ledger = HashMap::new();
-        for token in &book.drawn {
+        for token in &observations.tokens {
             let found = futures_executor::block_on(store.admission(*token)).expect("the ledger can be read");
             ledger.extend(found.map(|admission| (*token, admission)));
         }
-        book.audit(&ledger)
+        observations.compare_with(&ledger)
     }
 }
 

@@ -1,14 +1,14 @@
-//! Each fault of the release contract, injected at the port.
+//! Each fault that releasing must survive, injected at the ports.
 
 use std::time::Duration;
 
-use fault_simulation::{Call, Faults, World};
+use fault_simulation::{InjectedFault, PortCall, World};
 use waitroom::ports::{Clock, Fault};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const TAKES: Duration = Duration::from_millis(4);
 
-/// A crowd of 3,000 at 600 a minute: full windows, for as long as a test looks.
+/// 3,000 visitors at 600 a minute, so that every window of a test is full.
 fn crowded() -> World {
     let mut world = World::new(11, 600);
     world.join(3000);
@@ -16,83 +16,87 @@ fn crowded() -> World {
     world
 }
 
-/// Every `nth` call of this kind meets this weather.
-fn every(nth: u32, fault: Call, weather: Faults) -> impl FnMut(Call) -> (Faults, Duration) + Send {
+/// Injects a fault into every `nth` call of one kind.
+fn every(
+    nth: u32,
+    kind: PortCall,
+    fault: InjectedFault,
+) -> impl FnMut(PortCall) -> (InjectedFault, Duration) + Send {
     let mut calls = 0;
     move |call| {
-        calls += u32::from(call == fault);
-        let struck = call == fault && calls % nth == 0;
-        (if struck { weather } else { Faults::Fine }, TAKES)
+        calls += u32::from(call == kind);
+        let is_hit = call == kind && calls % nth == 0;
+        (if is_hit { fault } else { InjectedFault::None }, TAKES)
     }
 }
 
-/// In the end: nobody lost, nobody twice, nothing above plan.
-fn nobody_is_lost(world: &mut World) {
-    world.clear_sky();
+/// Ends the faults, empties the line, and checks that nobody was lost or admitted twice and no quota exceeded.
+fn assert_nobody_is_lost(world: &mut World) {
+    world.clear_faults();
     world.drain(20);
-    let audit = world.audit();
-    assert_eq!((audit.lost.len(), audit.twice.len()), (0, 0), "lost, twice");
-    assert_eq!(audit.above_plan(), []);
-    assert!(audit.reported <= audit.released(), "{} of {}", audit.reported, audit.released());
+    let outcome = world.outcome();
+    assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "lost, twice");
+    assert_eq!(outcome.above_quota(), []);
+    assert!(outcome.reported <= outcome.released(), "{} of {}", outcome.reported, outcome.released());
 }
 
 #[test]
-fn the_line_answers_empty_though_it_is_not() {
+fn the_line_answers_empty_although_visitors_wait() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Receive, Faults::Empty));
+    world.set_faults(every(2, PortCall::Receive, InjectedFault::EmptyLine));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (600, 600), "an empty answer does not end a slice");
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (600, 600), "an empty answer does not end a slice");
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn an_admission_is_refused_for_now() {
+fn an_admission_fails_with_busy() {
     let mut world = crowded();
-    world.set_sky(every(3, Call::Admit, Faults::Refused(Fault::Busy)));
+    world.set_faults(every(3, PortCall::Admit, InjectedFault::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (600, 600), "it is tried again");
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (600, 600), "the consumer retries");
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn an_admission_is_refused_for_good() {
+fn an_admission_fails_with_broken() {
     let mut world = crowded();
-    world.set_sky(every(7, Call::Admit, Faults::Refused(Fault::Broken)));
+    world.set_faults(every(7, PortCall::Admit, InjectedFault::Refused(Fault::Broken)));
     world.run(3 * MINUTE);
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn an_admission_is_done_but_unconfirmed() {
+fn an_admission_is_written_but_not_confirmed() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Admit, Faults::Unconfirmed));
+    world.set_faults(every(2, PortCall::Admit, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
-    let (released, _) = world.audit().windows()[&3];
-    // Whoever is not confirmed in three attempts has used up a place, so that the plan is never exceeded.
-    assert!((590..=600).contains(&released), "{released}: asked again, the ledger confirms");
-    nobody_is_lost(&mut world);
+    let (released, _) = world.outcome().windows()[&3];
+    // An admission that three attempts did not confirm uses up the quota, so that the quota is never exceeded.
+    assert!((590..=600).contains(&released), "{released}: the ledger confirms a retry");
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn admissions_are_never_confirmed() {
     let mut world = World::new(11, 60);
     world.join(500);
-    world.set_sky(every(1, Call::Admit, Faults::Unconfirmed));
+    world.set_faults(every(1, PortCall::Admit, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
-    // The ledger has them, the consumers do not know: each used up a place, so the plan is not exceeded.
-    let audit = world.audit();
-    assert_eq!((audit.above_plan(), audit.reported), (vec![], 0));
-    assert!(audit.released() >= 60, "{}", audit.released());
-    nobody_is_lost(&mut world);
+    // The ledger has the admissions, but the consumers do not know. Each used up the quota, so it is not exceeded.
+    let outcome = world.outcome();
+    assert_eq!((outcome.above_quota(), outcome.reported), (vec![], 0));
+    assert!(outcome.released() >= 60, "{}", outcome.released());
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn the_same_visitor_is_delivered_twice_in_one_batch() {
     let mut world = crowded();
-    world.set_sky(every(1, Call::Receive, Faults::Twice));
+    world.set_faults(every(1, PortCall::Receive, InjectedFault::DeliveredTwice));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (600, 600));
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (600, 600));
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
@@ -100,36 +104,40 @@ fn the_same_visitor_is_delivered_again_and_to_another_slice() {
     let mut world = World::new(12, 3300);
     world.join(12_000);
     world.run(Duration::from_secs(1));
-    world.set_sky(every(2, Call::Receive, Faults::Again));
+    world.set_faults(every(2, PortCall::Receive, InjectedFault::DeliveredAgain));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (3300, 3300));
-    assert!(world.book.lock().reports.iter().any(|(_, report)| report.dropped > 0));
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (3300, 3300));
+    assert!(world.observations.lock().reports.iter().any(|(_, report)| report.dropped > 0));
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn removing_from_the_line_fails() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Remove, Faults::Refused(Fault::Busy)));
+    world.set_faults(every(2, PortCall::Remove, InjectedFault::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (600, 600), "who comes again is not counted again");
-    nobody_is_lost(&mut world);
+    assert_eq!(
+        world.outcome().windows()[&3],
+        (600, 600),
+        "a visitor who is delivered again is not counted again"
+    );
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn the_schedule_fires_twice() {
     let mut world = crowded();
     for _ in 0..3 {
-        world.fire();
+        world.fire_trigger();
         world.run(MINUTE / 2);
-        world.fire();
-        world.fire();
+        world.fire_trigger();
+        world.fire_trigger();
         world.run(MINUTE / 2);
-        let planned_until = world.book.lock().slices.values().map(|slice| slice.window.end).max();
-        assert!(planned_until <= Some(world.clock.now() + MINUTE * 3 / 2), "windows run ahead of time");
+        let planned_until = world.observations.lock().slices.values().map(|slice| slice.window.end).max();
+        assert!(planned_until <= Some(world.clock.now() + MINUTE * 3 / 2), "a window was planned too early");
     }
-    assert_eq!(world.audit().windows()[&3], (600, 600));
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (600, 600));
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
@@ -138,203 +146,219 @@ fn the_schedule_fires_early_and_late() {
     world.run(MINUTE);
     for seconds in [25, 40, 35, 20, 50] {
         world.run(Duration::from_secs(seconds));
-        world.fire();
+        world.fire_trigger();
     }
-    let audit = world.audit();
-    assert!(audit.windows().into_values().all(|(released, quota)| released <= quota));
-    let mut windows: Vec<_> = world.book.lock().slices.values().map(|slice| slice.window).collect();
+    let outcome = world.outcome();
+    assert!(outcome.windows().into_values().all(|(released, quota)| released <= quota));
+    let mut windows: Vec<_> = world.observations.lock().slices.values().map(|slice| slice.window).collect();
     windows.dedup();
     assert!(windows.windows(2).all(|pair| pair[0].end <= pair[1].start), "windows overlap: {windows:?}");
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn the_trigger_is_killed_between_plan_and_invocation() {
     let mut world = crowded();
     world.run(Duration::from_secs(59));
-    // The next plan is written, and nobody is sent.
+    // The next plan is written, but no consumer is sent.
     let mut planned = false;
-    world.set_sky(move |call| {
-        planned |= call == Call::WritePlan;
-        let weather =
-            if planned && call == Call::Send { Faults::Refused(Fault::Broken) } else { Faults::Fine };
-        (weather, TAKES)
+    world.set_faults(move |call| {
+        planned |= call == PortCall::WritePlan;
+        let fault = if planned && call == PortCall::Send {
+            InjectedFault::Refused(Fault::Broken)
+        } else {
+            InjectedFault::None
+        };
+        (fault, TAKES)
     });
     world.run(Duration::from_secs(5));
-    assert!(!world.book.lock().slices.keys().any(|id| id.plan == 2), "nobody works on the second plan");
-    world.clear_sky();
-    world.fire();
+    assert!(
+        !world.observations.lock().slices.keys().any(|id| id.plan == 2),
+        "no consumer works on the second plan"
+    );
+    world.clear_faults();
+    world.fire_trigger();
     world.run(Duration::from_secs(57));
-    assert_eq!(world.audit().windows()[&2], (600, 600), "the retry restores what was lost");
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&2], (600, 600), "the next trigger sends the missing consumers");
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn a_ledger_that_refuses_plans_for_a_moment_costs_no_minute() {
+fn a_plan_that_is_refused_for_twelve_seconds_is_retried_within_the_minute() {
     let mut world = crowded();
     world.run(Duration::from_secs(58));
     let until = world.clock.now() + Duration::from_secs(12);
     let clock = world.clock.clone();
-    world.set_sky(move |call| {
-        let refused = call == Call::WritePlan && clock.now() < until;
-        (if refused { Faults::Refused(Fault::Busy) } else { Faults::Fine }, TAKES)
+    world.set_faults(move |call| {
+        let refused = call == PortCall::WritePlan && clock.now() < until;
+        (if refused { InjectedFault::Refused(Fault::Busy) } else { InjectedFault::None }, TAKES)
     });
     world.run(Duration::from_secs(30));
-    assert!(world.book.lock().slices.keys().any(|id| id.plan == 2), "planned before the next minute");
-    nobody_is_lost(&mut world);
+    assert!(
+        world.observations.lock().slices.keys().any(|id| id.plan == 2),
+        "planned before the next minute began"
+    );
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn nobody_waits_for_a_board_that_hangs() {
+fn a_slow_count_of_the_line_does_not_delay_the_release() {
     let mut world = crowded();
-    // Every count of the line takes half a minute.
-    world.set_sky(|call| {
-        let hangs = call == Call::Count;
-        (Faults::Fine, if hangs { Duration::from_secs(30) } else { TAKES })
+    // Counting the line takes 30 seconds.
+    world.set_faults(|call| {
+        let hangs = call == PortCall::CountWaiting;
+        (InjectedFault::None, if hangs { Duration::from_secs(30) } else { TAKES })
     });
     world.run(2 * MINUTE + Duration::from_secs(40));
-    let windows = world.audit().windows();
+    let windows = world.outcome().windows();
     assert!(windows.values().any(|&(released, _)| released == 600), "{windows:?}");
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn a_consumer_is_killed_between_write_and_delete() {
+fn a_consumer_is_killed_between_admitting_and_removing() {
     let mut world = crowded();
     for _ in 0..3 {
         world.run(MINUTE / 3);
         let mut admitted = false;
-        world.set_sky(move |call| {
-            admitted |= call == Call::Admit;
-            // The delete takes so long that the consumer dies in it.
-            let takes = if admitted && call == Call::Remove { Duration::from_secs(20) } else { TAKES };
-            (Faults::Fine, takes)
+        world.set_faults(move |call| {
+            admitted |= call == PortCall::Admit;
+            // Removing takes so long that the consumer is killed meanwhile.
+            let takes = if admitted && call == PortCall::Remove { Duration::from_secs(20) } else { TAKES };
+            (InjectedFault::None, takes)
         });
         world.run(Duration::from_secs(3));
-        assert!(world.kill_a_consumer(), "there was somebody to kill");
-        world.clear_sky();
+        assert!(world.kill_one_consumer(), "no consumer was running");
+        world.clear_faults();
         world.run(MINUTE * 2 / 3);
     }
-    let dropped =
-        |world: &World| world.book.lock().reports.iter().map(|(_, report)| report.dropped).sum::<u32>();
-    nobody_is_lost(&mut world);
-    assert!(dropped(&world) >= 3, "whom the dead admitted, the living drop: {}", dropped(&world));
+    let dropped = |world: &World| {
+        world.observations.lock().reports.iter().map(|(_, report)| report.dropped).sum::<u32>()
+    };
+    assert_nobody_is_lost(&mut world);
+    assert!(dropped(&world) >= 3, "other consumers drop whom a killed one admitted: {}", dropped(&world));
 }
 
 #[test]
 fn a_consumer_runs_out_of_time() {
     let mut world = crowded();
-    // Every call takes three seconds: a slice cannot finish its sixty batches in its minute.
-    world.set_sky(|_| (Faults::Fine, Duration::from_secs(3)));
+    // Every call takes three seconds, so a slice cannot finish its 60 batches within the minute.
+    world.set_faults(|_| (InjectedFault::None, Duration::from_secs(3)));
     world.run(3 * MINUTE);
-    let windows = world.audit().windows();
+    let windows = world.outcome().windows();
     assert!(windows.values().all(|(released, quota)| released < quota), "{windows:?}");
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn the_settings_cannot_be_read() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Room, Faults::Refused(Fault::Busy)));
+    world.set_faults(every(2, PortCall::Room, InjectedFault::Refused(Fault::Busy)));
     world.run(3 * MINUTE);
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
 fn progress_cannot_be_recorded() {
     let mut world = crowded();
-    // Refused, and slowly: it must not hold the people up.
-    world.set_sky(|call| match call {
-        Call::Record => (Faults::Refused(Fault::Busy), Duration::from_millis(700)),
-        _ => (Faults::Fine, TAKES),
+    // The call fails after 700 ms. That must not delay the release.
+    world.set_faults(|call| match call {
+        PortCall::Record => (InjectedFault::Refused(Fault::Busy), Duration::from_millis(700)),
+        _ => (InjectedFault::None, TAKES),
     });
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&2], (600, 600), "what cannot be told is released all the same");
-    nobody_is_lost(&mut world);
+    assert_eq!(
+        world.outcome().windows()[&2],
+        (600, 600),
+        "visitors are released although progress cannot be recorded"
+    );
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn claims_and_plans_are_answered_late_or_not_at_all() {
-    for call in [Call::Claim, Call::Count, Call::WritePlan, Call::Recent] {
-        for weather in [Faults::Refused(Fault::Busy), Faults::Unconfirmed] {
+fn claims_and_plans_fail_or_are_not_confirmed() {
+    for call in [PortCall::Claim, PortCall::CountWaiting, PortCall::WritePlan, PortCall::RecentPlans] {
+        for fault in [InjectedFault::Refused(Fault::Busy), InjectedFault::Unconfirmed] {
             let mut world = crowded();
-            world.set_sky(every(2, call, weather));
+            world.set_faults(every(2, call, fault));
             world.run(3 * MINUTE);
-            let released = world.audit().released();
-            assert!(released >= 600, "{call:?} {weather:?}: only {released}");
-            nobody_is_lost(&mut world);
+            let released = world.outcome().released();
+            assert!(released >= 600, "{call:?} {fault:?}: only {released}");
+            assert_nobody_is_lost(&mut world);
         }
     }
 }
 
 #[test]
-fn one_lost_claim_does_not_lose_the_slice() {
+fn an_unconfirmed_claim_does_not_lose_the_slice() {
     let mut world = crowded();
-    world.set_sky(every(2, Call::Claim, Faults::Unconfirmed));
+    world.set_faults(every(2, PortCall::Claim, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
-    assert_eq!(world.audit().windows()[&3], (600, 600));
-    nobody_is_lost(&mut world);
+    assert_eq!(world.outcome().windows()[&3], (600, 600));
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn a_line_that_answers_after_a_pause_releases_nobody() {
+fn a_batch_that_arrives_after_a_pause_is_not_released() {
     let mut world = crowded();
-    world.set_sky(|call| (Faults::Fine, if call == Call::Receive { Duration::from_secs(8) } else { TAKES }));
+    world.set_faults(|call| {
+        (InjectedFault::None, if call == PortCall::Receive { Duration::from_secs(8) } else { TAKES })
+    });
     world.run(Duration::from_secs(2));
     world.change_room(|room| room.paused = true);
     world.run(Duration::from_secs(2));
-    let before = world.audit().released();
+    let before = world.outcome().released();
     world.run(2 * MINUTE);
-    assert_eq!(world.audit().released(), before);
+    assert_eq!(world.outcome().released(), before);
     world.change_room(|room| room.paused = false);
-    nobody_is_lost(&mut world);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
-fn a_reset_does_not_lose_who_comes_right_after_it() {
+fn a_reset_does_not_lose_visitors_who_join_right_after_it() {
     for delay in [0, 500, 1500] {
         let mut world = World::new(15, 600);
         world.join(100);
         world.run(MINUTE);
         world.join(20);
-        // Consumers learn of the new epoch late: their settings take up to a second to arrive.
-        world.set_sky(|call| {
-            (Faults::Fine, if call == Call::Room { Duration::from_millis(900) } else { TAKES })
+        // Consumers learn of the new epoch up to a second late.
+        world.set_faults(|call| {
+            (InjectedFault::None, if call == PortCall::Room { Duration::from_millis(900) } else { TAKES })
         });
         world.run(Duration::from_millis(delay));
-        let before = world.book.lock().redirected.len();
+        let before = world.observations.lock().redirected.len();
         world.reset("next");
         world.run(Duration::from_millis(20));
         world.join(30);
         world.run(MINUTE);
-        world.clear_sky();
+        world.clear_faults();
         world.drain(20);
-        let newcomers: Vec<_> = world.book.lock().redirected[before..].to_vec();
+        let newcomers: Vec<_> = world.observations.lock().redirected[before..].to_vec();
         let newcomers =
             newcomers.iter().filter(|place| place.epoch.to_string() == "next").map(|place| place.token);
-        let lost = world.audit().lost;
+        let lost = world.outcome().lost;
         assert_eq!(newcomers.filter(|token| lost.contains(token)).count(), 0, "after {delay} ms");
     }
 }
 
 #[test]
-fn a_throttled_counter_delays_joins_and_fails_none() {
+fn a_busy_ticket_counter_delays_joins_and_fails_none() {
     let mut world = World::new(13, 600);
-    world.set_sky(every(1, Call::Lease, Faults::Refused(Fault::Busy)));
+    world.set_faults(every(1, PortCall::LeaseTickets, InjectedFault::Refused(Fault::Busy)));
     world.join(200);
     world.run(Duration::from_secs(5));
-    assert_eq!(world.audit().redirected, 0);
-    world.clear_sky();
+    assert_eq!(world.outcome().redirected, 0);
+    world.clear_faults();
     world.run(Duration::from_secs(5));
-    assert_eq!((world.audit().redirected, world.audit().turned_away), (200, 0));
+    assert_eq!((world.outcome().redirected, world.outcome().told_to_retry), (200, 0));
 }
 
 #[test]
-fn a_line_that_takes_nobody_turns_visitors_away_without_a_cookie() {
+fn visitors_who_cannot_join_are_told_to_retry_without_a_cookie() {
     let mut world = World::new(14, 600);
-    world.set_sky(every(2, Call::Join, Faults::Refused(Fault::Broken)));
+    world.set_faults(every(2, PortCall::Join, InjectedFault::Refused(Fault::Broken)));
     world.join(200);
     world.run(Duration::from_secs(5));
-    assert_eq!((world.audit().redirected, world.audit().turned_away), (100, 100));
-    nobody_is_lost(&mut world);
+    assert_eq!((world.outcome().redirected, world.outcome().told_to_retry), (100, 100));
+    assert_nobody_is_lost(&mut world);
 }

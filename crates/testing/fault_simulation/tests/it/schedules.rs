@@ -1,54 +1,54 @@
-//! Hundreds of random schedules: joins, returns, kills, changes of mind and faults, all at random points.
+//! Hundreds of random runs: joins, returns, kills, orders and faults, all at random times.
 
 use std::time::Duration;
 
-use fault_simulation::{Audit, Call, Faults, Health, World};
+use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Fault;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// How bad a day it is: the chance of a fault in each call.
-fn sky(seed: u64, chance: f64) -> impl FnMut(Call) -> (Faults, Duration) + Send {
+/// Injects a random fault into each call with this probability.
+fn random_faults(seed: u64, chance: f64) -> impl FnMut(PortCall) -> (InjectedFault, Duration) + Send {
     let mut rng = StdRng::seed_from_u64(seed);
     move |call| {
         let takes = Duration::from_millis(rng.random_range(1..40));
         if !rng.random_bool(chance) {
-            return (Faults::Fine, takes);
+            return (InjectedFault::None, takes);
         }
-        let weather = match (call, rng.random_range(0..6)) {
-            (Call::Receive, 0..2) => Faults::Empty,
-            (Call::Receive, 2) => Faults::Twice,
-            (Call::Receive, 3) => Faults::Again,
-            (_, 0..3) => Faults::Refused(Fault::Busy),
-            (_, 3) => Faults::Refused(Fault::Broken),
-            _ => Faults::Unconfirmed,
+        let fault = match (call, rng.random_range(0..6)) {
+            (PortCall::Receive, 0..2) => InjectedFault::EmptyLine,
+            (PortCall::Receive, 2) => InjectedFault::DeliveredTwice,
+            (PortCall::Receive, 3) => InjectedFault::DeliveredAgain,
+            (_, 0..3) => InjectedFault::Refused(Fault::Busy),
+            (_, 3) => InjectedFault::Refused(Fault::Broken),
+            _ => InjectedFault::Unconfirmed,
         };
-        // Some answers are not lost but late.
-        (weather, takes * rng.random_range(1..50))
+        // A call with a fault also takes longer.
+        (fault, takes * rng.random_range(1..50))
     }
 }
 
-fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
+fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut largest_rate = rng.random_range(30..2500);
     let mut world = World::new(seed, largest_rate);
     if seed.is_multiple_of(2) {
         world = world.with_throttle();
     }
-    world.set_sky(sky(seed, chance));
+    world.set_faults(random_faults(seed, chance));
     for _ in 0..rng.random_range(20..60) {
         match rng.random_range(0..13) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
-                    let places = &world.book.lock().redirected;
+                    let places = &world.observations.lock().redirected;
                     (!places.is_empty()).then(|| places[rng.random_range(0..places.len())])
                 };
                 world.visit(somebody);
             }
-            6 => drop(world.fire()),
+            6 => drop(world.fire_trigger()),
             7 => {
                 let rate = rng.random_range(1..2500);
                 largest_rate = largest_rate.max(rate);
@@ -58,14 +58,14 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
                 let (open, paused) = (rng.random_bool(0.8), rng.random_bool(0.2));
                 world.change_room(move |room| (room.open, room.paused) = (open, paused));
             }
-            9 if killed => _ = world.kill_a_consumer(),
+            9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {
                 world.kill();
                 world.boot();
             }
             12 => {
-                let slow = Health::Answers(Duration::from_millis(rng.random_range(50..300)));
-                world.shop.set(if rng.random_bool(0.2) { Health::Down } else { slow });
+                let slow = ShopHealth::Answers(Duration::from_millis(rng.random_range(50..300)));
+                world.shop.set(if rng.random_bool(0.2) { ShopHealth::Down } else { slow });
             }
             11 if killed => {
                 world.lose_power();
@@ -75,22 +75,22 @@ fn schedule(seed: u64, chance: f64, killed: bool) -> (Audit, u32) {
         }
         world.run(Duration::from_millis(rng.random_range(1..20_000)));
     }
-    world.clear_sky();
+    world.clear_faults();
     let rate = rng.random_range(600..2500);
     largest_rate = largest_rate.max(rate);
     world.change_room(|room| (room.open, room.paused) = (true, false));
     world.set_rate(rate);
-    world.shop.set(Health::Answers(Duration::from_millis(50)));
+    world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
     world.drain(120);
-    (world.audit(), largest_rate)
+    (world.outcome(), largest_rate)
 }
 
-fn nobody_is_lost_nobody_counted_twice(seed: u64, (audit, largest_rate): &(Audit, u32)) {
-    assert_eq!((audit.lost.len(), audit.twice.len()), (0, 0), "seed {seed}: lost, twice");
-    assert_eq!(audit.above_plan(), [], "seed {seed}: above plan");
-    assert!(audit.reported <= audit.released(), "seed {seed}: counted more than were released");
-    // In whole batches, as people leave in batches, and one that was in flight at a fault.
-    let largest = audit.largest_second();
+fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(SimOutcome, u32)) {
+    assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "seed {seed}: lost, twice");
+    assert_eq!(outcome.above_quota(), [], "seed {seed}: slices above their quota");
+    assert!(outcome.reported <= outcome.released(), "seed {seed}: counted more than were released");
+    // Visitors are released in batches of ten. A fault may delay one batch more into the same second.
+    let largest = outcome.largest_second();
     assert!(
         largest <= 10 * (2 * *largest_rate as usize).div_ceil(600) + 10,
         "seed {seed}: {largest} in one second, at a rate of at most {largest_rate}"
@@ -98,47 +98,47 @@ fn nobody_is_lost_nobody_counted_twice(seed: u64, (audit, largest_rate): &(Audit
 }
 
 #[test]
-fn two_hundred_days_of_bad_weather() {
+fn two_hundred_runs_with_faults() {
     for seed in 0..200 {
-        nobody_is_lost_nobody_counted_twice(seed, &schedule(seed, 0.05, false));
+        assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, false));
     }
 }
 
 #[test]
-fn two_hundred_days_of_bad_weather_and_kills() {
+fn two_hundred_runs_with_faults_and_kills() {
     for seed in 200..400 {
-        nobody_is_lost_nobody_counted_twice(seed, &schedule(seed, 0.05, true));
+        assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, true));
     }
 }
 
 #[test]
-fn twenty_terrible_days() {
+fn twenty_runs_with_faults_in_two_of_five_calls() {
     for seed in 400..420 {
-        nobody_is_lost_nobody_counted_twice(seed, &schedule(seed, 0.4, true));
+        assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.4, true));
     }
 }
 
 #[test]
-fn the_same_seed_gives_the_same_day() {
-    let (one, other) = (schedule(7, 0.1, true).0, schedule(7, 0.1, true).0);
+fn the_same_seed_gives_the_same_run() {
+    let (one, other) = (random_run(7, 0.1, true).0, random_run(7, 0.1, true).0);
     assert_eq!(format!("{one:?}"), format!("{other:?}"));
 }
 
-/// Without faults a window in which enough people wait releases exactly its plan, whatever the rate.
+/// A window in which enough visitors wait releases exactly its quota, at every rate.
 #[test]
-fn fair_weather_releases_exactly_the_plan() {
+fn without_faults_every_window_releases_exactly_its_quota() {
     for seed in 0..60 {
         let mut rng = StdRng::seed_from_u64(seed);
         let rate = rng.random_range(1..4000);
         let mut world = World::new(seed, rate);
-        world.set_sky(sky(seed, 0.0));
+        world.set_faults(random_faults(seed, 0.0));
         world.join(3 * rate as usize);
         world.run(Duration::from_millis(rng.random_range(1..2000)));
         world.run(3 * MINUTE);
-        let windows: Vec<_> = world.audit().windows().into_values().collect();
-        // The first was planned while they were still coming.
+        let windows: Vec<_> = world.outcome().windows().into_values().collect();
+        // The first window was planned while visitors were still joining.
         assert_eq!(windows[1..3], [(rate, rate); 2], "seed {seed}");
-        let (largest, whole_batches) = (world.audit().largest_second(), (2 * rate as usize).div_ceil(600));
+        let (largest, whole_batches) = (world.outcome().largest_second(), (2 * rate as usize).div_ceil(600));
         assert!(largest <= 10 * whole_batches, "seed {seed}: {largest} in one second of a rate of {rate}");
     }
 }

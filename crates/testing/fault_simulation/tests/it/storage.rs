@@ -1,4 +1,4 @@
-//! Killed, without power, without space.
+//! Kills, power cuts and a full disk.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[test]
-fn whoever_got_a_redirect_survives_kills_and_power_cuts_at_any_moment() {
+fn no_redirected_visitor_is_lost_by_kills_and_power_cuts() {
     for seed in 0..40 {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut world = World::new(seed, 1200);
@@ -18,7 +18,7 @@ fn whoever_got_a_redirect_survives_kills_and_power_cuts_at_any_moment() {
                 world.join(rng.random_range(1..20));
                 world.run(Duration::from_millis(rng.random_range(1..1500)));
             }
-            // These are on their way when it happens.
+            // These visitors are joining while it happens.
             world.join(rng.random_range(1..20));
             if rng.random() {
                 world.lose_power();
@@ -28,15 +28,15 @@ fn whoever_got_a_redirect_survives_kills_and_power_cuts_at_any_moment() {
             world.boot();
         }
         world.drain(20);
-        let audit = world.audit();
-        assert_eq!((audit.lost.len(), audit.twice.len()), (0, 0), "seed {seed}: lost, twice");
-        assert_eq!(audit.above_plan(), [], "seed {seed}");
-        assert!(audit.redirected > 100, "seed {seed}: only {} visitors", audit.redirected);
+        let outcome = world.outcome();
+        assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "seed {seed}: lost, twice");
+        assert_eq!(outcome.above_quota(), [], "seed {seed}");
+        assert!(outcome.redirected > 100, "seed {seed}: only {} visitors", outcome.redirected);
     }
 }
 
 #[test]
-fn a_full_disk_turns_visitors_away_and_recovers_without_a_restart() {
+fn on_a_full_disk_visitors_retry_and_the_room_recovers_without_a_restart() {
     let mut world = World::new(1, 600);
     world.join(500);
     world.run(Duration::from_secs(10));
@@ -46,21 +46,21 @@ fn a_full_disk_turns_visitors_away_and_recovers_without_a_restart() {
         world.run(Duration::from_secs(1));
     }
     {
-        let book = world.book.lock();
-        assert_eq!((book.redirected.len(), book.turned_away), (500, 200));
+        let observations = world.observations.lock();
+        assert_eq!((observations.redirected.len(), observations.told_to_retry), (500, 200));
     }
     world.disk.set_full(false);
     world.run(Duration::from_secs(1));
     world.reopen();
     world.join(100);
     world.drain(10);
-    let audit = world.audit();
-    assert_eq!((audit.redirected, audit.turned_away), (600, 200));
-    assert_eq!((audit.lost.len(), audit.twice.len()), (0, 0), "lost, twice");
+    let outcome = world.outcome();
+    assert_eq!((outcome.redirected, outcome.told_to_retry), (600, 200));
+    assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "lost, twice");
 }
 
 #[test]
-fn a_restart_goes_on_where_it_was() {
+fn a_restart_continues_where_the_room_was() {
     let mut world = World::new(2, 600);
     world.join(1000);
     world.run(MINUTE);
@@ -70,6 +70,6 @@ fn a_restart_goes_on_where_it_was() {
     world.boot();
     assert_eq!(world.room().settings.rate.get(), 300);
     world.drain(10);
-    let audit = world.audit();
-    assert_eq!((audit.lost.len(), audit.twice.len(), audit.released()), (0, 0, 1000));
+    let outcome = world.outcome();
+    assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.released()), (0, 0, 1000));
 }

@@ -1,10 +1,10 @@
-//! A real room in a real process, for tests to kill: `victim DIRECTORY [drain]`.
+//! A real room in a real process that tests kill: `killed_room DIRECTORY [drain]`.
 //!
-//! Visitors join without end; whoever was sent to the page is printed as `joined <place>`, after the
-//! fact, and whoever was asked to come again as `busy`. With `drain` nobody joins, and the process ends when
-//! nobody waits any more.
+//! Visitors join without end. After a visitor was redirected to the page, the process prints `joined <place>`; after a
+//! visitor was told to retry, `busy`, or `busy, lookup ok` if the ledger can still be read. With `drain` nobody joins,
+//! and the process exits when nobody waits any more.
 
-#![allow(clippy::expect_used, reason = "a victim that cannot run fails the test that started it")]
+#![allow(clippy::expect_used, reason = "a room that cannot run fails the test that started it")]
 
 use std::io::Write;
 use std::path::Path;
@@ -19,15 +19,15 @@ use trigger::Trigger;
 use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
 use waitroom::{Rate, Room, Scheme, Settings, Slice, Token};
 
-/// Short, so that a life of a second sees windows begin and end.
+/// Short, so that windows begin and end within a process that lives a second.
 const MINUTE: Duration = Duration::from_millis(500);
 const RATE: u32 = 6000;
 const VISITORS_AT_ONCE: usize = 64;
 
 #[derive(Clone)]
-struct Workers(EmbeddedStore);
+struct SpawnConsumers(EmbeddedStore);
 
-impl Dispatch for Workers {
+impl Dispatch for SpawnConsumers {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let consumer = Consumer::new(self.0.clone(), SystemClock);
         tokio::spawn(async move { consumer.run(slice, Claimant(rand::random())).await });
@@ -49,9 +49,9 @@ fn room() -> Room {
     )
 }
 
-/// Says what happened only after it did: a line that the test reads is a promise that it may check.
-fn say(line: &str) {
-    writeln!(std::io::stdout().lock(), "{line}").expect("the test reads what its victim says");
+/// Prints an event after it happened. The test checks that every printed event survives the kill.
+fn print_event(line: &str) {
+    writeln!(std::io::stdout().lock(), "{line}").expect("the test reads the output");
 }
 
 async fn visit(producer: Arc<Producer<EmbeddedStore, SystemClock, SystemTokens>>, store: EmbeddedStore) {
@@ -59,18 +59,18 @@ async fn visit(producer: Arc<Producer<EmbeddedStore, SystemClock, SystemTokens>>
     loop {
         let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
         if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {
-            say(&format!("joined {place}"));
+            print_event(&format!("joined {place}"));
         } else {
-            // Nobody can join; can those who have a place still be looked up?
+            // Nobody can join. Visitors who have a place must still be looked up.
             let looked_up = store.admission(Token::from_bytes([0; 16])).await;
-            say(if looked_up.is_ok() { "busy, and seen" } else { "busy" });
+            print_event(if looked_up.is_ok() { "busy, lookup ok" } else { "busy" });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 async fn schedule(store: EmbeddedStore) {
-    let trigger = Trigger::new(store.clone(), SystemClock, Workers(store.clone()), MINUTE);
+    let trigger = Trigger::new(store.clone(), SystemClock, SpawnConsumers(store.clone()), MINUTE);
     let mut minutes = tokio::time::interval(MINUTE);
     loop {
         minutes.tick().await;
@@ -78,7 +78,7 @@ async fn schedule(store: EmbeddedStore) {
             trigger.run().await?;
             store.sweep().await
         };
-        // The next minute tries again.
+        // The next minute retries.
         drop(ran.await);
     }
 }
@@ -87,7 +87,7 @@ async fn schedule(store: EmbeddedStore) {
 async fn main() {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
     let mut arguments = std::env::args().skip(1);
-    let directory = arguments.next().expect("usage: victim DIRECTORY [drain]");
+    let directory = arguments.next().expect("usage: killed_room DIRECTORY [drain]");
     let store =
         EmbeddedStore::open(Path::new(&directory), room(), || SystemClock.now()).expect("the store opens");
     tokio::spawn(schedule(store.clone()));
@@ -95,7 +95,7 @@ async fn main() {
         while store.waiting().await.expect("answered from memory") > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        // The last consumers still have to record what they did.
+        // The last consumers still have to record what they released.
         tokio::time::sleep(2 * MINUTE).await;
         store.close();
         return;

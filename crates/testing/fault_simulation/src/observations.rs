@@ -4,36 +4,36 @@ use std::time::Duration;
 use consumer::SliceReport;
 use waitroom::{Admission, AdmittedBy, Place, Slice, SliceId, Timestamp, Token};
 
-/// What an observer who misses nothing writes down while the room runs; no crash touches it.
+/// Everything that really happened in a run. It is outside the simulated process, so it survives kills.
 #[derive(Debug, Default)]
-pub struct Book {
-    /// Every token drawn, whether or not a visitor ever got to see it.
-    pub drawn: Vec<Token>,
-    /// Everybody who was sent to the page with a cookie: these the room must not lose.
+pub struct Observations {
+    /// Every token that was generated, whether or not a visitor received it.
+    pub tokens: Vec<Token>,
+    /// Every visitor who was redirected to the page with a cookie. The room must not lose any of them.
     pub redirected: Vec<Place>,
-    /// How often a visitor was asked to come again.
-    pub turned_away: u32,
+    /// How often a visitor was told to retry.
+    pub told_to_retry: u32,
     /// Every admission that the store confirmed as new.
     pub confirmed: Vec<(Token, Timestamp)>,
-    /// Every slice that a consumer was sent to work on.
+    /// Every slice that a consumer was started for.
     pub slices: BTreeMap<SliceId, Slice>,
     pub reports: Vec<(SliceId, SliceReport)>,
 }
 
-/// The book, balanced against the ledger at the end.
+/// The observations of a run, compared with the ledger.
 #[derive(Debug)]
-pub struct Audit {
+pub struct SimOutcome {
     pub redirected: usize,
-    pub turned_away: u32,
-    /// Who got a place and is not admitted.
+    pub told_to_retry: u32,
+    /// Visitors who got a place and are not admitted.
     pub lost: Vec<Token>,
-    /// Whose admission was confirmed as new more than once.
+    /// Visitors whose admission was confirmed as new more than once.
     pub twice: Vec<Token>,
     /// How many each slice admitted.
     pub by_slice: BTreeMap<SliceId, u32>,
-    /// How many were let in at the door, while the room was off.
+    /// How many the door admitted while the room was off.
     pub by_door: u32,
-    /// What the consumers that lived to tell believe to have released.
+    /// How many were released, according to the consumers that were not killed.
     pub reported: u32,
     /// Tickets in order of admission.
     pub order: Vec<u64>,
@@ -41,9 +41,9 @@ pub struct Audit {
     slices: BTreeMap<SliceId, Slice>,
 }
 
-impl Book {
-    /// `ledger` holds the admission of every token drawn that has one.
-    pub(crate) fn audit(&self, ledger: &HashMap<Token, Admission>) -> Audit {
+impl Observations {
+    /// `ledger` has the admission of every token that is admitted.
+    pub(crate) fn compare_with(&self, ledger: &HashMap<Token, Admission>) -> SimOutcome {
         let mut seen = HashSet::new();
         let confirmed = self.confirmed.iter().map(|(token, _)| *token);
         let twice = confirmed.filter(|token| !seen.insert(*token)).collect();
@@ -60,9 +60,9 @@ impl Book {
             }
         }
         let released = admitted.iter().filter(|admission| admission.by != AdmittedBy::Door);
-        Audit {
+        SimOutcome {
             redirected: self.redirected.len(),
-            turned_away: self.turned_away,
+            told_to_retry: self.told_to_retry,
             lost,
             twice,
             by_slice,
@@ -75,12 +75,12 @@ impl Book {
     }
 }
 
-impl Audit {
+impl SimOutcome {
     pub fn released(&self) -> u32 {
         self.by_slice.values().sum()
     }
 
-    /// How many each plan released, and the most that it may have.
+    /// How many each plan released, and its quota.
     pub fn windows(&self) -> BTreeMap<u64, (u32, u32)> {
         let mut windows = BTreeMap::new();
         for (id, slice) in &self.slices {
@@ -91,15 +91,15 @@ impl Audit {
         windows
     }
 
-    /// Slices that released more than their quota, or that nobody was ever sent to work on.
-    pub fn above_plan(&self) -> Vec<SliceId> {
+    /// Slices that released more than their quota, or for which no consumer was started.
+    pub fn above_quota(&self) -> Vec<SliceId> {
         let above = |(id, released): &(&SliceId, &u32)| {
             self.slices.get(id).is_none_or(|slice| **released > slice.quota)
         };
         self.by_slice.iter().filter(above).map(|(id, _)| *id).collect()
     }
 
-    /// The most people that any one second let in, wherever it begins.
+    /// The most visitors released within any second.
     pub fn largest_second(&self) -> usize {
         let second = Duration::from_secs(1);
         let within_a_second = |(from, start): (usize, &Timestamp)| {
