@@ -1,13 +1,13 @@
-//! The store by itself: `cargo bench -p embedded`.
+//! Benchmarks of the embedded store alone: `cargo bench -p embedded`.
 //!
-//! Figures of one run on one machine; the disk's own latency is measured in the same run and printed beside
-//! them, since a durable join is worth as much as its sync. The tables of `docs/decisions/` come from here.
+//! Each run also measures how long a sync of the disk takes and prints it, because a durable join takes at least one
+//! sync. The tables in `docs/decisions/` come from this benchmark.
 
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
     clippy::unwrap_used,
-    reason = "a benchmark prints and may stop"
+    reason = "a benchmark prints and may panic"
 )]
 
 use std::fs::{self, File};
@@ -53,12 +53,12 @@ fn all() {
     joins(sync);
     admissions();
     polls();
-    // In a process of its own: memory that the others left behind would hide what it takes.
+    // In a process of its own, because memory that the other benchmarks freed would hide how much this one needs.
     let itself = std::env::current_exe().unwrap();
     assert!(Command::new(itself).arg("--million").arg(directory.path()).status().unwrap().success());
 }
 
-/// What one sync of the disk takes, at the median.
+/// The median time of one sync of the disk.
 fn disk(directory: &Path) -> Duration {
     let mut file = File::create(directory.join("synced")).unwrap();
     let mut syncs: Vec<_> = (0..500)
@@ -136,7 +136,7 @@ fn polls() {
                     let store = &store;
                     scope.spawn(move || {
                         for n in 0..each {
-                            // Half of them are admitted.
+                            // Half of the tokens are admitted.
                             let token = visitor(1 + (n * 7919 + thread) % (2 * admitted)).token;
                             std::hint::black_box((block_on(store.admission(token)).unwrap(), store.status()));
                         }
@@ -166,15 +166,15 @@ fn million(directory: &Path) {
         print!("{}", String::from_utf8(output.stdout).unwrap().replace("WHAT", what));
     };
     reopened("closed");
-    let mut victim = Command::new(&itself)
+    let mut joining = Command::new(&itself)
         .arg("--join-until-killed")
         .arg(directory)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(1));
-    victim.kill().unwrap();
-    victim.wait().unwrap();
+    joining.kill().unwrap();
+    joining.wait().unwrap();
     reopened("killed");
 }
 
@@ -209,7 +209,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// This process's resident memory in bytes, where /proc tells.
+/// This process's resident memory in bytes, or 0 without /proc.
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! Who is admitted.
+//! Admissions in the ledger.
 
 use futures_util::future;
 use waitroom::AdmittedBy;
@@ -7,12 +7,12 @@ use waitroom::ports::{Admissions, Admitted};
 use crate::Fixture;
 use crate::visitor::{admission, visitor};
 
-pub async fn nobody_is_admitted_before_they_are<F: Fixture>() {
+pub async fn nobody_is_admitted_at_first<F: Fixture>() {
     let fixture = F::new().await;
     assert_eq!(fixture.store().admission(visitor(1).token).await.expect("look up"), None);
 }
 
-pub async fn the_first_admission_holds<F: Fixture>() {
+pub async fn the_first_admission_wins<F: Fixture>() {
     let fixture = F::new().await;
     let token = visitor(1).token;
     let first = admission(1, 1);
@@ -25,7 +25,7 @@ pub async fn the_first_admission_holds<F: Fixture>() {
     assert_eq!(fixture.store().admission(visitor(2).token).await.expect("look up"), None);
 }
 
-pub async fn of_many_at_once_one_admits<F: Fixture>() {
+pub async fn of_concurrent_admissions_one_wins<F: Fixture>() {
     let fixture = F::new().await;
     let token = visitor(1).token;
     let at_once = (1..=10).map(|plan| fixture.store().admit(token, admission(1, plan)));
@@ -33,7 +33,7 @@ pub async fn of_many_at_once_one_admits<F: Fixture>() {
         future::join_all(at_once).await.into_iter().map(|answer| answer.expect("admit")).collect();
     let now = answers.iter().filter(|answer| **answer == Admitted::Now).count();
     assert_eq!(now, 1, "{answers:?}");
-    let holds = fixture.store().admission(token).await.expect("look up").expect("is admitted");
-    let before = |answer: &&Admitted| **answer == Admitted::Before(holds);
+    let stored = fixture.store().admission(token).await.expect("look up").expect("is admitted");
+    let before = |answer: &&Admitted| **answer == Admitted::Before(stored);
     assert_eq!(answers.iter().filter(before).count(), 9, "{answers:?}");
 }

@@ -1,14 +1,14 @@
-//! One test suite per port, which every adapter has to pass.
+//! One test suite per port, which every adapter must pass.
 //!
-//! An adapter implements [`Fixture`] in its tests and calls [`port_contracts!`]; each clause of the contract
-//! is then a test of its own there. The clauses are the words of [`waitroom::ports`], and no more: what only
-//! one store promises is tested beside that store.
+//! An adapter implements [`Fixture`] in its tests and calls [`port_contracts!`]. Each clause of the contract is then a
+//! test of that adapter. The clauses test what [`waitroom::ports`] documents and nothing more. What only one store
+//! guarantees is tested in that store's crate.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::missing_panics_doc,
-    reason = "a clause that does not hold fails the test that called it"
+    reason = "a clause fails its test by panicking"
 )]
 
 pub mod admissions;
@@ -25,7 +25,7 @@ use waitroom::ports::{
     TicketCounter,
 };
 
-/// Everything that a store is asked for.
+/// All ports of a store.
 pub trait Ports:
     RoomReader
     + TicketCounter
@@ -56,14 +56,14 @@ impl<S> Ports for S where
 {
 }
 
-/// A room of its own for one clause, and what the ports do not let a test do.
+/// A new room for one clause, and what a test needs beyond the ports.
 pub trait Fixture: Sized {
     type Store: Ports;
 
     /// A new room with an empty line.
     fn new() -> impl Future<Output = Self>;
 
-    /// The same, with something in its line that is not a visitor.
+    /// A new room with a message in its line that is not a visitor.
     fn with_stray_message(body: &str) -> impl Future<Output = Self>;
 
     fn store(&self) -> &Self::Store;
@@ -71,39 +71,39 @@ pub trait Fixture: Sized {
     /// Changes the room as the operator would.
     fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) -> impl Future<Output = ()>;
 
-    /// Lets the time pass after which somebody who was received and not removed is received again.
+    /// Waits until visitors who were received and not removed are delivered again.
     fn wait_for_redelivery(&self) -> impl Future<Output = ()>;
 }
 
-/// Makes a test of every clause. `$run` turns a future into its output.
+/// Creates a test for every clause. `$run` runs a future to its end.
 #[macro_export]
 macro_rules! port_contracts {
     ($fixture:ty, $run:path) => {
         $crate::port_contracts! { @clauses $fixture, $run,
-            line::whoever_joins_is_delivered,
-            line::a_receiver_gets_no_more_than_asked_for_and_ten_at_most,
-            line::who_was_received_is_out_of_sight_and_comes_back,
-            line::who_was_removed_never_comes_back,
-            line::joining_twice_is_delivered_twice,
-            line::receivers_at_once_get_different_people,
-            line::a_stray_message_is_delivered_as_such_and_can_be_buried,
-            line::the_length_counts_who_waits,
-            line::tickets_are_leased_once,
-            admissions::nobody_is_admitted_before_they_are,
-            admissions::the_first_admission_holds,
-            admissions::of_many_at_once_one_admits,
+            line::a_visitor_who_joins_is_delivered,
+            line::receive_returns_at_most_what_was_asked_for_and_at_most_ten,
+            line::a_received_visitor_is_hidden_and_then_delivered_again,
+            line::a_removed_visitor_is_never_delivered_again,
+            line::a_visitor_who_joins_twice_is_delivered_twice,
+            line::concurrent_receivers_get_different_visitors,
+            line::a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried,
+            line::waiting_counts_the_visitors_in_line,
+            line::every_ticket_is_leased_once,
+            admissions::nobody_is_admitted_at_first,
+            admissions::the_first_admission_wins,
+            admissions::of_concurrent_admissions_one_wins,
             slices::a_plan_is_written_once,
-            slices::the_two_latest_plans_are_recalled_newest_first,
+            slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_claimed_once,
-            slices::of_many_claimants_one_gets_the_slice,
-            slices::what_is_recorded_twice_counts_once,
-            slices::progress_never_goes_back,
-            slices::a_slice_that_nobody_claimed_counts_nobody,
-            slices::totals_go_on_over_many_plans,
+            slices::of_concurrent_claims_one_wins,
+            slices::a_repeated_record_counts_once,
+            slices::progress_never_decreases,
+            slices::records_of_an_unclaimed_slice_are_ignored,
+            slices::totals_add_up_over_many_plans,
             room::a_change_is_seen_within_two_seconds,
-            room::the_throttle_holds_the_rate_and_lets_go,
-            room::of_two_throttles_one_is_remembered,
-            room::the_first_keys_hold,
+            room::the_throttle_can_hold_the_rate_down_and_end_that,
+            room::of_two_concurrent_throttle_runs_one_is_remembered,
+            room::the_first_keys_win,
             room::a_status_can_be_published,
         }
     };

@@ -1,4 +1,4 @@
-//! The line and its counter.
+//! The line and its ticket counter.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,11 +17,11 @@ async fn join<F: Fixture>(fixture: &F, tickets: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// Receives until `people` have come. An empty answer is not an empty line, but a hundred are.
+/// Receives until `people` visitors were delivered. One empty answer does not mean an empty line, but a hundred do.
 async fn receive<F: Fixture>(fixture: &F, people: usize) -> Vec<Delivery> {
     let mut received = Vec::new();
     for _ in 0..100 {
-        let most = u32::try_from(people - received.len()).expect("a few").min(10);
+        let most = u32::try_from(people - received.len()).expect("a small number").min(10);
         received.extend(fixture.store().receive(most, AT_ONCE).await.expect("receive"));
         if received.len() == people {
             break;
@@ -30,7 +30,7 @@ async fn receive<F: Fixture>(fixture: &F, people: usize) -> Vec<Delivery> {
     received
 }
 
-async fn nobody_comes<F: Fixture>(fixture: &F) {
+async fn assert_nobody_is_delivered<F: Fixture>(fixture: &F) {
     for _ in 0..5 {
         assert_eq!(fixture.store().receive(10, AT_ONCE).await.expect("receive"), []);
     }
@@ -45,7 +45,7 @@ fn tickets(deliveries: &[Delivery]) -> Vec<u64> {
     tickets
 }
 
-pub async fn whoever_joins_is_delivered<F: Fixture>() {
+pub async fn a_visitor_who_joins_is_delivered<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=25).await;
     let received = receive(&fixture, 25).await;
@@ -56,7 +56,7 @@ pub async fn whoever_joins_is_delivered<F: Fixture>() {
     }
 }
 
-pub async fn a_receiver_gets_no_more_than_asked_for_and_ten_at_most<F: Fixture>() {
+pub async fn receive_returns_at_most_what_was_asked_for_and_at_most_ten<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=30).await;
     for most in [1, 3, 10, 50] {
@@ -71,16 +71,16 @@ pub async fn a_receiver_gets_no_more_than_asked_for_and_ten_at_most<F: Fixture>(
     }
 }
 
-pub async fn who_was_received_is_out_of_sight_and_comes_back<F: Fixture>() {
+pub async fn a_received_visitor_is_hidden_and_then_delivered_again<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=3).await;
     let first = receive(&fixture, 3).await;
-    nobody_comes(&fixture).await;
+    assert_nobody_is_delivered(&fixture).await;
     fixture.wait_for_redelivery().await;
     assert_eq!(tickets(&receive(&fixture, 3).await), tickets(&first));
 }
 
-pub async fn who_was_removed_never_comes_back<F: Fixture>() {
+pub async fn a_removed_visitor_is_never_delivered_again<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=3).await;
     let receipts: Vec<_> = receive(&fixture, 3).await.into_iter().map(|delivery| delivery.receipt).collect();
@@ -88,20 +88,20 @@ pub async fn who_was_removed_never_comes_back<F: Fixture>() {
     fixture.store().remove(receipts[..1].to_vec()).await.expect("removing twice is no error");
     fixture.wait_for_redelivery().await;
     assert_eq!(receive(&fixture, 1).await.len(), 1);
-    nobody_comes(&fixture).await;
+    assert_nobody_is_delivered(&fixture).await;
 }
 
-pub async fn joining_twice_is_delivered_twice<F: Fixture>() {
+pub async fn a_visitor_who_joins_twice_is_delivered_twice<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, [7, 7]).await;
     let received = receive(&fixture, 2).await;
     assert_eq!(tickets(&received), [7, 7]);
     fixture.store().remove(vec![received[0].receipt.clone()]).await.expect("remove");
     fixture.wait_for_redelivery().await;
-    assert_eq!(tickets(&receive(&fixture, 1).await), [7], "each is removed by its own receipt");
+    assert_eq!(tickets(&receive(&fixture, 1).await), [7], "a receipt removes only its own delivery");
 }
 
-pub async fn receivers_at_once_get_different_people<F: Fixture>() {
+pub async fn concurrent_receivers_get_different_visitors<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=40).await;
     let at_once = future::join_all((0..8).map(|_| fixture.store().receive(5, AT_ONCE))).await;
@@ -111,28 +111,28 @@ pub async fn receivers_at_once_get_different_people<F: Fixture>() {
     assert_eq!(tickets.iter().collect::<HashSet<_>>().len(), tickets.len(), "{tickets:?}");
 }
 
-pub async fn a_stray_message_is_delivered_as_such_and_can_be_buried<F: Fixture>() {
+pub async fn a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried<F: Fixture>() {
     let fixture = F::with_stray_message("not a visitor").await;
     let received = receive(&fixture, 1).await;
     let stray = received.into_iter().next().expect("the stray message");
     assert_eq!(stray.visitor, Err("not a visitor".to_owned()));
     fixture.store().bury(stray.receipt, "not a visitor".into()).await.expect("bury");
     fixture.wait_for_redelivery().await;
-    nobody_comes(&fixture).await;
+    assert_nobody_is_delivered(&fixture).await;
 }
 
-pub async fn the_length_counts_who_waits<F: Fixture>() {
+pub async fn waiting_counts_the_visitors_in_line<F: Fixture>() {
     let fixture = F::new().await;
-    comes_to(&fixture, 0).await;
+    wait_for_count(&fixture, 0).await;
     join(&fixture, 1..=12).await;
-    comes_to(&fixture, 12).await;
+    wait_for_count(&fixture, 12).await;
     let receipts = receive(&fixture, 5).await.into_iter().map(|delivery| delivery.receipt).collect();
     fixture.store().remove(receipts).await.expect("remove");
-    comes_to(&fixture, 7).await;
+    wait_for_count(&fixture, 7).await;
 }
 
-/// The count may lag, by a minute where the line is far away.
-async fn comes_to<F: Fixture>(fixture: &F, people: u64) {
+/// Waits until the count is right. It may lag by up to a minute on AWS.
+async fn wait_for_count<F: Fixture>(fixture: &F, people: u64) {
     let mut counted = None;
     for _ in 0..60 {
         counted = Some(fixture.store().waiting().await.expect("count"));
@@ -144,7 +144,7 @@ async fn comes_to<F: Fixture>(fixture: &F, people: u64) {
     assert_eq!(counted, Some(people));
 }
 
-pub async fn tickets_are_leased_once<F: Fixture>() {
+pub async fn every_ticket_is_leased_once<F: Fixture>() {
     let fixture = F::new().await;
     let counts = [1u32, 64, 3, 8, 1, 16];
     let leases = future::join_all(counts.iter().map(|&count| fixture.store().lease(count))).await;
@@ -157,5 +157,5 @@ pub async fn tickets_are_leased_once<F: Fixture>() {
         }
     }
     let later = fixture.store().lease(1).await.expect("lease");
-    assert!(seen.iter().all(|&earlier| earlier < later), "numbers rise");
+    assert!(seen.iter().all(|&earlier| earlier < later), "later tickets are higher");
 }

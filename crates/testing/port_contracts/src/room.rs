@@ -1,4 +1,4 @@
-//! The room's settings, the throttle's memory, and the keys.
+//! The room's state, the throttle's memory, the signing keys and the status.
 
 use futures_util::future;
 use waitroom::pass::KeyRing;
@@ -11,7 +11,7 @@ pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
     let fixture = F::new().await;
     let before = fixture.store().room().await.expect("room");
     fixture.change_room(|room| room.paused = true).await;
-    // A store may answer from what it knew a second ago.
+    // A store may cache the room for a second.
     for _ in 0..200 {
         let room = fixture.store().room().await.expect("room");
         if room.paused {
@@ -23,7 +23,7 @@ pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
     panic!("the change was not seen");
 }
 
-pub async fn the_throttle_holds_the_rate_and_lets_go<F: Fixture>() {
+pub async fn the_throttle_can_hold_the_rate_down_and_end_that<F: Fixture>() {
     let fixture = F::new().await;
     let rate = Rate::new(5).expect("within bounds");
     for held in [Some(rate), None] {
@@ -38,7 +38,7 @@ pub async fn the_throttle_holds_the_rate_and_lets_go<F: Fixture>() {
     }
 }
 
-pub async fn of_two_throttles_one_is_remembered<F: Fixture>() {
+pub async fn of_two_concurrent_throttle_runs_one_is_remembered<F: Fixture>() {
     let fixture = F::new().await;
     let mut memory = fixture.store().recall().await.expect("recall");
     memory.version += 1;
@@ -49,7 +49,7 @@ pub async fn of_two_throttles_one_is_remembered<F: Fixture>() {
     assert_eq!(fixture.store().recall().await.expect("recall"), memory);
 }
 
-pub async fn the_first_keys_hold<F: Fixture>() {
+pub async fn the_first_keys_win<F: Fixture>() {
     let fixture = F::new().await;
     assert!(fixture.store().keys().await.expect("keys").is_none());
     let ours = KeyRing::generate().expect("generate");

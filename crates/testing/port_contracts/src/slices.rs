@@ -1,4 +1,4 @@
-//! Plans, slices and what they have released.
+//! Plans, slices, and how many they released.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub async fn a_plan_is_written_once<F: Fixture>() {
     assert_eq!(fixture.store().recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
 }
 
-pub async fn the_two_latest_plans_are_recalled_newest_first<F: Fixture>() {
+pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
     let fixture = F::new().await;
     let mut plans = Vec::new();
     for _ in 0..4 {
@@ -48,14 +48,14 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
     let store = fixture.store();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"));
-    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("asking again"));
+    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"));
     assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("claim"));
     assert!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"));
     store.record(slice(1, 0), 5, 5).await.expect("record");
-    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("still taken"));
+    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("claim after a record"));
 }
 
-pub async fn of_many_claimants_one_gets_the_slice<F: Fixture>() {
+pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
     let fixture = F::new().await;
     assert!(fixture.store().write(plan_after(None, 100)).await.expect("write"));
     let claims = (1..=8).map(|claimant| fixture.store().claim(slice(1, 0), Claimant(claimant)));
@@ -64,7 +64,7 @@ pub async fn of_many_claimants_one_gets_the_slice<F: Fixture>() {
     assert_eq!(granted.count(), 1);
 }
 
-pub async fn what_is_recorded_twice_counts_once<F: Fixture>() {
+pub async fn a_repeated_record_counts_once<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
@@ -75,12 +75,12 @@ pub async fn what_is_recorded_twice_counts_once<F: Fixture>() {
     store.record(slice(1, 0), 10, 1).await.expect("record");
     store.record(slice(1, 0), 30, 1).await.expect("record");
     store.record(slice(1, 1), 5, 1).await.expect("record");
-    store.record(slice(1, 0), 20, 1).await.expect("an old record, late");
+    store.record(slice(1, 0), 20, 1).await.expect("an older record that arrives late");
     assert_eq!(store.progress().await.expect("progress").released, 35);
     assert_eq!(store.recent().await.expect("recent")[0].released, 35);
 }
 
-pub async fn progress_never_goes_back<F: Fixture>() {
+pub async fn progress_never_decreases<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
     assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
@@ -94,19 +94,19 @@ pub async fn progress_never_goes_back<F: Fixture>() {
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
-pub async fn a_slice_that_nobody_claimed_counts_nobody<F: Fixture>() {
+pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
     let plan = plan_after(None, 3300);
     assert!(store.write(plan).await.expect("write"));
     store.record(slice(1, 0), 10, 0).await.expect("record");
-    store.record(slice(2, 0), 10, 0).await.expect("record for a plan that is not there");
+    store.record(slice(2, 0), 10, 0).await.expect("record for a missing plan");
     assert_eq!(store.progress().await.expect("progress").released, 0);
     assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
-    assert!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), "it can still be claimed");
+    assert!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), "the slice can still be claimed");
 }
 
-pub async fn totals_go_on_over_many_plans<F: Fixture>() {
+pub async fn totals_add_up_over_many_plans<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
     let mut last = None;

@@ -1,8 +1,8 @@
-//! Visitors to test with.
+//! Visitors and admissions for tests.
 
 use waitroom::{Admission, AdmittedBy, Place, SliceId, Ticket, Timestamp, Token};
 
-/// The `n`th visitor: ticket `n`, and a token that has `n` in it.
+/// The `n`th visitor: ticket `n`, and a token derived from `n`.
 pub fn visitor(n: u64) -> Place {
     let mut token = [0xb5; Token::BYTES];
     token[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
