@@ -51,7 +51,7 @@ fn there_are_no_other_functions_and_the_throttle_only_if_wanted() {
     let mut all = FUNCTIONS.map(|(name, _)| name);
     all.sort_unstable();
     assert_eq!(functions(&with_throttle()), all);
-    assert_eq!(functions(stack()), ["Setup", "Consumer", "Producer", "Trigger"]);
+    assert_eq!(functions(stack()), ["Consumer", "Producer", "Setup", "Trigger"]);
     for resource in ["ThrottleRole", "ThrottleLog"] {
         assert!(!stack().resources().unwrap().contains_key(resource), "{resource}");
     }
