@@ -11,6 +11,8 @@ mod data;
 mod exit;
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod frozen;
 mod printer;
 mod profile;
 mod reach;

@@ -58,6 +58,17 @@ mod tests {
     }
 
     #[test]
+    fn a_room_is_found_by_names_that_never_change() {
+        let (account, region) = ("123456789012", "eu-central-1");
+        let room = "sale".parse().unwrap();
+        let bucket =
+            artefacts(&room, account, region).replace(account, "<account>").replace(region, "<region>");
+        let names = [format!("stack {}", stack(&room)), format!("bucket {bucket}"), format!("tag {TAG}")];
+        let names = names.map(|name| name.replace("-sale", "-<room>"));
+        frozen_names::assert_frozen(frozen_names::Section::AccountNames, names);
+    }
+
+    #[test]
     fn a_digest_is_what_everybody_calls_sha256() {
         assert_eq!(sha256(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }

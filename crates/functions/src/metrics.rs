@@ -71,4 +71,31 @@ mod tests {
         });
         assert_eq!(line, expected);
     }
+
+    /// The metric after this one. A new metric does not compile until it has its place here.
+    fn after(metric: Option<Metric>) -> Option<Metric> {
+        match metric {
+            None => Some(Metric::Joined),
+            Some(Metric::Joined) => Some(Metric::Admitted),
+            Some(Metric::Admitted) => Some(Metric::Waiting),
+            Some(Metric::Waiting) => Some(Metric::Rate),
+            Some(Metric::Rate) => Some(Metric::ShopWell),
+            Some(Metric::ShopWell) => Some(Metric::ShopSlow),
+            Some(Metric::ShopSlow) => Some(Metric::ShopFailing),
+            Some(Metric::ShopFailing) => None,
+        }
+    }
+
+    #[test]
+    fn dashboards_find_metrics_by_names_that_never_change() {
+        let all: Vec<_> = std::iter::successors(after(None), |metric| after(Some(*metric))).collect();
+        let counts: Vec<_> = all.iter().map(|metric| (*metric, 1)).collect();
+        let line = Metrics::new("sale".into()).line(Timestamp::from_millis(1_700_000_000_000), &counts);
+        let directive = &line["_aws"]["CloudWatchMetrics"][0];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let (namespace, dimension) = (text(&directive["Namespace"]), text(&directive["Dimensions"][0][0]));
+        let metrics = directive["Metrics"].as_array().unwrap();
+        let names = metrics.iter().map(|metric| format!("{namespace} {dimension} {}", text(&metric["Name"])));
+        frozen_names::assert_frozen(frozen_names::Section::Metrics, names);
+    }
 }

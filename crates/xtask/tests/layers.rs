@@ -41,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("http_contract", &[]),
     ("fault_simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
     ("emulators", &[]),
+    ("frozen_names", &[]),
     ("stack_template", &["cloud", "emulators"]),
     ("deployed_rooms", &["waitroom", "clock", "aws", "http_contract", "emulators"]),
     ("xtask", &["emulators"]),

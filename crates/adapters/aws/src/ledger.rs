@@ -69,6 +69,15 @@ impl Admissions for AwsStore {
     }
 }
 
+/// The item with the keys that sign passes, and the one with those that verify them.
+pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[Item; 2]> {
+    let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
+    let jwks = ring.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+    let ring = text(&serde_json::to_string(ring).map_err(broken)?);
+    let jwks = text(&serde_json::to_string(&jwks).map_err(broken)?);
+    Ok([item(Key::Private, [("ring", ring)]), item(Key::Public, [("jwks", jwks)])])
+}
+
 impl Keys for AwsStore {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
         let attempt = "read the signing keys";
@@ -80,14 +89,8 @@ impl Keys for AwsStore {
     /// Both keys are written together, so the shop can verify whatever was signed.
     async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
         let attempt = "store the first signing keys";
-        let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
-        let jwks = first.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-        let ring = text(&serde_json::to_string(&first).map_err(broken)?);
-        let jwks = text(&serde_json::to_string(&jwks).map_err(broken)?);
-        let both = vec![
-            Write::Put(item(Key::Private, [("ring", ring)]), expressions::absent()),
-            Write::Put(item(Key::Public, [("jwks", jwks)]), expressions::any()),
-        ];
+        let [private, public] = encode_keys(attempt, &first)?;
+        let both = vec![Write::Put(private, expressions::absent()), Write::Put(public, expressions::any())];
         if self.table.write_together(attempt, both).await? {
             return Ok(first);
         }

@@ -14,6 +14,8 @@
 mod config;
 mod dispatch;
 mod expressions;
+#[cfg(test)]
+mod frozen;
 mod items;
 mod keys;
 mod ledger;

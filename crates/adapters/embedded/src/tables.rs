@@ -188,6 +188,9 @@ pub(crate) fn claimant(record: (u128, u32)) -> Claimant {
 
 #[cfg(test)]
 mod tests {
+    use frozen_names::{Section, assert_frozen};
+    use redb::TableHandle;
+
     use super::*;
 
     fn ticket(number: u64) -> Ticket {
@@ -219,5 +222,26 @@ mod tests {
             assert_eq!(decode_admission(&encode_admission(&admission)).unwrap(), admission);
         }
         assert!(decode_admission(&[0; 33]).is_err());
+    }
+
+    #[test]
+    fn a_file_is_read_by_names_that_never_change() {
+        let memory = redb::backends::InMemoryBackend::new();
+        let database = redb::Database::builder().create_with_backend(memory).unwrap();
+        let transaction = database.begin_write().unwrap();
+        drop(Tables::open(&transaction).unwrap());
+        let tables: Vec<_> =
+            transaction.list_tables().unwrap().map(|table| table.name().to_owned()).collect();
+        assert_frozen(Section::FileTables, tables);
+        let singles = [
+            single::FORMAT,
+            single::KEYS,
+            single::LAST_PLAN_BEFORE_EPOCH,
+            single::NEXT_TICKET,
+            single::PROGRESS,
+            single::ROOM,
+            single::THROTTLE,
+        ];
+        assert_frozen(Section::FileSingles, singles);
     }
 }

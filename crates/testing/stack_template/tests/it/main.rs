@@ -5,7 +5,7 @@
 mod choices;
 mod clean;
 mod environment;
-
+mod frozen;
 mod polls;
 mod roles;
 mod routes;

@@ -1,0 +1,112 @@
+//! The keys and attributes of the ledger's items, against `infra/frozen-names.txt`.
+
+use std::time::Duration;
+
+use frozen_names::{Section, assert_frozen};
+use waitroom::pass::KeyRing;
+use waitroom::ports::{Claimant, ThrottleMemory};
+use waitroom::{
+    Admission, AdmittedBy, Demand, LineStatus, Plan, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+};
+
+use crate::expressions::{self, Statement};
+use crate::items::{Item, Ledgered, encode_admission, encode_memory, encode_plan, forget};
+use crate::keys::Key;
+use crate::ledger::encode_keys;
+use crate::room_item::{encode_first_status, encode_room};
+
+const TOKEN: [u8; Token::BYTES] = [7; Token::BYTES];
+const SLICE: SliceId = SliceId { plan: 28, index: 35 };
+
+/// The key as the list writes it. A new kind of item does not compile until it is listed in `KEYS` as well.
+fn pattern(key: Key) -> String {
+    let id = key.id();
+    match key {
+        Key::Admission(token) => id.replace(&token.to_string(), "<token>"),
+        Key::Status(digit) => id.replace(&format!("{digit:x}"), "<digit>"),
+        Key::Window(plan) => id.replace(&plan.to_string(), "<plan>"),
+        Key::Slices(plan, page) => {
+            id.replace(&plan.to_string(), "<plan>").replace(&format!("/{page}"), "/<page>")
+        }
+        Key::Room | Key::Progress | Key::Tickets | Key::Throttle | Key::Private | Key::Public => id,
+    }
+}
+
+const KEYS: [Key; 10] = [
+    Key::Admission(Token::from_bytes(TOKEN)),
+    Key::Room,
+    Key::Status(15),
+    Key::Progress,
+    Key::Tickets,
+    Key::Window(28),
+    Key::Slices(28, 2),
+    Key::Throttle,
+    Key::Private,
+    Key::Public,
+];
+
+#[test]
+fn items_keep_their_keys() {
+    assert_frozen(Section::LedgerKeys, KEYS.map(pattern));
+}
+
+fn room() -> Room {
+    let mut settings = Settings::new(
+        "sale".parse().unwrap(),
+        "Sale".parse().unwrap(),
+        "https://shop.example/sale".parse().unwrap(),
+        Rate::MIN,
+    );
+    settings.health = Some("https://shop.example/health".parse().unwrap());
+    let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+    Room { throttled: Some(Rate::MIN), ..room }
+}
+
+/// The attributes of an encoded item that holds everything it can hold.
+fn encoded(key: Key, item: &Item) -> Vec<String> {
+    let attributes = item.keys().filter(|name| *name != "id");
+    attributes.map(|name| format!("{} {name}", pattern(key))).collect()
+}
+
+/// The attributes that an update names.
+fn updated(key: Key, statement: &Statement) -> Vec<String> {
+    let names = statement.names().unwrap_or_default().into_values().filter(|name| name != "id");
+    let varying = format!("_{}", SLICE.index);
+    names.map(|name| format!("{} {}", pattern(key), name.replace(&varying, "_<slice>"))).collect()
+}
+
+#[test]
+fn items_keep_their_attributes() {
+    let [admission, status, window] = [KEYS[0], KEYS[2], KEYS[5]];
+    let token = Token::from_bytes(TOKEN);
+    let now = Timestamp::from_millis(1_700_000_000_000);
+    let minute = Duration::from_mins(1);
+    let by = AdmittedBy::Slice(SLICE);
+    let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
+    let plan = Plan::next(None, now, minute, Rate::MAX, Demand::Busy);
+    let progress = Ledgered { served: 0, latest: 0, released: 0, before_epoch: 0 };
+    let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
+    let slices = Key::slices_with(SLICE);
+    let line = LineStatus::of(&room(), 1, 2);
+    let found = [
+        encoded(admission, &encode_admission(token, &admitted)),
+        encoded(Key::Room, &encode_room(&room())),
+        encoded(status, &encode_first_status(15, &room())),
+        encoded(window, &encode_plan(&plan)),
+        encoded(window, &forget(window, &plan)),
+        encoded(slices, &forget(slices, &plan)),
+        encoded(Key::Progress, &progress.encode()),
+        encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
+        encoded(Key::Private, &private),
+        encoded(Key::Public, &public),
+        updated(status, &expressions::publish(line)),
+        updated(slices, &expressions::claim(SLICE, Claimant(1))),
+        updated(slices, &expressions::record(SLICE, 1)),
+        updated(Key::Progress, &expressions::begin_progress()),
+        updated(Key::Tickets, &expressions::begin_tickets()),
+        updated(Key::Tickets, &expressions::lease(1)),
+        updated(Key::Room, &expressions::hold(Some(Rate::MIN))),
+        updated(Key::Throttle, &expressions::follows_version(1)),
+    ];
+    assert_frozen(Section::LedgerAttributes, found.concat());
+}

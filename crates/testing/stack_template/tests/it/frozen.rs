@@ -1,0 +1,96 @@
+//! The names that the template, polls, cookies and passes make public, against `infra/frozen-names.txt`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use frozen_names::{Section, assert_frozen};
+use serde_json::{Map, Value};
+use waitroom::pass::Claims;
+use waitroom::{Place, Scheme, Ticket};
+
+use crate::support::{Ledger, NOW, TOKEN, place, stack};
+
+fn section(name: &str) -> &'static Map<String, Value> {
+    stack().template[name].as_object().unwrap()
+}
+
+fn keys(answers: impl IntoIterator<Item = Value>) -> BTreeSet<String> {
+    answers
+        .into_iter()
+        .flat_map(|answer| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn resources_keep_their_names_and_types() {
+    let resources = section("Resources").iter().flat_map(|(name, resource)| {
+        let events = resource["Properties"]["Events"].as_object().into_iter().flatten();
+        let events = events.map(move |(event, definition)| (format!("{name}.{event}"), &definition["Type"]));
+        std::iter::once((name.clone(), &resource["Type"])).chain(events)
+    });
+    assert_frozen(
+        Section::Resources,
+        resources.map(|(name, kind)| format!("{name} {}", kind.as_str().unwrap())),
+    );
+}
+
+#[test]
+fn parameters_keep_their_names_and_words() {
+    let parameters = section("Parameters").iter().map(|(name, parameter)| {
+        let allowed = parameter["AllowedValues"].as_array().into_iter().flatten();
+        let words = allowed.filter_map(Value::as_str);
+        std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ")
+    });
+    assert_frozen(Section::Parameters, parameters);
+}
+
+#[test]
+fn outputs_stage_and_routes_keep_their_names() {
+    assert_frozen(Section::Outputs, section("Outputs").keys());
+    let api = stack().properties("Api").unwrap();
+    assert_frozen(Section::Stage, [api["StageName"].as_str().unwrap()]);
+    let paths = api["DefinitionBody"]["paths"].as_object().unwrap().keys();
+    // Everything else is "not found".
+    assert_frozen(Section::Routes, paths.filter(|path| !["/", "/{other+}"].contains(&path.as_str())));
+}
+
+/// Every state of the room with every kind of visitor: what `polls.rs` and `strangers.rs` hold the mapping templates to.
+#[test]
+fn polls_and_client_checks_keep_their_fields() {
+    let on = Ledger::new().admit(TOKEN, NOW + Duration::from_hours(1));
+    let mut off = on.clone();
+    off.room.open = false;
+    let mut paused = on.clone();
+    paused.room.paused = true;
+    let admitted = place("ab12", TOKEN, "7");
+    let waiting = place("ab12", crate::support::OTHER, "8");
+    let asked = [&on, &off, &paused].into_iter().flat_map(|ledger| {
+        [vec![], vec![waiting.as_str()], vec![admitted.as_str()]].map(|cookies| (ledger, cookies))
+    });
+    let asked: Vec<_> = asked.collect();
+    assert_frozen(
+        Section::PollFields,
+        keys(asked.iter().map(|(ledger, cookies)| ledger.poll_answer(cookies))),
+    );
+    let checks = asked.iter().map(|(ledger, cookies)| ledger.client_answer(cookies));
+    assert_frozen(Section::ClientCheckFields, keys(checks));
+}
+
+#[test]
+fn the_cookie_keeps_its_form() {
+    let place = Place {
+        epoch: "ab12".parse().unwrap(),
+        token: TOKEN.parse().unwrap(),
+        ticket: Ticket::new(4711).unwrap(),
+    };
+    let cookie = place.set(&"sale".parse().unwrap(), Scheme::Https);
+    let varying = [("sale", "<room>"), ("ab12", "<epoch>"), (TOKEN, "<token>"), ("4711", "<ticket>")];
+    let form = varying.iter().fold(cookie, |form, (value, name)| form.replacen(value, name, 1));
+    assert_frozen(Section::Cookie, form.split(';').take(1));
+}
+
+#[test]
+fn a_pass_keeps_its_claims() {
+    let claims = Claims::new(&Ledger::new().room, TOKEN.parse().unwrap(), Some(Ticket::new(7).unwrap()), NOW);
+    assert_frozen(Section::PassClaims, keys([serde_json::to_value(claims).unwrap()]));
+}
