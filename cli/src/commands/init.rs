@@ -328,7 +328,10 @@ mod tests {
             (read_by("My Room", RoomId::from_str), "a room's name is 1 to 30 lower-case letters"),
             (read_by("", Title::from_str), "a title is 1 to 100 characters on one line"),
             (read_by("eu-", meant), "a region is written like eu-central-1"),
-            (read_by("shop.example", WebUrl::from_str), "write it out, like https://shop.example/sale"),
+            (
+                read_by("shop.example", WebUrl::from_str),
+                "write it in full, such as https://shop.example/sale",
+            ),
             (read_by("many", Rate::from_str), "a whole number of visitors a minute, from 1 to 270000"),
         ] {
             let refusal = refusal(validation);

@@ -66,9 +66,9 @@ fn what_cannot_be_is_refused_with_the_reason() {
         (
             "--shop",
             "shop.example",
-            "not a URL (relative URL without a base); write it out, like https://shop.example/sale",
+            "not a URL (relative URL without a base); write it in full, such as https://shop.example/sale",
         ),
-        ("--shop", "ftp://shop.example", "a URL that begins with http:// or https:// is needed, not ftp://"),
+        ("--shop", "ftp://shop.example", "the URL must begin with http:// or https://, not ftp://"),
         ("--rate", "0", "a rate is a whole number of visitors a minute, from 1 to 270000"),
         ("--rate", "270001", "a rate is a whole number of visitors a minute, from 1 to 270000"),
     ] {

@@ -219,7 +219,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             tally.served = tally.served.max(lowest.get());
         }
         if left > 0 {
-            pace.left(left, leaving_at);
+            pace.record_released(left, leaving_at);
         }
         if !finished.is_empty()
             && let Err(error) = self.store.remove(finished).await

@@ -74,7 +74,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         // Read again: measuring took its time, and the operator may have set another rate meanwhile.
         let room = self.store.room().await?;
         let wanted = room.settings.rate;
-        let rate = verdict.govern(room.rate(), wanted);
+        let rate = verdict.next_rate(room.rate(), wanted);
         let finding = Finding::new(started, &sample, memory.baseline, verdict, rate);
         memory.history.push(finding);
         let too_many = memory.history.len().saturating_sub(Finding::KEPT);

@@ -1,12 +1,12 @@
 use crate::{SliceId, Ticket, Timestamp};
 
-/// The ledger's record that a visitor may enter. Written once, on the condition that there is none.
+/// The ledger's record that a visitor may enter. Written only if the visitor has none yet, and never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
     pub ticket: Ticket,
     pub by: AdmittedBy,
     pub at: Timestamp,
-    /// When the claim ends. Stores delete late, so whoever reads this compares it with the time.
+    /// Until when the visitor may enter. Stores delete expired admissions late, so readers must compare it with the time.
     pub expires: Timestamp,
 }
 
@@ -16,10 +16,10 @@ impl Admission {
     }
 }
 
-/// Who let a visitor in, and so who counts them.
+/// Who admitted a visitor, and therefore who counts the visitor as released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdmittedBy {
     Slice(SliceId),
-    /// The door itself, while the room was off; counted by nobody.
+    /// The door, while the room was off. These visitors are not counted as released.
     Door,
 }

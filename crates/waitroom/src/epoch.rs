@@ -4,10 +4,10 @@ use std::str::FromStr;
 use rand::TryCryptoRng;
 use serde::{Deserialize, Serialize};
 
-/// Which sale a cookie is from: four characters minted when the room is created and by `reset`.
+/// Identifies one filling of the line: four characters, generated when the room is created and by `reset`.
 ///
-/// A visitor who comes back with last year's cookie is a newcomer; without the epoch they would wait for
-/// a turn that was over long ago.
+/// It is part of every place, so that a visitor with a place from before a reset is a newcomer and does not wait for a
+/// ticket that was passed long ago.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Epoch([u8; Self::LENGTH]);
@@ -18,7 +18,7 @@ pub struct EpochError;
 
 impl Epoch {
     pub const LENGTH: usize = 4;
-    /// 32 characters, so that five random bits choose one without bias; none that is easily misread.
+    /// 32 characters, so that five random bits choose one without bias. Without `l`, `o`, `0` and `1`, which look alike.
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
     pub fn random<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minted_epoch_is_one_that_a_cookie_can_carry() {
+    fn a_generated_epoch_is_valid() {
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {
             let epoch = Epoch::random(&mut rng).unwrap();
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_string_parses_to_itself_or_not_at_all(text in ".{0,6}") {
+        fn a_string_that_parses_is_displayed_unchanged(text in ".{0,6}") {
             if let Ok(epoch) = text.parse::<Epoch>() {
                 prop_assert_eq!(epoch.to_string(), text);
             }

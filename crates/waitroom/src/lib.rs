@@ -1,8 +1,8 @@
-//! The rules of the waiting room, and nothing else.
+//! The rules of the waiting room.
 //!
-//! No network, no file, no clock, no SDK: time and randomness are arguments, and whatever else is needed
-//! of the world is a trait in [`ports`]. The same rules therefore run in a Lambda function, in one process
-//! on one machine, and on a simulated clock in the tests.
+//! This crate uses no network, file, clock or SDK. Time and randomness are arguments; everything else that handlers need
+//! is a trait in [`ports`]. So the same rules run in a Lambda function, in one process on one machine, and on a simulated
+//! clock in tests.
 //!
 //! | a visitor | the release | the room |
 //! | --- | --- | --- |

@@ -1,21 +1,21 @@
-//! What a room is called: by the machine ([`RoomId`]) and by its visitors ([`Title`], [`Message`]).
+//! The room's texts: its name ([`RoomId`]), its [`Title`] and its [`Message`].
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The room's short name: part of its cookie, of its resources' names and of every command.
+/// The room's name: used in commands and as part of the cookie's name and of resource names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RoomId(String);
 
-/// What visitors read as the room's name.
+/// The room's name as visitors see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Title(String);
 
-/// The operator's live message to those who wait; empty when there is none.
+/// The operator's text to waiting visitors. Empty if there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Message(String);
@@ -24,25 +24,25 @@ pub struct Message(String);
 pub enum NameError {
     #[error(
         "a room's name is 1 to {} lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen",
-        RoomId::LONGEST
+        RoomId::MAX_LENGTH
     )]
     RoomId,
-    #[error("a title is 1 to {} characters on one line", Title::LONGEST)]
+    #[error("a title is 1 to {} characters on one line", Title::MAX_LENGTH)]
     Title,
-    #[error("a message is at most {} characters", Message::LONGEST)]
+    #[error("a message is at most {} characters", Message::MAX_LENGTH)]
     Message,
 }
 
 impl RoomId {
-    const LONGEST: usize = 30;
+    const MAX_LENGTH: usize = 30;
 }
 
 impl Title {
-    const LONGEST: usize = 100;
+    const MAX_LENGTH: usize = 100;
 }
 
 impl Message {
-    const LONGEST: usize = 500;
+    const MAX_LENGTH: usize = 500;
 }
 
 impl FromStr for RoomId {
@@ -50,7 +50,7 @@ impl FromStr for RoomId {
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let valid = text.len() <= Self::LONGEST
+        let valid = text.len() <= Self::MAX_LENGTH
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && !text.ends_with('-')
             && text.chars().all(allowed);
@@ -64,7 +64,7 @@ impl FromStr for Title {
     fn from_str(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let valid =
-            (1..=Self::LONGEST).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+            (1..=Self::MAX_LENGTH).contains(&text.chars().count()) && !text.chars().any(char::is_control);
         valid.then(|| Self(text.into())).ok_or(NameError::Title)
     }
 }
@@ -75,7 +75,7 @@ impl FromStr for Message {
     fn from_str(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let unprintable = |c: char| c.is_control() && c != '\n';
-        let valid = text.chars().count() <= Self::LONGEST && !text.chars().any(unprintable);
+        let valid = text.chars().count() <= Self::MAX_LENGTH && !text.chars().any(unprintable);
         valid.then(|| Self(text.into())).ok_or(NameError::Message)
     }
 }
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_id_fits_a_cookie_name_and_a_resource_name() {
-        for right in ["a", "spring-sale", "sale2026", "a-1-b"] {
-            assert_eq!(right.parse::<RoomId>().unwrap().as_str(), right);
+    fn a_room_id_is_valid_in_cookie_and_resource_names() {
+        for valid in ["a", "spring-sale", "sale2026", "a-1-b"] {
+            assert_eq!(valid.parse::<RoomId>().unwrap().as_str(), valid);
         }
         for wrong in ["", "-a", "a-", "2sale", "Sale", "a b", "a_b", "ü", "a;b", &"a".repeat(31)] {
             assert_eq!(wrong.parse::<RoomId>(), Err(NameError::RoomId), "{wrong}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_one_line_of_anything() {
+    fn a_title_is_any_text_on_one_line() {
         assert_eq!(" Robben's \"Ale\" 🦭 ".parse::<Title>().unwrap().as_str(), "Robben's \"Ale\" 🦭");
         for wrong in ["", "   ", "a\nb", "a\u{0}b", &"x".repeat(101)] {
             assert_eq!(wrong.parse::<Title>(), Err(NameError::Title), "{wrong}");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_may_be_empty_and_may_have_lines() {
+    fn a_message_may_be_empty_or_have_several_lines() {
         assert_eq!("".parse::<Message>().unwrap(), Message::default());
         assert_eq!("Back\nsoon".parse::<Message>().unwrap().as_str(), "Back\nsoon");
         assert_eq!("\u{7}ding".parse::<Message>(), Err(NameError::Message));

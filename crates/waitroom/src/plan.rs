@@ -1,8 +1,8 @@
-//! How many may enter in one minute, and at which instants.
+//! How many visitors one window releases, and when.
 //!
-//! A [`Plan`] covers one [`Window`] of the wall clock. It is cut into [`Slice`]s, one for each consumer,
-//! and a slice into batches that leave at absolute instants. Everything here is computed from the plan's
-//! four numbers, so the trigger stores those and every consumer arrives at the same instants by itself.
+//! A [`Plan`] covers one [`Window`] of time. It consists of [`Slice`]s, one for each consumer, and a slice consists of
+//! batches that are released at fixed instants. Everything is computed from the plan's four fields. So the trigger stores
+//! only these, and every consumer computes the same instants.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::time::millis;
 use crate::{Rate, Timestamp};
 
-/// The most visitors that leave together: what SQS hands over and DynamoDB takes in one go.
+/// The most visitors in a batch: what SQS delivers in one request.
 pub const BATCH: u32 = 10;
 
-/// The most batches that one consumer takes on.
+/// The most batches in a slice.
 pub const SLICE_BATCHES: u32 = 100;
 
-/// A stretch of the wall clock, from `start` up to but not including `end`.
+/// One minute of releasing, from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     pub start: Timestamp,
@@ -32,30 +32,30 @@ impl Window {
     }
 }
 
-/// What one window releases.
+/// How many visitors one window releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Plans are numbered in sequence, so that two triggers who plan at once contend for one number.
+    /// Plans are numbered in sequence, so that of two concurrent triggers only one can write the next plan.
     pub number: u64,
     pub window: Window,
-    /// The rate that was in force at planning time; a lower one thins the batches that are still to leave.
+    /// The rate in force when the plan was made. If it falls later, the remaining batches become smaller.
     pub rate: Rate,
-    /// The most visitors that this window releases: the rate, or one slice's worth in a quiet room.
+    /// The most visitors that this window releases: the rate, but at most one slice in a quiet room.
     pub quota: u32,
 }
 
-/// Whether anybody is expected, which decides how many consumers are worth starting.
+/// Whether visitors are expected, which decides how many slices a plan has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// Nobody waits and the last window released nobody: one slice is there for whoever turns up.
+    /// Nobody waits and the last window released nobody. One slice is enough for visitors who join now.
     Quiet,
     Busy,
 }
 
 impl Plan {
-    /// Whether there is no need to plan yet: the window has more than half of itself to go.
+    /// Whether no new plan is needed yet, because more than half of this window's length is left until its end.
     ///
-    /// One that begins later than any plan could was made by a clock that has been set back since.
+    /// A plan that begins too far in the future does not count: it was made by a clock that was wrong.
     pub fn suffices(&self, now: Timestamp) -> bool {
         self.window.end.since(now) > self.window.length() / 2 && !self.is_from_a_wrong_clock(now)
     }
@@ -64,7 +64,7 @@ impl Plan {
         self.window.start > now + self.window.length()
     }
 
-    /// The plan after `last`: its window begins where the last one ended, or now if that is past.
+    /// The plan after `last`. Its window begins when the last one ends, or now if that is in the past.
     pub fn next(last: Option<&Self>, now: Timestamp, minute: Duration, rate: Rate, demand: Demand) -> Self {
         let end = last.filter(|last| !last.is_from_a_wrong_clock(now)).map_or(now, |last| last.window.end);
         let start = end.max(now);
@@ -97,7 +97,7 @@ impl Plan {
         let people = SLICE_BATCHES * BATCH;
         let quota = (self.quota - index * people).min(people);
         Slice {
-            // 270 slices at most: the rate's maximum is 270,000.
+            // At most 270 slices, because the maximum rate is 270,000.
             id: SliceId { plan: self.number, index: u16::try_from(index).unwrap_or(u16::MAX) },
             window: self.window,
             rate: self.rate,
@@ -107,10 +107,10 @@ impl Plan {
         }
     }
 
-    /// How many batches of this slice may leave in any one second when it is behind its instants.
+    /// How many batches this slice may release in one second when it catches up.
     ///
-    /// Together the slices stay within twice the plan's even share of a second, or one batch if that is
-    /// more. The short last slice takes what its own size allows, the full ones share the rest.
+    /// All slices together release at most twice the plan's even share of a second, or one batch if that is more. The
+    /// last slice, if it is shorter, gets a share according to its size. The full slices divide the rest.
     fn batches_a_second(&self, index: u32, batches: u32) -> u32 {
         let minute_seconds = 60;
         let twice_even = |batches: u32| (2 * batches / minute_seconds).max(1);
@@ -125,7 +125,7 @@ impl Plan {
     }
 }
 
-/// One slice of one plan: whoever is admitted carries it, and so proves who counted them.
+/// Identifies a slice. Every admission contains the ID of the slice that wrote it, so that only that slice counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SliceId {
@@ -134,7 +134,7 @@ pub struct SliceId {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a slice is written <plan>.<index>")]
+#[error("a slice ID has the form <plan>.<index>")]
 pub struct SliceIdError;
 
 impl fmt::Display for SliceId {
@@ -169,16 +169,16 @@ impl From<SliceId> for String {
     }
 }
 
-/// One consumer's share of a plan: at most a hundred batches of at most ten.
+/// The part of a plan that one consumer releases: at most 100 batches of at most ten visitors.
 ///
-/// As JSON it is what a consumer far away is sent, so what is added here needs a default.
+/// The trigger sends it to the consumer as JSON, so a new field needs a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub id: SliceId,
     pub window: Window,
     pub rate: Rate,
     pub quota: u32,
-    /// How many slices the plan has; they leave in turn, each offset from the others.
+    /// How many slices the plan has. Their batches alternate, each slice offset from the others.
     of: u32,
     pub(crate) batches_a_second: u32,
 }
@@ -188,29 +188,29 @@ impl Slice {
         self.quota.div_ceil(BATCH)
     }
 
-    /// How many leave with batch `n`, counted from 0: ten, and with the last whoever is left.
+    /// The size of batch `n`, counted from 0: ten, or fewer in the last batch.
     pub fn size(&self, n: u32) -> u32 {
         self.quota.saturating_sub(n * BATCH).min(BATCH)
     }
 
-    /// When batch `n` leaves: evenly over the window, each slice a little after the one before it.
-    pub fn leaves_at(&self, n: u32) -> Timestamp {
+    /// When batch `n` is released: evenly over the window, each slice a little after the one before it.
+    pub fn release_time(&self, n: u32) -> Timestamp {
         let steps = 2 * u64::from(self.of);
         let step = steps * u64::from(n) + 2 * u64::from(self.id.index) + 1;
         let whole = u128::from(millis(self.window.length()));
-        // A slice that came from far away may say that there are none of it.
+        // A slice that was read from JSON may have no batches.
         let all = (steps * u64::from(self.batches())).max(1);
         let into_window = whole * u128::from(step) / u128::from(all);
-        // Never more than the window's own length, which came from a `u64`.
+        // Less than the window's length, which fits a `u64`.
         self.window.start + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
     }
 
-    /// When the slice's time is up: half an interval after its last instant, when the next window's slice of
-    /// the same index is half an interval away from its first. But never later than a full slice's last
-    /// batch needs: a short slice with long intervals has no business in the next window.
+    /// When the slice's time is over: half an interval after its last instant. That is half an interval before the first
+    /// instant of the next window's slice with the same index. It is at most 0.3 s after the window, which is what a full
+    /// slice needs: a short slice has long intervals and must not reach far into the next window.
     pub fn ends_at(&self) -> Timestamp {
         let shortest_interval = self.window.length() / SLICE_BATCHES;
-        let last = self.leaves_at(self.batches().saturating_sub(1));
+        let last = self.release_time(self.batches().saturating_sub(1));
         (last + self.interval() / 2).min(self.window.end + shortest_interval / 2)
     }
 
@@ -237,32 +237,32 @@ mod tests {
     }
 
     #[test]
-    fn three_thousand_three_hundred_is_three_slices_of_a_hundred_batches_and_one_of_thirty() {
+    fn a_rate_of_3300_gives_three_slices_of_100_batches_and_one_of_30() {
         let batches: Vec<_> = plan(3300).slices().map(|slice| slice.batches()).collect();
         assert_eq!(batches, [100, 100, 100, 30]);
         assert!(plan(3300).slices().flat_map(|slice| sizes(&slice)).all(|size| size == 10));
     }
 
     #[test]
-    fn a_slice_survives_the_way_to_its_consumer() {
+    fn a_slice_is_sent_as_json() {
         for slice in plan(3300).slices() {
             let sent = serde_json::to_value(slice).unwrap();
             assert_eq!(sent["id"], slice.id.to_string());
             assert_eq!(serde_json::from_value::<Slice>(sent).unwrap(), slice);
         }
-        let nothing =
+        let empty =
             r#"{"id":"1.0","window":{"start":5,"end":5},"rate":1,"quota":0,"of":0,"batches_a_second":0}"#;
-        let nothing: Slice = serde_json::from_str(nothing).unwrap();
-        assert_eq!(nothing.leaves_at(0), nothing.window.start, "and an odd one harms nobody");
+        let empty: Slice = serde_json::from_str(empty).unwrap();
+        assert_eq!(empty.release_time(0), empty.window.start, "an empty slice does not panic");
     }
 
     #[test]
-    fn twenty_five_is_ten_ten_and_five() {
+    fn a_rate_of_25_gives_batches_of_10_10_and_5() {
         let slices: Vec<_> = plan(25).slices().collect();
         assert_eq!(slices.len(), 1);
         assert_eq!(sizes(&slices[0]), [10, 10, 5]);
         let seconds: Vec<_> =
-            (0..3).map(|n| slices[0].leaves_at(n).since(slices[0].window.start).as_secs()).collect();
+            (0..3).map(|n| slices[0].release_time(n).since(slices[0].window.start).as_secs()).collect();
         assert_eq!(seconds, [10, 30, 50]);
     }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_follow_each_other_without_overlap_and_skip_what_is_past() {
+    fn windows_do_not_overlap_and_never_begin_in_the_past() {
         let rate = Rate::new(60).unwrap();
         let at = Timestamp::from_millis;
         let first = Plan::next(None, at(5_000), MINUTE, rate, Demand::Busy);
@@ -286,29 +286,29 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_a_wrong_clock_made_does_not_stop_the_room() {
+    fn a_plan_from_a_wrong_clock_is_replaced() {
         let rate = Rate::new(60).unwrap();
         let ahead = Plan::next(None, Timestamp::from_millis(9_000_000), MINUTE, rate, Demand::Busy);
         let now = Timestamp::from_millis(1_000_000);
         assert!(!ahead.suffices(now));
-        let mended = Plan::next(Some(&ahead), now, MINUTE, rate, Demand::Busy);
-        assert_eq!((mended.number, mended.window.start), (2, now));
-        assert!(mended.suffices(now) && !mended.suffices(now + MINUTE));
+        let replacement = Plan::next(Some(&ahead), now, MINUTE, rate, Demand::Busy);
+        assert_eq!((replacement.number, replacement.window.start), (2, now));
+        assert!(replacement.suffices(now) && !replacement.suffices(now + MINUTE));
     }
 
     #[test]
-    fn no_slice_reaches_far_into_the_next_window() {
+    fn a_slice_ends_at_most_300_ms_after_its_window() {
         for rate in [1, 7, 1001, 2010, 3005, 270_000] {
             for slice in plan(rate).slices() {
                 let over = slice.ends_at().since(slice.window.end);
                 assert!(over <= Duration::from_millis(300), "{over:?} at {rate}");
-                assert!(slice.leaves_at(slice.batches() - 1) < slice.ends_at());
+                assert!(slice.release_time(slice.batches() - 1) < slice.ends_at());
             }
         }
     }
 
     #[test]
-    fn slice_ids_are_written_and_read() {
+    fn slice_ids_are_displayed_and_parsed() {
         let id = SliceId { plan: 42, index: 7 };
         assert_eq!(id.to_string().parse(), Ok(id));
         for wrong in ["", "42", "42.", ".7", "42.7.1", "42.-1", "a.b"] {
@@ -318,16 +318,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_plan_adds_up_to_its_rate(rate in 1..=270_000u32) {
+        fn the_slices_add_up_to_the_rate(rate in 1..=270_000u32) {
             let slices: Vec<_> = plan(rate).slices().collect();
             prop_assert_eq!(slices.iter().flat_map(sizes).sum::<u32>(), rate);
             prop_assert!(slices.iter().all(|slice| slice.batches() <= SLICE_BATCHES));
         }
 
         #[test]
-        fn no_second_carries_more_than_twice_its_even_share(rate in prop_oneof![1..2000u32, 1..=270_000u32]) {
+        fn no_second_releases_more_than_twice_its_even_share(rate in prop_oneof![1..2000u32, 1..=270_000u32]) {
             let mut leaving: Vec<_> = plan(rate).slices()
-                .flat_map(|slice| (0..slice.batches()).map(move |n| (slice.leaves_at(n), slice.size(n))))
+                .flat_map(|slice| (0..slice.batches()).map(move |n| (slice.release_time(n), slice.size(n))))
                 .collect();
             leaving.sort();
             let window = plan(rate).window;
@@ -345,7 +345,7 @@ mod tests {
         }
 
         #[test]
-        fn slices_that_catch_up_stay_within_twice_the_even_share_together(rate in 1..=270_000u32) {
+        fn slices_that_catch_up_together_release_at_most_twice_the_even_share(rate in 1..=270_000u32) {
             let plan = plan(rate);
             let a_second: u32 = plan.slices().map(|slice| slice.batches_a_second).sum();
             prop_assert!(a_second == 1 || a_second * 60 <= 2 * plan.batches(), "{a_second} batches");

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many visitors may enter in a minute: any whole number from 1 to 270,000.
+/// How many visitors are released in a minute: a whole number from 1 to 270,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Rate(u32);
@@ -28,13 +28,14 @@ impl Rate {
         self.0
     }
 
-    /// What remains of the rate while the shop suffers: half, rounded up, so never nothing.
+    /// Half of the rate, rounded up, so that it never becomes 0.
     #[must_use]
     pub const fn halved(self) -> Self {
         Self(self.0.div_ceil(2))
     }
 
-    /// A quarter of the way up to `wanted`, rounded up, so that it does arrive; never past it.
+    /// Increased by a quarter of the difference to `wanted`, rounded up so that repeated calls reach it. Never more than
+    /// `wanted`.
     #[must_use]
     pub fn eased_towards(self, wanted: Self) -> Self {
         let missing = wanted.0.saturating_sub(self.0);
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds() {
+    fn rates_from_1_to_270000_are_valid() {
         assert_eq!("1".parse(), Ok(Rate::MIN));
         assert_eq!("270000".parse(), Ok(Rate::MAX));
         for wrong in ["0", "270001", "-1", "1.5", "", "many", "4294967297"] {
@@ -88,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn halving_ends_at_one_and_easing_ends_at_what_is_wanted(wanted in 1..=270_000u32) {
+        fn halving_ends_at_1_and_easing_ends_at_the_wanted_rate(wanted in 1..=270_000u32) {
             let wanted = Rate::new(wanted).unwrap();
             let mut rate = wanted;
             for _ in 0..20 {

@@ -2,24 +2,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Rate, Room};
 
-/// How far the line has come.
+/// How far the line has come in this epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineProgress {
-    /// The ticket that the line has reached: the highest, over batches, of a batch's lowest ticket, so that
-    /// one message that strayed forward does not make thousands believe they were passed.
+    /// The highest ticket that the line has reached: the maximum, over all batches, of the lowest ticket in a batch. The
+    /// lowest, so that one visitor who is delivered too early does not make thousands believe that they were passed by.
     pub served: u64,
-    /// How many visitors the line has released in this epoch.
+    /// How many visitors were released.
     pub released: u64,
 }
 
-/// What everybody who waits is told about the line.
+/// What polls publish about the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineStatus {
     pub served: u64,
     pub waiting: u64,
     /// The rate in force.
     pub rate: Rate,
-    /// Whether the throttle holds it down: for a moment, the line moves slower than the operator wants.
+    /// Whether the throttle holds the rate down, so that the line moves slower than the operator wants.
     pub slow: bool,
 }
 

@@ -3,18 +3,18 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many times less often than usual every waiting page is to ask: the operator's brake on polls.
+/// The factor by which every waiting page polls less often. The operator raises it when there are too many polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Stretch(u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("pages ask from {} to {} times less often than usual", Stretch::USUAL.get(), Stretch::MAX.get())]
+#[error("a stretch is a whole number from {} to {}", Stretch::USUAL.get(), Stretch::MAX.get())]
 pub struct StretchError;
 
 impl Stretch {
     pub const USUAL: Self = Self(1);
-    /// Five minutes become an hour: whoever is told this hears of a change no later than that.
+    /// The longest time between two polls, five minutes, becomes an hour. A page notices a change within that time.
     pub const MAX: Self = Self(12);
 
     pub const fn new(factor: u32) -> Result<Self, StretchError> {
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds() {
+    fn factors_from_1_to_12_are_valid() {
         assert_eq!("1".parse(), Ok(Stretch::USUAL));
         assert_eq!("12".parse(), Ok(Stretch::MAX));
         for wrong in ["0", "13", "-1", "1.5", "", "x"] {
             assert_eq!(wrong.parse::<Stretch>(), Err(StretchError), "{wrong}");
         }
-        assert_eq!(StretchError.to_string(), "pages ask from 1 to 12 times less often than usual");
+        assert_eq!(StretchError.to_string(), "a stretch is a whole number from 1 to 12");
     }
 }

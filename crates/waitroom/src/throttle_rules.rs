@@ -1,8 +1,10 @@
-//! Dynamic rate throttling: is the shop suffering, and how many may enter while it does?
+//! The throttle's rules: whether the shop is slow or failing, and which rate follows from that.
 //!
-//! The baseline is how fast the shop answered when it was well: mean and sample deviation of twenty
-//! requests. A later sample of twenty is judged against mean + 3 deviations. While the shop suffers the
-//! rate is halved every minute; once it is well again a quarter of what is missing comes back each minute.
+//! The [`Baseline`] says how fast the shop answers when it is well: mean and sample standard deviation of 20 requests.
+//! Every minute another [`Sample`] of 20 requests gives a [`Verdict`]: the shop is slow if their mean exceeds the
+//! baseline's mean plus 3 deviations, and failing if more than 2 requests failed. Then the rate is halved. When the shop
+//! is well, the rate rises by a quarter of the difference to what the operator wants. So the rate never exceeds what the
+//! operator wants and never becomes 0.
 
 use std::time::Duration;
 
@@ -10,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Rate, Timestamp};
 
-/// How many requests make a sample.
+/// The number of requests in a sample.
 pub const SAMPLE_SIZE: usize = 20;
 
-/// More failures than this in a sample, and the shop suffers however fast the others were.
-const FAILURES_BORNE: usize = 2;
+/// With more failed requests than this the shop is failing, however fast the others were.
+const MAX_FAILURES: usize = 2;
 
-/// One round of requests to the shop.
+/// The requests to the shop in one minute: how long the answered ones took, and how many failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub answered: Vec<Duration>,
@@ -30,11 +32,11 @@ impl Sample {
     }
 
     fn is_failing(&self) -> bool {
-        self.failed > FAILURES_BORNE || self.answered.is_empty()
+        self.failed > MAX_FAILURES || self.answered.is_empty()
     }
 }
 
-/// How the shop answers when it is well, in seconds.
+/// How fast the shop answers when it is well, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     pub mean: f64,
@@ -42,22 +44,23 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// A shop that hardly varies would fail on noise alone, so the deviation counts as 5% at least.
-    const LEAST_DEVIATION: f64 = 0.05;
+    /// The deviation counts as at least 5% of the mean. Otherwise noise alone would make a very even shop slow.
+    const MIN_DEVIATION: f64 = 0.05;
 
-    /// None if the sample is no picture of a shop that is well.
+    /// `None` if the sample has too many failures or fewer than two answers.
     pub fn of(sample: &Sample) -> Option<Self> {
         let mean = sample.mean().filter(|_| !sample.is_failing() && sample.answered.len() > 1)?;
         let squares: f64 = sample.answered.iter().map(|took| (took.as_secs_f64() - mean).powi(2)).sum();
         Some(Self { mean, deviation: (squares / as_f64(sample.answered.len() - 1)).sqrt() })
     }
 
+    /// The shop is slow if a sample's mean is above this, in seconds.
     pub fn threshold(&self) -> f64 {
-        self.mean + 3.0 * self.deviation.max(Self::LEAST_DEVIATION * self.mean)
+        self.mean + 3.0 * self.deviation.max(Self::MIN_DEVIATION * self.mean)
     }
 }
 
-/// What a sample says about the shop.
+/// The state of the shop, according to one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -67,7 +70,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Without a baseline only failures tell.
+    /// Without a baseline a shop can be failing but not slow.
     pub fn of(sample: &Sample, baseline: Option<Baseline>) -> Self {
         match (sample.mean(), baseline) {
             _ if sample.is_failing() => Self::Failing,
@@ -76,9 +79,10 @@ impl Verdict {
         }
     }
 
-    /// The rate for the next minute, given the one in force and the one the operator wants.
+    /// The rate in force for the next minute: half of the present one if the shop is slow or failing, otherwise raised
+    /// towards what the operator wants.
     #[must_use]
-    pub fn govern(self, in_force: Rate, wanted: Rate) -> Rate {
+    pub fn next_rate(self, in_force: Rate, wanted: Rate) -> Rate {
         match self {
             Self::Well => in_force.eased_towards(wanted),
             Self::Slow | Self::Failing => in_force.halved(),
@@ -86,12 +90,12 @@ impl Verdict {
     }
 }
 
-/// One minute of the throttle's history, as `status` shows it.
+/// One minute of the throttle's history: the sample's numbers, the verdict, and the rate that followed. `status` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     pub at: Timestamp,
     pub verdict: Verdict,
-    /// Seconds; none if nothing answered.
+    /// In seconds. `None` if no request was answered.
     pub mean: Option<f64>,
     pub threshold: Option<f64>,
     pub failed: usize,
@@ -99,7 +103,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// How many minutes of history are kept.
+    /// How many findings are kept: one hour.
     pub const KEPT: usize = 60;
 
     pub fn new(
@@ -120,7 +124,7 @@ impl Finding {
     }
 }
 
-/// A sample has twenty requests: exact.
+/// Exact, because a sample has only 20 requests.
 #[expect(clippy::cast_precision_loss, reason = "counts of requests are far below 2^52")]
 fn as_f64(count: usize) -> f64 {
     count as f64
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_is_mean_and_sample_deviation() {
+    fn the_baseline_is_mean_and_sample_standard_deviation() {
         let baseline = Baseline::of(&sample(&[90, 110, 90, 110], 0)).unwrap();
         assert!((baseline.mean - 0.100).abs() < 1e-9);
         assert!((baseline.deviation - 0.011_547).abs() < 1e-6, "{}", baseline.deviation);
@@ -149,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_baseline_leaves_room_for_noise() {
+    fn an_even_baseline_tolerates_noise() {
         let baseline = Baseline::of(&sample(&[100; SAMPLE_SIZE], 0)).unwrap();
         assert!((baseline.threshold() - 0.115).abs() < 1e-9);
         assert_eq!(Verdict::of(&sample(&[114; SAMPLE_SIZE], 0), Some(baseline)), Verdict::Well);
@@ -157,23 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn more_than_two_failures_of_twenty_are_a_failing_shop() {
+    fn more_than_two_failures_of_20_mean_failing() {
         let baseline = Baseline::of(&around(100, 0)).unwrap();
         assert_eq!(Verdict::of(&around(100, 2), Some(baseline)), Verdict::Well);
         assert_eq!(Verdict::of(&sample(&[100; 17], 3), Some(baseline)), Verdict::Failing);
-        assert_eq!(Verdict::of(&sample(&[], SAMPLE_SIZE), Some(baseline)), Verdict::Failing, "a dead shop");
+        assert_eq!(
+            Verdict::of(&sample(&[], SAMPLE_SIZE), Some(baseline)),
+            Verdict::Failing,
+            "nothing answered"
+        );
     }
 
     #[test]
-    fn a_suffering_shop_is_no_baseline() {
+    fn a_failing_shop_gives_no_baseline() {
         assert_eq!(Baseline::of(&sample(&[100; 17], 3)), None);
         assert_eq!(Baseline::of(&sample(&[], SAMPLE_SIZE)), None);
         assert_eq!(Baseline::of(&sample(&[100], 0)), None);
     }
 
-    /// The course that the case study draws in 5.8: three slow minutes, then the way back up.
+    /// Three slow minutes and the recovery: the example of the design's section 5.8.
     #[test]
-    fn replays_the_case_study() {
+    fn three_slow_minutes_and_the_recovery() {
         let baseline = Baseline::of(&around(100, 0)).unwrap();
         assert!((baseline.threshold() * 1000.0 - 130.779).abs() < 0.001);
         let wanted = Rate::new(1000).unwrap();
@@ -212,14 +220,14 @@ mod tests {
         ];
         let mut rate = wanted;
         for (minute, (mean, expected)) in minutes.into_iter().enumerate() {
-            rate = Verdict::of(&around(mean, 0), Some(baseline)).govern(rate, wanted);
+            rate = Verdict::of(&around(mean, 0), Some(baseline)).next_rate(rate, wanted);
             assert_eq!(rate.get(), expected, "minute {minute}, mean {mean} ms");
         }
     }
 
     proptest! {
         #[test]
-        fn no_sample_makes_nonsense(millis in prop::collection::vec(0..6000u64, 0..=SAMPLE_SIZE), failed in 0..=SAMPLE_SIZE) {
+        fn every_sample_gives_finite_numbers(millis in prop::collection::vec(0..6000u64, 0..=SAMPLE_SIZE), failed in 0..=SAMPLE_SIZE) {
             let sample = sample(&millis, failed);
             if let Some(baseline) = Baseline::of(&sample) {
                 prop_assert!(baseline.mean.is_finite() && baseline.threshold() >= baseline.mean);

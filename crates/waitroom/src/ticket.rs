@@ -3,9 +3,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A visitor's number in line: 1, 2, 3 … for this room and epoch.
+/// A visitor's number in line: 1, 2, 3 … in each epoch.
 ///
-/// Numbers rise with arrival and never repeat; some are never handed out (see [`TicketBlock`](crate::TicketBlock)).
+/// Later visitors get higher numbers, and no number is used twice. Some numbers are never used, see
+/// [`TicketBlock`](crate::TicketBlock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Ticket(u64);
@@ -15,7 +16,7 @@ pub struct Ticket(u64);
 pub struct TicketError;
 
 impl Ticket {
-    /// The largest whole number that JavaScript, and so the page, holds exactly.
+    /// The largest whole number that JavaScript represents exactly, because the page computes with tickets.
     pub const MAX: u64 = (1 << 53) - 1;
 
     pub const fn new(number: u64) -> Result<Self, TicketError> {
@@ -51,7 +52,7 @@ impl FromStr for Ticket {
     type Err = TicketError;
 
     fn from_str(text: &str) -> Result<Self, TicketError> {
-        // `u64` would also take "+7" and "007": one visitor, one spelling.
+        // Parsing a `u64` would also accept "+7" and "007". Each ticket has only one spelling.
         if !text.bytes().all(|byte| byte.is_ascii_digit()) || text.starts_with('0') {
             return Err(TicketError);
         }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spelling_per_number() {
+    fn every_ticket_has_one_spelling() {
         assert_eq!("1".parse(), Ticket::new(1));
         assert_eq!("9007199254740991".parse(), Ticket::new(Ticket::MAX));
         for wrong in ["", "0", "01", "+1", "-1", " 1", "1.0", "9007199254740992", "99999999999999999999999"] {

@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment on the wall clock, in milliseconds since the Unix epoch.
+/// An instant, in milliseconds since the Unix epoch.
 ///
-/// The domain never asks what time it is: every function that needs to know is told.
+/// This crate never reads a clock. Functions that need the time get it as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
@@ -19,12 +19,12 @@ impl Timestamp {
         self.0
     }
 
-    /// Whole seconds, as JWT claims and TTL attributes want them.
+    /// Whole seconds, as JWT claims and DynamoDB TTL attributes need them.
     pub const fn as_secs(self) -> u64 {
         self.0 / 1000
     }
 
-    /// How long ago `earlier` was; zero if it is still to come.
+    /// The time since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -46,7 +46,7 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
-/// A stretch of time in whole milliseconds, the unit in which the room counts.
+/// A duration in whole milliseconds.
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,33 +4,33 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// An http or https URL that people may be sent to, or the shop be asked at; query and fragment included.
+/// An http or https URL with query and fragment: the shop's, its health check's or the room's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WebUrl(Url);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebUrlError {
-    #[error("not a URL ({0}); write it out, like https://shop.example/sale")]
+    #[error("not a URL ({0}); write it in full, such as https://shop.example/sale")]
     Malformed(#[from] url::ParseError),
-    #[error("a URL that begins with http:// or https:// is needed, not {0}://")]
+    #[error("the URL must begin with http:// or https://, not {0}://")]
     Scheme(String),
-    #[error("a user name or password does not belong in the URL: every visitor would see it")]
+    #[error("the URL must not contain a user name or password, because every visitor would see it")]
     Credentials,
-    #[error("the URL is longer than {} characters", WebUrl::LONGEST)]
+    #[error("the URL is longer than {} characters", WebUrl::MAX_LENGTH)]
     TooLong,
 }
 
 impl WebUrl {
-    /// The query parameter in which the pass travels to the shop.
+    /// The query parameter that carries the pass to the shop.
     pub const PASS_PARAMETER: &'static str = "bk_pass";
-    const LONGEST: usize = 2000;
+    const MAX_LENGTH: usize = 2000;
 
     pub fn as_url(&self) -> &Url {
         &self.0
     }
 
-    /// Where to send somebody who carries `pass`. What the URL already asks for stays as it was written.
+    /// The URL with the pass added to its query. The existing query stays unchanged.
     pub fn with_pass(&self, pass: &str) -> String {
         let mut url = self.0.clone();
         let parameter = format!("{}={pass}", Self::PASS_PARAMETER);
@@ -48,8 +48,8 @@ impl FromStr for WebUrl {
 
     fn from_str(text: &str) -> Result<Self, WebUrlError> {
         let url = Url::parse(text.trim())?;
-        // As it is kept, not as it was typed: what is not ASCII grows threefold.
-        if url.as_str().len() > Self::LONGEST {
+        // The normalized URL counts, because it is what is stored: non-ASCII characters become percent-encoded.
+        if url.as_str().len() > Self::MAX_LENGTH {
             return Err(WebUrlError::TooLong);
         }
         if !matches!(url.scheme(), "http" | "https") {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pass_joins_the_query_and_leaves_the_rest_alone() {
+    fn the_pass_is_added_to_the_query() {
         assert_eq!(with_pass("https://shop.example"), "https://shop.example/?bk_pass=a.b-c_d.e");
         assert_eq!(with_pass("https://shop.example/a?"), "https://shop.example/a?bk_pass=a.b-c_d.e");
         assert_eq!(
@@ -103,29 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_why() {
-        let refusal = |url: &str| url.parse::<WebUrl>().unwrap_err().to_string();
+    fn errors_say_what_is_wrong() {
+        let error = |url: &str| url.parse::<WebUrl>().unwrap_err().to_string();
         assert_eq!(
-            refusal("shop.example/sale"),
-            "not a URL (relative URL without a base); write it out, like https://shop.example/sale"
+            error("shop.example/sale"),
+            "not a URL (relative URL without a base); write it in full, such as https://shop.example/sale"
+        );
+        assert_eq!(error("ftp://shop.example"), "the URL must begin with http:// or https://, not ftp://");
+        assert_eq!(
+            error("https://me:secret@shop.example"),
+            "the URL must not contain a user name or password, because every visitor would see it"
         );
         assert_eq!(
-            refusal("ftp://shop.example"),
-            "a URL that begins with http:// or https:// is needed, not ftp://"
-        );
-        assert_eq!(
-            refusal("https://me:secret@shop.example"),
-            "a user name or password does not belong in the URL: every visitor would see it"
-        );
-        assert_eq!(
-            refusal(&format!("https://shop.example/{}", "a".repeat(2000))),
+            error(&format!("https://shop.example/{}", "a".repeat(2000))),
             "the URL is longer than 2000 characters"
         );
     }
 
     proptest! {
         #[test]
-        fn any_text_is_refused_or_becomes_a_header_value(text in prop_oneof![".*", "https?://[ -~]{1,60}", "https://shop.example/[a-zü]{900,2100}"]) {
+        fn every_accepted_url_is_a_valid_header_value(text in prop_oneof![".*", "https?://[ -~]{1,60}", "https://shop.example/[a-zü]{900,2100}"]) {
             if let Ok(url) = text.parse::<WebUrl>() {
                 prop_assert!(url.with_pass("p").bytes().all(|byte| (0x21..0x7f).contains(&byte)));
                 prop_assert_eq!(url.to_string().parse::<WebUrl>(), Ok(url));
