@@ -65,8 +65,8 @@ export function progress(start, ticket, served) {
 }
 
 /** The state to show while the visitor waits. */
-export function waitingState({ paused, slow }, { latest }) {
-  if (paused) return "paused";
+export function waitingState({ state, slow }, { latest }) {
+  if (state === "paused") return "paused";
   if (slow) return "slower";
   return latest <= 2 * MINUTE ? "soon" : "waiting";
 }

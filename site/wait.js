@@ -152,7 +152,7 @@ function showPlace(line) {
   const now = Date.now();
   const expected = forecast(ownPlace.ticket, line);
   const next = waitingState(line, expected);
-  const range = line.paused ? undefined : narrow(journey.range, expected, now);
+  const range = line.state === "paused" ? undefined : narrow(journey.range, expected, now);
   const isFirst = journey.start === undefined;
   const isReplaced = memory.trips().some((why) => why !== "new" && why !== "asked");
   const anewAt = isFirst && isReplaced ? now : journey.anewAt;
@@ -174,7 +174,7 @@ function showPlace(line) {
 
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
-  const key = !line.paused && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
+  const key = line.state !== "paused" && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
   const numbers = `${words.text("ahead")} ${ahead}. ${words.text("when")}: ${when}.`;
   const isNewMessage = line.message && line.message !== announced.message;
   const message = isNewMessage ? `${words.text("message")}: ${line.message}` : "";

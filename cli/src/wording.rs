@@ -1,16 +1,7 @@
 //! The words for a room's state, shared by `status`, its charts and the orders.
 
 use operator::{AlarmState, Status};
-use waitroom::Room;
 use waitroom::throttle_rules::{Finding, Verdict};
-
-pub(crate) fn state(room: &Room) -> &'static str {
-    match (room.open, room.paused) {
-        (false, _) => "off",
-        (true, true) => "paused",
-        (true, false) => "on",
-    }
-}
 
 pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {

@@ -100,11 +100,11 @@ test("the progress goes from 0 to 1", () => {
 
 test("the state shown follows the status and the forecast", () => {
   const far = { latest: 20 * MINUTE };
-  assert.equal(waitingState({ paused: false, slow: false }, far), "waiting");
-  assert.equal(waitingState({ paused: false, slow: true }, far), "slower");
-  assert.equal(waitingState({ paused: true, slow: true }, far), "paused");
-  assert.equal(waitingState({ paused: false, slow: true }, { latest: 2 * MINUTE }), "slower");
-  assert.equal(waitingState({ paused: false, slow: false }, { latest: 2 * MINUTE }), "soon");
+  assert.equal(waitingState({ state: "on", slow: false }, far), "waiting");
+  assert.equal(waitingState({ state: "on", slow: true }, far), "slower");
+  assert.equal(waitingState({ state: "paused", slow: true }, far), "paused");
+  assert.equal(waitingState({ state: "on", slow: true }, { latest: 2 * MINUTE }), "slower");
+  assert.equal(waitingState({ state: "on", slow: false }, { latest: 2 * MINUTE }), "soon");
 });
 
 test("a ticket counts as passed after two minutes of the rate", () => {

@@ -7,7 +7,6 @@ use crate::arguments::Which;
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
-use crate::wording::state;
 
 /// Changes the room, and says what changed from what to what.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
@@ -36,7 +35,7 @@ pub(crate) fn told(changes: impl Iterator<Item = String>) -> Result<()> {
 fn changes(before: &Room, after: &Room) -> impl Iterator<Item = String> {
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let messages = (quoted(before), quoted(after));
-    let states = (state(before).to_owned(), state(after).to_owned());
+    let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [("rate", rates), ("message", messages), ("polls stretched by", stretches), ("room", states)]
         .into_iter()

@@ -14,11 +14,11 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
-    use cloud::{
-        Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, RoomFound, WAIT_MINUTES,
-    };
+    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, WAIT_MINUTES};
     use serde_json::json;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    use waitroom::RoomState;
 
     use super::{Deploy, Result};
     use crate::ask;
@@ -66,7 +66,7 @@ mod with_aws {
         let tell = |event: DeployEvent| progress.show(&event);
         let room = account.deploy(&wanted, &bundle, &tell).await?;
         let found = room.look(&tell).await?;
-        if found == RoomFound::On {
+        if found == RoomState::On {
             room.scheduled(&tell).await?;
         }
         drop(progress);
@@ -79,7 +79,7 @@ mod with_aws {
         Ok(say(&told(&room, found))?)
     }
 
-    fn told(room: &DeployedRoom, found: RoomFound) -> String {
+    fn told(room: &DeployedRoom, found: RoomState) -> String {
         let urls = &room.urls;
         let mut lines =
             vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
@@ -87,12 +87,12 @@ mod with_aws {
             lines.push(format!("your domain    let its CNAME or alias point to {target}"));
         }
         match found {
-            RoomFound::On => {}
-            RoomFound::Paused => lines.push(format!(
+            RoomState::On => {}
+            RoomState::Paused => lines.push(format!(
                 "The room is paused: people join, and nobody enters until: beekeeper on {}",
                 room.room
             )),
-            RoomFound::Off => lines.push(format!(
+            RoomState::Off => lines.push(format!(
                 "The room is off: everybody goes straight on to the shop, until: beekeeper on {}",
                 room.room
             )),

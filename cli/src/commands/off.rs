@@ -6,6 +6,8 @@ use anyhow::Result;
 use operator::Order;
 
 use super::change;
+use waitroom::RoomState;
+
 use crate::arguments::Drastic;
 use crate::ask;
 use crate::printer::note;
@@ -44,11 +46,11 @@ pub(crate) fn run(off: &Drastic, json: bool) -> Result<()> {
 async fn way(room: &RoomHandle) -> Result<Way> {
     let status = room.status().await?;
     let waiting = status.line.waiting;
-    if waiting == 0 || !status.room.open {
+    if waiting == 0 || status.room.state == RoomState::Off {
         return Ok(Way::Off);
     }
     let consequence = consequence(waiting, &room.name);
-    let could_pause = !status.room.paused;
+    let could_pause = status.room.state == RoomState::On;
     if !ask::can_ask() {
         let mut instead = "nothing was changed; say --yes if that is meant".to_owned();
         if could_pause {

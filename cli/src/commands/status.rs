@@ -10,7 +10,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarms, found, state, urls};
+use crate::wording::{alarms, found, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -34,7 +34,7 @@ fn text(status: &Status) -> String {
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
-        format!("{} ({}), {}", room.settings.title, room.settings.room, state(room)),
+        format!("{} ({}), {}", room.settings.title, room.settings.room, room.state),
         format!("waiting        {}", line.waiting),
         format!("served         up to number {}", line.served),
         format!("released       {released}"),

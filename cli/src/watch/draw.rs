@@ -7,10 +7,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType, Paragraph, Wrap};
+use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
 use super::course::Course;
-use crate::wording::{alarms, found, state, urls};
+use crate::wording::{alarms, found, urls};
 
 /// Colour says nothing that a word does not say too.
 #[derive(Clone, Copy)]
@@ -50,13 +51,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
 
 fn facts(status: &Status, palette: Palette) -> Vec<Line<'static>> {
     let room = &status.room;
-    let colour = match state(room) {
-        "on" => Color::Green,
-        "paused" => Color::Yellow,
-        _ => Color::Red,
+    let colour = match room.state {
+        RoomState::On => Color::Green,
+        RoomState::Paused => Color::Yellow,
+        RoomState::Off => Color::Red,
     };
     let mut first = vec![
-        Span::styled(state(room).to_uppercase(), palette.strong(colour)),
+        Span::styled(room.state.as_str().to_uppercase(), palette.strong(colour)),
         Span::raw(format!(
             "   waiting {}   served up to {}   released {}",
             status.line.waiting, status.line.served, status.released

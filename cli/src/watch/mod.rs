@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
-use crate::wording::{alarms, state, word};
+use crate::wording::{alarms, word};
 use course::Course;
 
 /// Prints a line, or an object, now and whenever something has changed.
@@ -57,11 +57,7 @@ fn in_short(status: &Status) -> String {
     let wanted = if line.slow { format!(" (of {})", room.settings.rate) } else { String::new() };
     let mut said = format!(
         "{}, {} waiting, served up to {}, {} released, {}{wanted} a minute",
-        state(room),
-        line.waiting,
-        line.served,
-        status.released,
-        line.rate
+        room.state, line.waiting, line.served, status.released, line.rate
     );
     if let Some(finding) = status.findings.last() {
         said = format!("{said}, shop {}", word(finding.verdict));

@@ -29,7 +29,7 @@ fn goes_on_where_it_was() {
     let room = Local::start_in(directory, &[]);
     let client = Client::new(&room.base(), "demo");
     let poll = client.get_with("/polling", &place).json();
-    assert_eq!((&poll["paused"], &poll["rate"], &poll["waiting"]), (&true.into(), &7.into(), &1.into()));
+    assert_eq!((&poll["state"], &poll["rate"], &poll["waiting"]), (&"paused".into(), &7.into(), &1.into()));
     room.order(Order::On);
     for _ in 0..100 {
         if client.get_with("/polling", &place).json()["allow"] == true {
@@ -70,7 +70,7 @@ fn the_operator_is_told_what_changed() {
     let status = said(&["status", "--local"]);
     assert!(status.starts_with("The demonstration room (demo), on\nwaiting        0\n"), "{status}");
     let json: serde_json::Value = serde_json::from_str(&said(&["status", "--local", "--json"])).unwrap();
-    assert_eq!((&json["line"]["rate"], &json["room"]["open"]), (&600.into(), &true.into()));
+    assert_eq!((&json["line"]["rate"], &json["room"]["state"]), (&600.into(), &"on".into()));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_terminal_is_left_as_it_was_found() {
 fn off_a_terminal_it_prints_what_changes() {
     let room = Local::start(&[]);
     let home = Home::new();
-    for (extra, paused) in [(None, ", 0 waiting"), (Some("--json"), "\"paused\":true")] {
+    for (extra, paused) in [(None, ", 0 waiting"), (Some("--json"), "\"state\":\"paused\"")] {
         room.order(Order::On);
         let mut command = home.command(&["status", "--local", "--watch", "--every", "1s", "--data"]);
         command.arg(room.directory.path()).args(extra).stdout(Stdio::piped());

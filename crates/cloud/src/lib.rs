@@ -43,4 +43,3 @@ pub use logs::{LogLine, LogQuery};
 pub use progress::{DeployEvent, DeployStep, Resource, Tell};
 pub use remove::RemovalProof;
 pub use room_config::{Architecture, Domain, RoomConfig};
-pub use smoke_check::RoomFound;

@@ -14,6 +14,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
+use waitroom::RoomState;
 use waitroom::ports::{Clock, Plans, RoomReader};
 
 use crate::progress::{DeployStep, Tell, step};
@@ -30,17 +31,6 @@ const LARGEST: usize = 4_000_000;
 /// A new schedule begins within a minute or two.
 const FIRES_WITHIN: Duration = Duration::from_secs(150);
 
-/// How the room was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoomFound {
-    On,
-    /// People join, and nobody is released.
-    Paused,
-    /// Everybody goes straight on to the shop.
-    Off,
-}
-
 /// Whether a room that is well answers like this.
 type IsWell = fn(&SmokeAnswer) -> bool;
 
@@ -52,7 +42,7 @@ struct SmokeAnswer {
 
 impl DeployedRoom {
     /// Asks at the door without going in, for the page, whether it is somebody's turn, and for the keys.
-    pub async fn look(&self, tell: Tell<'_>) -> Result<RoomFound, CloudError> {
+    pub async fn look(&self, tell: Tell<'_>) -> Result<RoomState, CloudError> {
         let attempt = || format!("look at the room {} from outside", self.room);
         let eye = Eye::new(self.account.config.endpoint_url(), &self.urls.stage)
             .map_err(|reason| CloudError::new(Kind::Failed, attempt(), reason))?;
@@ -91,11 +81,7 @@ impl DeployedRoom {
             }
         }
         let room = self.store().room().await.map_err(|error| CloudError::of_port(attempt(), error))?;
-        Ok(match (room.open, room.paused) {
-            (false, _) => RoomFound::Off,
-            (true, true) => RoomFound::Paused,
-            (true, false) => RoomFound::On,
-        })
+        Ok(room.state)
     }
 
     /// Waits until the schedule has planned the minute that it is now. Only an open room is planned for.

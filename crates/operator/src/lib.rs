@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use waitroom::ports::{
     LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
 };
-use waitroom::{Epoch, Message, Rate, Room, Stretch};
+use waitroom::{Epoch, Message, Rate, Room, RoomState, Stretch};
 
 pub use status::{Alarm, AlarmState, Status, WindowCount};
 
@@ -94,13 +94,9 @@ pub async fn execute(store: &impl OperatorStore, order: Order) -> PortResult<Rep
         Order::Stretch { factor } => {
             store.change("stretch the polls", move |room| room.stretch = factor).await?
         }
-        Order::Pause => {
-            store.change("pause the room", |room| (room.open, room.paused) = (true, true)).await?
-        }
-        Order::On => {
-            store.change("turn the room on", |room| (room.open, room.paused) = (true, false)).await?
-        }
-        Order::Off => store.change("turn the room off", |room| room.open = false).await?,
+        Order::Pause => store.change("pause the room", |room| room.state = RoomState::Paused).await?,
+        Order::On => store.change("turn the room on", |room| room.state = RoomState::On).await?,
+        Order::Off => store.change("turn the room off", |room| room.state = RoomState::Off).await?,
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
 }
@@ -205,16 +201,13 @@ mod tests {
     fn on_pause_and_off_work_from_every_state() {
         let store = memory_store();
         for first in [Order::On, Order::Pause, Order::Off] {
-            for (second, expected) in [
-                (Order::On, (true, Some(false))),
-                (Order::Pause, (true, Some(true))),
-                (Order::Off, (false, None)),
-            ] {
+            for (second, expected) in
+                [(Order::On, RoomState::On), (Order::Pause, RoomState::Paused), (Order::Off, RoomState::Off)]
+            {
                 block_on(execute(&store, first.clone())).unwrap();
                 block_on(execute(&store, second.clone())).unwrap();
                 let room = store.0.lock().unwrap();
-                let paused = room.open.then_some(room.paused);
-                assert_eq!((room.open, paused), expected, "{first:?}, then {second:?}");
+                assert_eq!(room.state, expected, "{first:?}, then {second:?}");
             }
         }
     }

@@ -2,7 +2,7 @@
 //! tests of `stack_template` compare the two.
 
 use serde::Serialize;
-use waitroom::{Epoch, LineStatus, Rate, Room, Stretch, Timestamp};
+use waitroom::{Epoch, LineStatus, Rate, Room, RoomState, Stretch, Timestamp};
 
 use crate::VisitorState;
 
@@ -22,15 +22,13 @@ pub enum PollAnswer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "this is the JSON that pages read")]
 pub struct Wait {
     allow: bool,
     epoch: Epoch,
     served: u64,
     rate: Rate,
     waiting: u64,
-    open: bool,
-    paused: bool,
+    state: RoomState,
     /// Whether the throttle holds the rate down.
     slow: bool,
     message: String,
@@ -43,10 +41,10 @@ pub struct Wait {
 impl PollAnswer {
     pub fn new(room: &Room, line: &LineStatus, visitor: VisitorState) -> Self {
         let until = match visitor {
-            VisitorState::Admitted { until } if room.open => Some(until),
+            VisitorState::Admitted { until } if room.state != RoomState::Off => Some(until),
             _ => None,
         };
-        if until.is_some() || !room.open {
+        if until.is_some() || room.state == RoomState::Off {
             return Self::Enter { allow: true, origin: room.settings.shop.to_string(), until };
         }
         Self::Wait(Wait {
@@ -55,8 +53,7 @@ impl PollAnswer {
             served: line.served,
             rate: line.rate,
             waiting: line.waiting,
-            open: room.open,
-            paused: room.paused,
+            state: room.state,
             slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
@@ -78,7 +75,10 @@ pub struct ClientAnswer {
 impl ClientAnswer {
     /// `known` says whether the request carried a place of this room and epoch.
     pub fn new(room: &Room, known: bool, visitor: VisitorState) -> Self {
-        Self { allow: matches!(visitor, VisitorState::Admitted { .. }) || !room.open, known }
+        Self {
+            allow: matches!(visitor, VisitorState::Admitted { .. }) || room.state == RoomState::Off,
+            known,
+        }
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     fn a_waiting_visitor_reads_the_status_of_the_line() {
         let mut expected = json!({
             "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
-            "open": true, "paused": false, "slow": false, "message": "It's \"on\"", "stretch": 1,
+            "state": "on", "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), VisitorState::Waiting), expected);
         expected["join"] = true.into();
@@ -129,7 +129,7 @@ mod tests {
         let mut enter = json!({ "allow": true, "origin": "https://shop.example/a", "until": 7 });
         assert_eq!(poll(&room(), admitted()), enter);
         enter.as_object_mut().unwrap().remove("until");
-        let off = Room { open: false, ..room() };
+        let off = Room { state: RoomState::Off, ..room() };
         for visitor in [VisitorState::Newcomer, VisitorState::Waiting, admitted()] {
             assert_eq!(poll(&off, visitor), enter);
         }
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(client(&room(), true, admitted()), json!({ "allow": true }));
         assert_eq!(client(&room(), true, VisitorState::Waiting), json!({ "allow": false }));
         assert_eq!(client(&room(), false, VisitorState::Newcomer), json!({ "allow": false, "known": false }));
-        let off = Room { open: false, ..room() };
+        let off = Room { state: RoomState::Off, ..room() };
         assert_eq!(client(&off, true, VisitorState::Waiting), json!({ "allow": true }));
     }
 }

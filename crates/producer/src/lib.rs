@@ -16,7 +16,9 @@ use waitroom::ports::{
     Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomReader, StatusBoard,
     TicketCounter, TokenSource,
 };
-use waitroom::{Admission, AdmittedBy, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token};
+use waitroom::{
+    Admission, AdmittedBy, Epoch, Place, Room, RoomState, Scheme, Ticket, TicketBlock, Timestamp, Token,
+};
 
 pub use answer::DoorAnswer;
 pub use request::{DoorRequest, Method};
@@ -83,7 +85,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.room().await?;
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
-        if !room.open {
+        if room.state == RoomState::Off {
             return self.straight_on(&room, place, request).await;
         }
         let Some(place) = place else {

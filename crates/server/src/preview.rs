@@ -11,7 +11,7 @@ use hyper::header::{CONTENT_TYPE, LOCATION};
 use hyper::{Request, StatusCode};
 use page::Design;
 use poll::{PollAnswer, VisitorState};
-use waitroom::{LineStatus, Rate, Room, Timestamp};
+use waitroom::{LineStatus, Rate, Room, RoomState, Timestamp};
 
 use crate::HttpResponse;
 use crate::app::{finish, json, uncached};
@@ -75,7 +75,7 @@ const SCENES: &[Scene] = &[
         about: "you have paused the room",
         ticket: MIDDLE,
         answer: |room, _| {
-            room.paused = true;
+            room.state = RoomState::Paused;
             Poll::Waiting
         },
     },
@@ -151,7 +151,7 @@ impl Preview {
 }
 
 async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
-    let mut room = Room { open: true, paused: false, ..room.clone() };
+    let mut room = Room { state: RoomState::On, ..room.clone() };
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line = LineStatus { served: 4100, waiting: 9120, rate, slow: false };
     let standing = match (scene.answer)(&mut room, &mut line) {

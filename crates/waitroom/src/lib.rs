@@ -39,7 +39,7 @@ pub use pace::{Pace, PaceStep, Valve};
 pub use place::{Place, PlaceError, Scheme};
 pub use plan::{BATCH, Demand, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
-pub use room::Room;
+pub use room::{Room, RoomState, RoomStateError};
 pub use settings::{Lifetimes, Settings};
 pub use status::{LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};

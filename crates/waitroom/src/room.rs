@@ -1,3 +1,6 @@
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use url::Url;
@@ -11,10 +14,7 @@ pub struct Room {
     /// The room's own URL, below which its routes lie; a pass names it as its issuer.
     pub url: WebUrl,
     pub epoch: Epoch,
-    /// Off (`false`): everybody goes straight on to the shop.
-    pub open: bool,
-    /// Visitors join and keep their places; nobody is released.
-    pub paused: bool,
+    pub state: RoomState,
     /// The rate that the throttle allows, while that is less than what the operator wants.
     pub throttled: Option<Rate>,
     /// How much less often than usual pages are to ask.
@@ -24,14 +24,54 @@ pub struct Room {
     pub version: u64,
 }
 
+/// What the operator lets the room do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoomState {
+    /// Visitors join, and are released at the rate.
+    On,
+    /// Visitors join and keep their places. Nobody is released.
+    Paused,
+    /// Everybody goes straight to the shop.
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a room is on, paused or off")]
+pub struct RoomStateError;
+
+impl RoomState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Paused => "paused",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for RoomState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RoomState {
+    type Err = RoomStateError;
+
+    fn from_str(text: &str) -> Result<Self, RoomStateError> {
+        let states = [Self::On, Self::Paused, Self::Off];
+        states.into_iter().find(|state| state.as_str() == text).ok_or(RoomStateError)
+    }
+}
+
 impl Room {
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
         Self {
             settings,
             url,
             epoch,
-            open: true,
-            paused: false,
+            state: RoomState::On,
             throttled: None,
             stretch: Stretch::USUAL,
             version: 0,
@@ -49,10 +89,10 @@ impl Room {
     }
 
     pub fn valve(&self) -> Valve {
-        match (self.open, self.paused) {
-            (false, _) => Valve::Off,
-            (true, true) => Valve::Paused,
-            (true, false) => Valve::Open(self.rate()),
+        match self.state {
+            RoomState::On => Valve::Open(self.rate()),
+            RoomState::Paused => Valve::Paused,
+            RoomState::Off => Valve::Off,
         }
     }
 
@@ -90,9 +130,9 @@ mod tests {
         assert_eq!(room.valve(), rate(50));
         room.settings.rate = Rate::new(20).unwrap();
         assert_eq!(room.valve(), rate(20), "the operator may want less than the throttle allows");
-        room.paused = true;
+        room.state = RoomState::Paused;
         assert_eq!(room.valve(), Valve::Paused);
-        room.open = false;
+        room.state = RoomState::Off;
         assert_eq!(room.valve(), Valve::Off);
     }
 

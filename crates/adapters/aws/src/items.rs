@@ -94,13 +94,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn flag(self, name: &str) -> Result<bool, Damaged> {
-        match self.get(name)? {
-            AttributeValue::Bool(flag) => Ok(*flag),
-            _ => Err(self.damaged(name, "is not true or false")),
-        }
-    }
-
     /// A text with a meaning.
     pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(self, name: &str) -> Result<T, Damaged> {
         let parsed = self.text(name)?.parse();

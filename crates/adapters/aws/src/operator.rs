@@ -139,7 +139,7 @@ fn write_room(before: &Room, after: &Room) -> Write {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, Settings};
+    use waitroom::{Rate, RoomState, Settings};
 
     use super::*;
 
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_change_leaves_to_the_throttle_what_is_the_throttles() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        let paused = Room { paused: true, ..held.clone() };
+        let paused = Room { state: RoomState::Paused, ..held.clone() };
         assert!(!update(&held, &paused).contains("throttled"));
         assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled"));
         assert!(update(&room(), &held).contains("#throttled = :throttled"));

@@ -21,8 +21,7 @@ pub(crate) fn encode_room(room: &Room) -> Item {
             ("admission_seconds", number(settings.lifetimes.claim.as_secs())),
             ("pass_seconds", number(settings.lifetimes.pass.as_secs())),
             ("epoch", text(&room.epoch)),
-            ("open", flag(room.open)),
-            ("paused", flag(room.paused)),
+            ("state", text(room.state.as_str())),
             ("stretch", number(room.stretch.get())),
             ("version", number(room.version)),
         ],
@@ -51,8 +50,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
-        open: room.flag("open")?,
-        paused: room.flag("paused")?,
+        state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::counted::<_, u32>)?,
         stretch: room.counted::<_, u32>("stretch")?,
         version: room.number("version")?,
@@ -69,8 +67,7 @@ pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
         Key::Status(digit),
         [
             ("epoch", text(&room.epoch)),
-            ("open", flag(room.open)),
-            ("paused", flag(room.paused)),
+            ("state", text(room.state.as_str())),
             ("stretch", number(room.stretch.get())),
             ("message", text(&escaped(room.settings.message.as_str()))),
             ("origin", text(&escaped(&shop.to_string()))),
@@ -96,7 +93,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, Stretch};
+    use waitroom::{Rate, RoomState, Stretch};
 
     use super::*;
 
@@ -114,7 +111,13 @@ mod tests {
         };
         let url = "https://room.example/prod".parse().unwrap();
         let room = Room::new(settings, url, "ab12".parse().unwrap());
-        Room { throttled: Some(Rate::MIN), stretch: Stretch::MAX, paused: true, version: 7, ..room }
+        Room {
+            throttled: Some(Rate::MIN),
+            stretch: Stretch::MAX,
+            state: RoomState::Paused,
+            version: 7,
+            ..room
+        }
     }
 
     #[test]

@@ -8,11 +8,10 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use cloud::{
     Access, Account, Architecture, Bundle, DeployEvent, FunctionPackage, Kind, LogLine, LogQuery, RoomConfig,
-    RoomFound,
 };
 use emulators::{LocalEmu, workspace};
 use waitroom::ports::RoomReader;
-use waitroom::{Rate, Timestamp};
+use waitroom::{Rate, RoomState, Timestamp};
 
 const REGION: &str = "us-east-1";
 
@@ -101,7 +100,7 @@ async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     account.deploy(&wanted, &bundle(), &tell).await.unwrap();
 
     let room = account.room(&wanted.room).await.unwrap();
-    assert_eq!(room.look(&tell).await.unwrap(), RoomFound::On);
+    assert_eq!(room.look(&tell).await.unwrap(), RoomState::On);
     assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();

@@ -85,8 +85,8 @@ mod tests {
 
     use futures_executor::block_on;
     use serde_json::{Value, json};
-    use waitroom::Rate;
     use waitroom::ports::Fault;
+    use waitroom::{Rate, RoomState};
 
     use super::*;
 
@@ -156,7 +156,7 @@ mod tests {
             "LogicalResourceId": "RoomSetup",
         });
         assert_eq!(answer, expected);
-        assert_eq!((memory.room().settings.rate.get(), memory.room().open), (300, true));
+        assert_eq!((memory.room().settings.rate.get(), memory.room().state), (300, RoomState::On));
         let page = memory.page.lock().unwrap();
         assert_eq!(*page, Some(Design::default().page(&memory.room().settings.title)));
     }
@@ -171,7 +171,7 @@ mod tests {
             let room = room.as_mut().unwrap();
             room.settings.rate = Rate::MIN;
             room.settings.message = "More beer".parse().unwrap();
-            room.paused = true;
+            room.state = RoomState::Paused;
         }
         let changes = [
             ("Title", "Otter"),
@@ -184,7 +184,10 @@ mod tests {
         assert_eq!(room.settings.title.as_str(), "Otter");
         assert_eq!(room.settings.shop.to_string(), "https://otter.example/");
         assert!(room.settings.health.is_some());
-        assert_eq!((room.settings.rate, room.epoch, room.paused), (Rate::MIN, created.epoch, true));
+        assert_eq!(
+            (room.settings.rate, room.epoch, room.state),
+            (Rate::MIN, created.epoch, RoomState::Paused)
+        );
         assert_eq!(room.settings.message.as_str(), "More beer");
         memory.attend("Update", &changes);
         assert_eq!(memory.room().version, room.version, "what is so already is not changed");

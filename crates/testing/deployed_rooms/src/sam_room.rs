@@ -13,7 +13,7 @@ use emulators::LocalEmu;
 use http_contract::{Client, Order};
 use tokio::runtime::Runtime;
 use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
-use waitroom::{Epoch, Rate, Room, Timestamp};
+use waitroom::{Epoch, Rate, Room, RoomState, Timestamp};
 
 use crate::sam;
 
@@ -163,9 +163,9 @@ impl http_contract::RoomUnderTest for SamRoom {
 
     fn order(&self, order: Order) {
         let obeyed = match order {
-            Order::On => self.change(|room| (room.open, room.paused) = (true, false)),
-            Order::Off => self.change(|room| room.open = false),
-            Order::Pause => self.change(|room| room.paused = true),
+            Order::On => self.change(|room| room.state = RoomState::On),
+            Order::Off => self.change(|room| room.state = RoomState::Off),
+            Order::Pause => self.change(|room| room.state = RoomState::Paused),
             Order::SetRate(rate) => Rate::new(rate)
                 .context("a rate")
                 .and_then(|rate| self.change(|room| room.settings.rate = rate)),

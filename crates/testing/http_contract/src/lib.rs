@@ -70,7 +70,7 @@ pub fn check(room: &impl RoomUnderTest) {
 /// consumer under way has heard of it.
 fn pause(room: &impl RoomUnderTest, client: &Client) {
     room.order(Order::Pause);
-    eventually("paused", || (client.get("/polling").json()["paused"] == true).then_some(()));
+    eventually("paused", || (client.get("/polling").json()["state"] == "paused").then_some(()));
     std::thread::sleep(IN_FORCE);
 }
 

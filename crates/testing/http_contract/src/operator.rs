@@ -28,7 +28,7 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
     assert_ne!(anew, place);
     assert!(anew.ends_with("-1"), "numbers begin again: {anew}");
     room.order(Order::On);
-    eventually("on", || (client.get("/polling").json()["paused"] == false).then_some(()));
+    eventually("on", || (client.get("/polling").json()["state"] == "on").then_some(()));
 }
 
 fn messages_arrive_as_they_were_written(room: &impl RoomUnderTest, client: &Client) {
@@ -52,7 +52,9 @@ fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
     let poll = client.get_with("/polling", &place).json();
     assert_eq!((&poll["allow"], poll.get("join")), (&false.into(), None), "joining goes on, releasing stops");
     room.order(Order::On);
-    eventually("on again", || (client.get_with("/polling", &place).json()["paused"] != true).then_some(()));
+    eventually("on again", || {
+        (client.get_with("/polling", &place).json()["state"] != "paused").then_some(())
+    });
 }
 
 fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {

@@ -3,18 +3,18 @@
 use futures_util::future;
 use waitroom::pass::KeyRing;
 use waitroom::ports::{Keys, RoomReader, StatusBoard, ThrottleStore};
-use waitroom::{LineStatus, Rate};
+use waitroom::{LineStatus, Rate, RoomState};
 
 use crate::Fixture;
 
 pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
     let fixture = F::new().await;
     let before = fixture.store().room().await.expect("room");
-    fixture.change_room(|room| room.paused = true).await;
+    fixture.change_room(|room| room.state = RoomState::Paused).await;
     // A store may cache the room for a second.
     for _ in 0..200 {
         let room = fixture.store().room().await.expect("room");
-        if room.paused {
+        if room.state == RoomState::Paused {
             assert!(room.version > before.version);
             return;
         }

@@ -35,7 +35,7 @@ impl Fixture for Strict {
         let mut room = Room::clone(&*self.0.another_store().room().await.unwrap());
         change(&mut room);
         let mut item = self.0.item("room").await.unwrap();
-        item.insert("paused".into(), AttributeValue::Bool(room.paused));
+        item.insert("state".into(), AttributeValue::S(room.state.to_string()));
         item.insert("version".into(), AttributeValue::N((room.version + 1).to_string()));
         self.0.put(item).await;
     }

@@ -8,7 +8,7 @@ use waitroom::ports::{
     Claimant, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
     TicketCounter,
 };
-use waitroom::{Demand, LineProgress, Plan, Rate, SliceId, Timestamp};
+use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Timestamp};
 
 use crate::room::{TestRoom, first_room, now, run};
 
@@ -65,15 +65,15 @@ fn a_change_reaches_the_functions_and_all_polls_together() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let change = |room: &mut waitroom::Room| {
-            room.paused = true;
+            room.state = RoomState::Paused;
             room.settings.message = "It's \"on\"\n🦭".parse().unwrap();
         };
         let (before, after) = test.store.change_room("pause", change).await.unwrap();
-        assert!(!before.paused && after.paused && after.version == 1);
+        assert!(before.state == RoomState::On && after.state == RoomState::Paused && after.version == 1);
         assert_eq!(test.another_store().room().await.unwrap(), after);
         for digit in "0123456789abcdef".chars() {
             let item = test.item(&format!("status/{digit}")).await.unwrap();
-            assert_eq!(item["paused"], AttributeValue::Bool(true));
+            assert_eq!(item["state"], s("paused"));
             assert_eq!(item["message"], s(r#"It's \"on\"\n🦭"#));
             assert_eq!(item["waiting"], AttributeValue::N("0".into()), "progress stays");
         }
@@ -88,22 +88,29 @@ fn what_somebody_else_changes_meanwhile_is_not_undone() {
         let turn_off_meanwhile = || {
             let other = other.clone();
             let off = async move {
-                other.change_room("turn off", |room| room.open = false).await.unwrap();
+                other.change_room("stretch the polls", |room| room.stretch = Stretch::MAX).await.unwrap();
                 other.hold(Some(Rate::MIN)).await.unwrap();
             };
             std::thread::spawn(|| run(off)).join().unwrap();
         };
         let pause = |room: &mut waitroom::Room| {
-            room.paused = true;
+            room.state = RoomState::Paused;
             if calls.fetch_add(1, Ordering::Relaxed) == 0 {
                 turn_off_meanwhile();
             }
         };
         let (before, after) = test.store.change_room("pause", pause).await.unwrap();
         assert_eq!(calls.into_inner(), 2, "made again on what the other left");
-        assert!(!before.open && !before.paused && after.paused);
+        assert!(
+            before.stretch == Stretch::MAX
+                && before.state == RoomState::On
+                && after.state == RoomState::Paused
+        );
         let room = test.another_store().room().await.unwrap();
-        assert!(room.paused && !room.open && room.version == 2, "{room:?}");
+        assert!(
+            room.state == RoomState::Paused && room.stretch == Stretch::MAX && room.version == 2,
+            "{room:?}"
+        );
         assert_eq!(room.throttled, Some(Rate::MIN));
     });
 }
@@ -113,9 +120,9 @@ fn a_change_to_an_incomplete_ledger_is_not_half_done() {
     run(async {
         let test = TestRoom::on_localemu().await;
         test.delete("status/9").await;
-        test.store.change_room("pause", |room| room.paused = true).await.unwrap_err();
-        assert!(!test.another_store().room().await.unwrap().paused);
-        assert_eq!(test.item("status/0").await.unwrap()["paused"], AttributeValue::Bool(false));
+        test.store.change_room("pause", |room| room.state = RoomState::Paused).await.unwrap_err();
+        assert_eq!(test.another_store().room().await.unwrap().state, RoomState::On);
+        assert_eq!(test.item("status/0").await.unwrap()["state"], s("on"));
     });
 }
 

@@ -8,7 +8,7 @@ use waitroom::ports::{
     Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomReader, Slices,
     StatusBoard, TicketCounter,
 };
-use waitroom::{Demand, LineProgress, Plan, Rate, SliceId};
+use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch};
 
 use crate::support::{TestStore, room};
 
@@ -27,13 +27,14 @@ fn a_room_that_is_there_stays_as_it_is() {
 #[test]
 fn two_changes_at_once_both_count() {
     let test = TestStore::new();
-    let pause = test.store.change_room("pause", |room| room.paused = true);
-    let off = test.store.change_room("turn off", |room| room.open = false);
-    let (paused, off) = block_on(futures_util::future::join(pause, off));
-    let (last, room) = (off.unwrap().1, block_on(test.store.room()).unwrap());
-    assert!(room.paused && !room.open && room.version == 2, "{room:?}");
+    let pause = test.store.change_room("pause", |room| room.state = RoomState::Paused);
+    let stretch = test.store.change_room("stretch the polls", |room| room.stretch = Stretch::MAX);
+    let (paused, stretched) = block_on(futures_util::future::join(pause, stretch));
+    let (last, room) = (stretched.unwrap().1, block_on(test.store.room()).unwrap());
+    let both = (RoomState::Paused, Stretch::MAX, 2);
+    assert_eq!((room.state, room.stretch, room.version), both, "{room:?}");
     assert_eq!(last, room);
-    assert!(paused.unwrap().1.paused);
+    assert_eq!(paused.unwrap().1.state, RoomState::Paused);
 }
 
 #[test]

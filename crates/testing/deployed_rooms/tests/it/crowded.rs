@@ -43,7 +43,7 @@ fn orders_are_in_force_within_seconds(stage: &SamRoom) {
         ("on, at /polling", Order::On, &|| poll()["allow"] == false),
         ("off, at the door", Order::Off, &leads_to_the_shop),
         ("on, at the door", Order::On, &|| !leads_to_the_shop()),
-        ("pause, at /polling", Order::Pause, &|| poll()["paused"] == true),
+        ("pause, at /polling", Order::Pause, &|| poll()["state"] == "paused"),
     ];
     for (what, order, is_seen) in orders {
         stage.order(order);

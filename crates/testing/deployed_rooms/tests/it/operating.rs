@@ -42,7 +42,7 @@ fn an_operator_says_and_the_room_does() {
     assert_eq!(said(&["pause", "sale"]), "room: on -> paused\n");
     println!("an order took {:?}", begun.elapsed());
     let places: Vec<_> = (0..3).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
-    eventually("paused", &client, &places[0], |poll| poll["paused"] == true);
+    eventually("paused", &client, &places[0], |poll| poll["state"] == "paused");
     assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600\n");
     assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
     assert_eq!(said(&["stretch", "sale", "2"]), "polls stretched by: 1 -> 2\n");
@@ -53,7 +53,7 @@ fn an_operator_says_and_the_room_does() {
 
     let status = operator.done(&["status", "sale", "--json"]).unwrap();
     assert_eq!(
-        (&status["line"]["waiting"], &status["dead_letters"], &status["room"]["paused"]),
+        (&status["line"]["waiting"], &status["dead_letters"], &status["room"]["state"]),
         (&json!(3), &json!(0), &json!(true)),
         "{status}"
     );

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
 use producer::{DoorAnswer, DoorRequest, Method};
-use waitroom::Place;
 use waitroom::ports::Fault;
+use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
@@ -18,7 +18,7 @@ fn world() -> World {
 
 /// From now on nobody leaves the line, so its length shows who joined.
 fn pause(world: &mut World) {
-    world.change_room(|room| room.paused = true);
+    world.change_room(|room| room.state = RoomState::Paused);
     world.run(Duration::from_secs(2));
 }
 
@@ -176,7 +176,7 @@ fn the_pass_has_the_ticket_of_the_admission_not_the_one_in_the_cookie() {
 fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     let mut world = world();
     let (_, cookie) = newcomer(&mut world);
-    world.change_room(|room| room.open = false);
+    world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
     let stranger = world.request(&GET).unwrap();
     assert_eq!((&stranger.set_cookie, pass(&stranger).get("queue_position")), (&None, None));
@@ -199,7 +199,7 @@ fn who_was_admitted_before_the_room_was_off_keeps_the_ticket_in_the_pass() {
     let mut world = world();
     let (_, cookie) = newcomer(&mut world);
     world.run(MINUTE);
-    world.change_room(|room| room.open = false);
+    world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
     assert_eq!(pass(&visit_with(&mut world, &cookie))["queue_position"], 1);
 }
@@ -225,7 +225,7 @@ fn head_and_prefetch_requests_are_redirected_and_take_no_place() {
     }
     assert_eq!(world.waiting(), 0);
     let (_, cookie) = newcomer(&mut world);
-    world.change_room(|room| room.open = false);
+    world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
     for request in NON_VISITS {
         let answer = world.request(&DoorRequest { cookies: &[&cookie], ..request }).unwrap();
@@ -237,7 +237,7 @@ fn head_and_prefetch_requests_are_redirected_and_take_no_place() {
 #[test]
 fn a_restart_keeps_the_signing_key() {
     let mut world = world();
-    world.change_room(|room| room.open = false);
+    world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(1));
     let key = |answer: DoorAnswer| answer.location.unwrap().split(['=', '.']).nth(2).unwrap().to_owned();
     let before = key(world.request(&GET).unwrap());

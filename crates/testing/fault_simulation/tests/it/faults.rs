@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
+use waitroom::RoomState;
 use waitroom::ports::{Clock, Fault};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -305,12 +306,12 @@ fn a_batch_that_arrives_after_a_pause_is_not_released() {
         (InjectedFault::None, if call == PortCall::Receive { Duration::from_secs(8) } else { TAKES })
     });
     world.run(Duration::from_secs(2));
-    world.change_room(|room| room.paused = true);
+    world.change_room(|room| room.state = RoomState::Paused);
     world.run(Duration::from_secs(2));
     let before = world.outcome().released();
     world.run(2 * MINUTE);
     assert_eq!(world.outcome().released(), before);
-    world.change_room(|room| room.paused = false);
+    world.change_room(|room| room.state = RoomState::On);
     assert_nobody_is_lost(&mut world);
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fault_simulation::World;
+use waitroom::RoomState;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -67,14 +68,14 @@ fn a_paused_room_keeps_places_and_releases_nobody() {
     let mut world = World::new(5, 600);
     world.join(2000);
     world.run(2 * MINUTE);
-    world.change_room(|room| room.paused = true);
+    world.change_room(|room| room.state = RoomState::Paused);
     world.run(Duration::from_secs(2));
     let before = world.outcome().released();
     world.join(100);
     world.run(5 * MINUTE);
     assert_eq!(world.outcome().released(), before);
     assert_eq!(world.outcome().redirected, 2100, "visitors still join");
-    world.change_room(|room| room.paused = false);
+    world.change_room(|room| room.state = RoomState::On);
     world.drain(10);
     let outcome = world.outcome();
     assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.released()), (0, 0, 2100));
@@ -112,7 +113,7 @@ fn visitors_who_entered_while_the_room_was_off_are_not_counted_as_released() {
     let mut world = World::new(8, 600);
     world.join(1500);
     world.run(MINUTE + MINUTE / 2);
-    world.change_room(|room| room.open = false);
+    world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
     let released = world.outcome().released();
     let places = world.observations.lock().redirected.clone();
@@ -122,7 +123,7 @@ fn visitors_who_entered_while_the_room_was_off_are_not_counted_as_released() {
     // Longer than an admission is valid: the ledger must keep it while the visitor is still in the line.
     world.run(Duration::from_hours(3));
     assert_eq!((world.outcome().released(), world.outcome().by_door), (released, 500));
-    world.change_room(|room| room.open = true);
+    world.change_room(|room| room.state = RoomState::On);
     world.drain(10);
     let outcome = world.outcome();
     assert_eq!((outcome.lost.len(), outcome.twice.len(), outcome.released()), (0, 0, 1000));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use waitroom::RoomState;
 use waitroom::ports::Fault;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -55,8 +56,12 @@ fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
                 world.set_rate(rate);
             }
             8 => {
-                let (open, paused) = (rng.random_bool(0.8), rng.random_bool(0.2));
-                world.change_room(move |room| (room.open, room.paused) = (open, paused));
+                let state = match rng.random_range(0..10) {
+                    0..=1 => RoomState::Off,
+                    2..=3 => RoomState::Paused,
+                    _ => RoomState::On,
+                };
+                world.change_room(move |room| room.state = state);
             }
             9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {
@@ -78,7 +83,7 @@ fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
     world.clear_faults();
     let rate = rng.random_range(600..2500);
     largest_rate = largest_rate.max(rate);
-    world.change_room(|room| (room.open, room.paused) = (true, false));
+    world.change_room(|room| room.state = RoomState::On);
     world.set_rate(rate);
     world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
     world.drain(120);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use frozen_names::{Section, assert_frozen};
 use serde_json::{Map, Value};
 use waitroom::pass::Claims;
-use waitroom::{Place, Scheme, Ticket};
+use waitroom::{Place, RoomState, Scheme, Ticket};
 
 use crate::support::{Ledger, NOW, TOKEN, place, stack};
 
@@ -59,9 +59,9 @@ fn outputs_stage_and_routes_keep_their_names() {
 fn polls_and_client_checks_keep_their_fields() {
     let on = Ledger::new().admit(TOKEN, NOW + Duration::from_hours(1));
     let mut off = on.clone();
-    off.room.open = false;
+    off.room.state = RoomState::Off;
     let mut paused = on.clone();
-    paused.room.paused = true;
+    paused.room.state = RoomState::Paused;
     let admitted = place("ab12", TOKEN, "7");
     let waiting = place("ab12", crate::support::OTHER, "8");
     let asked = [&on, &off, &paused].into_iter().flat_map(|ledger| {

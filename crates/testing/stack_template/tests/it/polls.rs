@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stack_template::Rendered;
-use waitroom::{Rate, Stretch, Ticket};
+use waitroom::{Rate, RoomState, Stretch, Ticket};
 
 use crate::support::{Ledger, NOW, OTHER, TOKEN, TROUBLE, asked, place, render, route, with_cookies};
 
@@ -55,7 +55,7 @@ fn times_are_compared_to_the_last_digit() {
 #[test]
 fn a_room_that_is_off_lets_everybody_through() {
     let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
-    ledger.room.open = false;
+    ledger.room.state = RoomState::Off;
     for cookies in [vec![], vec![mine()], vec![place("ab12", OTHER, "1")], vec![place("zz99", OTHER, "1")]] {
         ledger.check(&cookies.iter().map(String::as_str).collect::<Vec<_>>());
     }
@@ -65,9 +65,9 @@ fn a_room_that_is_off_lets_everybody_through() {
 #[test]
 fn a_paused_room_says_so() {
     let mut ledger = Ledger::new();
-    ledger.room.paused = true;
+    ledger.room.state = RoomState::Paused;
     ledger.check(&[&mine()]);
-    assert_eq!(ledger.poll_answer(&[&mine()])["paused"], true);
+    assert_eq!(ledger.poll_answer(&[&mine()])["state"], "paused");
 }
 
 #[test]

@@ -101,8 +101,7 @@ impl Ledger {
         if self.has_settings {
             let shop = &self.room.settings.shop;
             item["epoch"] = json!({ "S": self.room.epoch.to_string() });
-            item["open"] = json!({ "BOOL": self.room.open });
-            item["paused"] = json!({ "BOOL": self.room.paused });
+            item["state"] = json!({ "S": self.room.state.as_str() });
             item["stretch"] = json!({ "N": self.room.stretch.to_string() });
             item["message"] = json!({ "S": escaped(self.room.settings.message.as_str()) });
             item["origin"] = json!({ "S": escaped(&shop.to_string()) });
