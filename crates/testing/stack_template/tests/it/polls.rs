@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::routes::problem;
 use stack_template::Rendered;
 use waitroom::{Rate, RoomState, Stretch, Ticket};
 
-use crate::support::{Ledger, NOW, OTHER, TOKEN, TROUBLE, asked, place, render, route, with_cookies};
+use crate::support::{Ledger, NOW, OTHER, TOKEN, asked, place, render, route, with_cookies};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -160,7 +161,7 @@ fn the_keys_are_answered_as_they_are_stored() {
 
 /// Says that it failed, when to come again, and lets the page that asked read it.
 fn is_trouble(rendered: &Rendered) {
-    assert_eq!(rendered.json().unwrap(), json!({ "error": TROUBLE }));
+    assert_eq!(rendered.json().unwrap(), json!({ "error": problem::UNAVAILABLE }));
     assert_eq!(rendered.status, Some(503));
     assert_eq!(rendered.headers["Retry-After"], "5");
     assert_eq!(rendered.headers["Cache-Control"], "no-store");
