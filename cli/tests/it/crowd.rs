@@ -51,6 +51,7 @@ fn status(room: &Local) -> serde_json::Value {
 }
 
 #[test]
+#[ignore = "takes a minute: cargo xtask test beekeeper"]
 fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     let room = Local::start(&["--rate", "6000", "--minute", "5s"]);
     let authority = authority(&room);

@@ -27,6 +27,7 @@ fn masked(output: &str) -> String {
 }
 
 #[test]
+#[ignore = "takes a minute: cargo xtask test beekeeper"]
 fn the_first_five_minutes_happen_as_told() {
     let commands = console::commands(README);
     assert!(commands[0].0.starts_with("cargo run --release -p beekeeper -- local"), "{}", commands[0].0);

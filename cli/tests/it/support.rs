@@ -87,18 +87,18 @@ impl RoomUnderTest for Local {
     }
 
     fn order(&self, order: Order) {
-        let rate;
-        let arguments = match &order {
-            Order::On => vec!["on", "--local"],
-            Order::Off => vec!["off", "--local", "--yes"],
-            Order::Pause => vec!["pause", "--local"],
-            Order::Reset => vec!["reset", "--local", "--yes"],
-            Order::SetRate(per_minute) => {
-                rate = per_minute.to_string();
-                vec!["set-rate", "--local", &rate]
-            }
-            Order::Message(text) => vec!["message", "--local", text],
+        let (command, value) = match &order {
+            Order::Status => ("status", None),
+            Order::On => ("on", None),
+            Order::Off => ("off", Some("--yes".into())),
+            Order::Pause => ("pause", None),
+            // The command draws an epoch itself.
+            Order::Reset { .. } => ("reset", Some("--yes".into())),
+            Order::SetRate { rate } => ("set-rate", Some(rate.to_string())),
+            Order::Stretch { factor } => ("stretch", Some(factor.to_string())),
+            Order::Message { text } => ("message", Some(text.to_string())),
         };
+        let arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
         let output = self.command(&arguments);
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
     }

@@ -1,4 +1,4 @@
-//! Accepts connections and limits each client, so that slow and greedy clients do not harm the others.
+//! Accepting connections, and keeping slow and greedy clients from harming the others.
 
 use std::io;
 use std::pin::pin;
@@ -15,36 +15,31 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::respond::HttpResponse;
+use crate::{HttpResponse, HttpService};
 
-/// Something that answers requests. Bodies are never read.
-pub trait HttpService: Send + Sync + 'static {
-    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = HttpResponse> + Send;
-}
-
-/// Limits on connections and clients.
+/// What one client may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. Further ones wait in the kernel's queue until another one closes.
+    /// Connections at once. Further ones wait in the kernel's queue until one is free.
     pub connections: usize,
-    /// How long a client may take to send the head of a request, or be idle between two requests.
+    /// How long a client may take to send a request's head, or stay silent between two.
     pub patience: Duration,
-    /// The largest head of a request, in bytes.
+    /// The size of a request's head in bytes.
     pub head: usize,
-    /// How long open requests may take to finish at shutdown.
+    /// How long requests that are under way may take to finish at shutdown.
     pub farewell: Duration,
 }
 
 impl Limits {
-    /// Descriptors that the process needs for other purposes.
+    /// Descriptors that the process needs for itself.
     const OWN_DESCRIPTORS: u64 = 100;
 
-    /// The default, or less if the system lets this process open fewer files. Raises the process's own limit
-    /// as far as the system allows.
+    /// As many connections as by default, or as many as this process may have open: its own limit is
+    /// raised as far as the system lets it.
     pub fn of_this_process() -> Self {
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // If this is refused, the old limit stays in force. It is read again below.
+        // Refused, the old limit holds, and is read again below.
         let _ = setrlimit(Resource::Nofile, limit);
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let connections =
@@ -65,17 +60,17 @@ impl Default for Limits {
     }
 }
 
-/// Whether each request is logged.
+/// Whether each request is worth a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessLog {
     On,
     Off,
 }
 
-/// Serves until `shutdown` resolves, then waits for open requests to finish.
+/// Serves the site until `shutdown` resolves, then lets the requests under way finish.
 pub async fn serve<S: HttpService>(
     listener: TcpListener,
-    service: Arc<S>,
+    site: Arc<S>,
     limits: Limits,
     access_log: AccessLog,
     shutdown: impl Future<Output = ()>,
@@ -91,22 +86,22 @@ pub async fn serve<S: HttpService>(
         let (stream, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Mostly: no file descriptor is free until another connection closes.
+                // Out of file descriptors, mostly: others have to go before more can come.
                 tracing::warn!(error = &error as &dyn std::error::Error, "could not accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let service = service.clone();
-        let handler = service_fn(move |request| answer(service.clone(), request, access_log));
+        let site = site.clone();
+        let service = service_fn(move |request| answer(site.clone(), request, access_log));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.patience)
             .max_buf_size(limits.head)
-            .serve_connection(TokioIo::new(stream), handler);
+            .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // The error of a client that closed the connection or did not send HTTP. hyper has answered it.
+            // A client that went away, or sent what is not HTTP: hyper has answered what can be answered.
             drop(connection.await);
             drop(slot);
         });
@@ -121,7 +116,7 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
-    // The semaphore is never closed. Without a slot the connection would not be counted.
+    // The semaphore is never closed; without a slot the connection would only be uncounted.
     let slot = slots.clone().acquire_owned().await.ok();
     let (stream, _) = listener.accept().await?;
     stream.set_nodelay(true)?;
@@ -129,19 +124,19 @@ async fn accept(
 }
 
 async fn answer<S: HttpService>(
-    service: Arc<S>,
+    site: Arc<S>,
     request: Request<Incoming>,
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    let answer = service.answer(&request).await;
+    let answer = site.answer(&request).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
     }
     Ok(answer)
 }
 
-/// One line a request, without query and cookies: they may hold personal data.
+/// One line a request. No query and no cookie: they may hold what is nobody's business.
 fn log(request: &Request<Incoming>, status: StatusCode, took: Duration) {
     tracing::info!(
         target: "access",

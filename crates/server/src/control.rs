@@ -1,7 +1,6 @@
-//! The operator's commands for a running room, over a socket in its data directory. The request and the
-//! reply are one line of JSON each.
+//! The operator's hand on a room that runs: a socket in its data directory, one line of JSON each way.
 //!
-//! Only the user who runs the room can open the socket.
+//! Only the user who runs the room can open it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use operator::{Order, Reply, execute};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-/// The socket. It is removed when this is dropped.
+/// The socket, removed when this is dropped.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -23,8 +22,7 @@ pub fn socket(directory: &Path) -> PathBuf {
 }
 
 impl Control {
-    /// Opens the socket. This process must have the store in the directory open, so that no other process can
-    /// be using the socket.
+    /// Opens the socket in a directory whose store this process has open: nobody else can be using it.
     pub fn bind(directory: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
@@ -39,7 +37,7 @@ impl Control {
         Ok(Self { listener, path })
     }
 
-    /// Executes one order for each connection, until dropped.
+    /// Serves one command a connection until dropped.
     pub async fn serve(&self, store: EmbeddedStore) {
         loop {
             match self.listener.accept().await {
@@ -49,16 +47,13 @@ impl Control {
                         if let Err(error) = converse(stream, &store).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
-                                "the operator closed the connection early"
+                                "an operator went away"
                             );
                         }
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "could not accept a connection of the operator"
-                    );
+                    tracing::warn!(error = &error as &dyn std::error::Error, "could not hear the operator");
                     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 }
             }
@@ -78,17 +73,17 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
     let reply = match serde_json::from_str(&line) {
         Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
-        Err(error) => Reply::Failed { error: format!("not an order: {error}") },
+        Err(error) => Reply::Failed { error: format!("not a command: {error}") },
     };
     let mut line = serde_json::to_vec(&reply)?;
     line.push(b'\n');
     writing.write_all(&line).await
 }
 
-/// Sends an order to the room that runs in this directory.
-pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
+/// Sends a command to the room that runs on this directory.
+pub async fn send(directory: &Path, command: &Order) -> io::Result<Reply> {
     let mut stream = UnixStream::connect(socket(directory)).await?;
-    let mut line = serde_json::to_vec(order)?;
+    let mut line = serde_json::to_vec(command)?;
     line.push(b'\n');
     stream.write_all(&line).await?;
     let mut reply = Vec::new();

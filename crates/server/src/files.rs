@@ -1,4 +1,4 @@
-//! The files of the page, compressed once at start.
+//! The files of the page, packed once and handed out as they are.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,13 +8,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
-    IF_NONE_MATCH, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Request, Response, StatusCode};
 use page::Page;
 
-use crate::respond::{HttpResponse, finish};
+use crate::HttpResponse;
+use crate::app::finish;
 
 #[derive(Debug)]
 pub(crate) struct Files(HashMap<String, Packed>);
@@ -23,10 +24,10 @@ pub(crate) struct Files(HashMap<String, Packed>);
 struct Packed {
     content_type: &'static str,
     policy: String,
-    /// A browser that has this version gets status 304 without the file.
+    /// A browser that has this version need not be sent it again.
     tag: String,
     plain: Bytes,
-    /// Absent if it would not be smaller.
+    /// If that is smaller.
     zipped: Option<Bytes>,
 }
 
@@ -48,19 +49,28 @@ impl Files {
         Self(packed.collect())
     }
 
-    /// The file of this name. The table of routes has the headers that are the same for all files.
-    pub(crate) fn answer(&self, name: &str, request: &Request<Incoming>) -> Option<HttpResponse> {
+    /// The file of this name.
+    pub(crate) fn answer(
+        &self,
+        name: &str,
+        request: &Request<Incoming>,
+        cache: &'static str,
+    ) -> Option<HttpResponse> {
         let file = self.0.get(name)?;
         let response = Response::builder()
             .header(ETAG, &file.tag)
             .header(CONTENT_TYPE, file.content_type)
+            .header(CACHE_CONTROL, cache)
             .header(CONTENT_SECURITY_POLICY, &file.policy)
-            .header(VARY, "Accept-Encoding");
+            .header(REFERRER_POLICY, "no-referrer")
+            .header(VARY, "Accept-Encoding")
+            .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
+            .header("x-robots-tag", "noindex");
         if values(request, &IF_NONE_MATCH).any(|tag| tag == "*" || tag.trim_start_matches("W/") == file.tag) {
             return Some(finish(response.status(StatusCode::NOT_MODIFIED), ""));
         }
         Some(match &file.zipped {
-            Some(zipped) if accepts_gzip(request) => {
+            Some(zipped) if unpacks(request) => {
                 finish(response.header(CONTENT_ENCODING, "gzip"), zipped.clone())
             }
             _ => finish(response, file.plain.clone()),
@@ -74,7 +84,8 @@ fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-fn accepts_gzip(request: &Request<Incoming>) -> bool {
+/// Whether the browser takes gzip.
+fn unpacks(request: &Request<Incoming>) -> bool {
     values(request, &ACCEPT_ENCODING).any(|coding| {
         let (coding, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
         let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
@@ -82,7 +93,7 @@ fn accepts_gzip(request: &Request<Incoming>) -> bool {
     })
 }
 
-/// The elements of a list header, which may be spread over several lines.
+/// What a header lists, over all its lines.
 fn values<'a>(request: &'a Request<Incoming>, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let lines = request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim)

@@ -1,16 +1,17 @@
-//! The demonstration shop: it lets in visitors with a valid pass.
+//! A shop to demonstrate with: it lets in whoever brings a pass that it can verify, and nobody else.
 
 use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
+use hyper::{Request, Response, StatusCode};
 use waitroom::WebUrl;
 use waitroom::ports::{Clock, Keys, RoomReader};
 
-use crate::connections::HttpService;
-use crate::respond::{HttpResponse, html, uncached};
+use crate::app::finish;
+use crate::{HttpResponse, HttpService};
 
-/// Verifies offline, as a real shop does: it takes only the public keys from the room.
+/// Verifies offline, as a real shop does: all that it takes from the room is the public keys.
 #[derive(Debug)]
 pub struct DemoShop(EmbeddedStore);
 
@@ -49,9 +50,13 @@ impl HttpService for DemoShop {
             None => (
                 StatusCode::FORBIDDEN,
                 "Please wait in line first",
-                "This shop lets in visitors with a valid pass from the waiting room.".into(),
+                "This shop lets in whoever brings a good pass from the waiting room.".into(),
             ),
         };
-        html(uncached(status), format!(include_str!("shop.html"), heading = heading, text = text))
+        let response = Response::builder()
+            .status(status)
+            .header(CONTENT_TYPE, "text/html; charset=utf-8")
+            .header(CACHE_CONTROL, "no-store");
+        finish(response, format!(include_str!("shop.html"), heading = heading, text = text))
     }
 }

@@ -8,10 +8,10 @@ use clap::Args;
 use emulators::workspace::target;
 
 use crate::package::{Arch, PackageArguments};
-use crate::{WITH_AWS, cargo, run};
+use crate::{cargo, run};
 
 /// Where its build script finds the packages.
-const PACKAGES: &str = "BEEKEEPER_PACKAGES";
+pub(crate) const PACKAGES: &str = "BEEKEEPER_PACKAGES";
 
 #[derive(Debug, Args)]
 pub(crate) struct Dist {
@@ -31,17 +31,6 @@ impl Dist {
         run(build.env(PACKAGES, &packages).env("CARGO_TARGET_DIR", target()))?;
         keep(&target().join("release/beekeeper"))
     }
-}
-
-/// One for the tests, whose functions run here. It is built as the tests are, in a tenth of the time: with the whole
-/// workspace and for tests, because alone it would have other features, and all that it depends on would be compiled
-/// once more.
-pub(crate) fn to_try() -> Result<()> {
-    let packages = packages(&[Arch::of_this_machine()?], true)?;
-    let mut build = cargo();
-    build.args(["test", "--no-run", "--locked", "--workspace", "--features", WITH_AWS, "--test", "it"]);
-    run(build.env(PACKAGES, &packages).env("CARGO_TARGET_DIR", target()))?;
-    keep(&target().join("debug/beekeeper"))
 }
 
 /// The folder with exactly these, whatever was packaged before.

@@ -2,10 +2,12 @@
 
 mod bench;
 mod deny;
-mod deployed;
 mod dist;
+mod lint;
 mod package;
 mod site;
+mod test;
+mod test_build;
 
 use std::env;
 use std::ffi::OsString;
@@ -14,9 +16,6 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use emulators::workspace::root;
-
-/// What people who only run a room here do not build, and tests must not leave out.
-const WITH_AWS: &str = "beekeeper/aws";
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
@@ -27,14 +26,16 @@ struct XtaskArguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run all tests
-    #[command(
-        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test simulation\n  cargo xtask test site\n  cargo xtask test deployed"
-    )]
-    Test {
-        /// Run only the tests of this crate, those of the page in `site`, or those of `deployed` rooms
-        package: Option<String>,
-    },
+    /// Run the tests: all of them, the quick ones, or those of one crate
+    #[command(after_help = "Examples:\n  \
+            cargo xtask test                        everything\n  \
+            cargo xtask test --quick                no emulator, no browser; under two minutes once compiled\n  \
+            cargo xtask test consumer               one crate, including what needs an emulator\n  \
+            cargo xtask test waitroom plan::tests   those whose name contains this\n  \
+            cargo xtask test site                   the page\n  \
+            cargo xtask test deployed lifecycle     rooms deployed to an emulator of AWS\n\n\
+            Tools that are missing are installed under target/tools. docs/testing.md has more.")]
+    Test(test::TestArguments),
     /// Measure the store, the room on one machine, and the producer as a Lambda function
     #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench producer")]
     Bench {
@@ -52,7 +53,9 @@ enum Task {
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
     Dist(dist::Dist),
-    /// Check licences, sources and duplicates of all dependencies
+    /// Check the formatting, the lints, and the dependencies
+    Lint,
+    /// Check the licences, sources and duplicates of all dependencies; a part of `lint`
     Deny,
 }
 
@@ -68,25 +71,12 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Test { package } => match package.as_deref() {
-            None => {
-                run(cargo().args(["test", "--locked", "--workspace", "--features", WITH_AWS]))?;
-                // And the command as most build it; everything else is built already.
-                run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
-                site::test()?;
-                deployed::play()
-            }
-            Some("site") => site::test(),
-            Some("deployed") => deployed::play(),
-            Some("beekeeper") => {
-                run(cargo().args(["test", "--locked", "--package", "beekeeper", "--features", WITH_AWS]))
-            }
-            Some(package) => run(cargo().args(["test", "--locked", "--package", package])),
-        },
+        Task::Test(test) => test.run(),
         Task::Screenshots => site::screenshots(),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),
+        Task::Lint => lint::lint(),
         Task::Deny => deny::check(),
     }
 }

@@ -74,7 +74,7 @@ impl Arch {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Function {
+pub(crate) enum Function {
     Producer,
     Trigger,
     Consumer,
@@ -83,7 +83,11 @@ enum Function {
 }
 
 impl Function {
-    fn name(self) -> String {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::value_variants().iter().copied()
+    }
+
+    pub(crate) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 }
@@ -106,7 +110,7 @@ impl PackageArguments {
                 fs::read(&program).with_context(|| format!("could not read {}", program.display()))?;
             self.check_glibc(name, &program)?;
             check_paths(name, &program)?;
-            let package = zipped(&program)?;
+            let package = zipped(&program, Compression::Best)?;
             ensure!(
                 package.len() <= LARGEST,
                 "{name} is {} bytes zipped, and {LARGEST} are too many: what has it come to depend on?",
@@ -224,11 +228,18 @@ fn glibc_needed(program: &[u8]) -> u32 {
     versions.map(minor).max().unwrap_or(0)
 }
 
-/// The same bytes for the same program, whenever and wherever: no time, no owner, one order.
-fn zipped(program: &[u8]) -> Result<Vec<u8>> {
+/// How long it may take to make a package small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Compression {
+    Fast = 1,
+    Best = 9,
+}
+
+/// The same bytes for the same program on every machine: no time, no owner, one order.
+pub(crate) fn zipped(program: &[u8], compression: Compression) -> Result<Vec<u8>> {
     let executable = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
-        .compression_level(Some(9))
+        .compression_level(Some(compression as i64))
         .last_modified_time(DateTime::default())
         .unix_permissions(0o755);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
@@ -249,8 +260,8 @@ mod tests {
     #[test]
     fn a_package_is_one_executable_and_always_the_same() {
         let program = b"not really a program".repeat(1000);
-        let package = zipped(&program).unwrap();
-        assert_eq!(zipped(&program).unwrap(), package);
+        let package = zipped(&program, Compression::Best).unwrap();
+        assert_eq!(zipped(&program, Compression::Best).unwrap(), package);
         let mut archive = ZipArchive::new(Cursor::new(package)).unwrap();
         assert_eq!(archive.len(), 1);
         let mut bootstrap = archive.by_name("bootstrap").unwrap();

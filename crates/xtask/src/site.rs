@@ -8,20 +8,23 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::{browser, workspace};
 
-use crate::{cargo, run};
+use crate::run;
+use crate::test_build::{FunctionPackages, build_beekeeper};
 
-pub(crate) fn test() -> Result<()> {
+pub(crate) fn test(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     let folder = workspace::root().join("site/test");
-    run(node()?.arg("--test").args(tests(&folder)?))?;
-    // One file after the other: two crowds of browsers at once are too many for a small machine.
-    run(in_browser()?
+    let named = filter.map(|filter| format!("--test-name-pattern={filter}"));
+    run(node()?.arg("--test").args(&named).args(tests(&folder)?))?;
+    // One file after the other: two groups of browsers at once are too many for a small machine.
+    run(in_browser(packages)?
         .args(["--test", "--test-concurrency=1", "--test-force-exit"])
+        .args(&named)
         .args(tests(&folder.join("browser"))?))
 }
 
 pub(crate) fn screenshots() -> Result<()> {
     let script = workspace::root().join("site/test/browser/screenshots.js");
-    run(in_browser()?.arg(script).arg(workspace::target().join("screenshots")))
+    run(in_browser(&FunctionPackages::none())?.arg(script).arg(workspace::target().join("screenshots")))
 }
 
 fn tests(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -34,18 +37,16 @@ fn tests(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn node() -> Result<Command> {
     let found = Command::new("node").arg("--version").output();
-    found.context("could not start node: the page's tests need Node.js 20 or newer")?;
+    found.context("could not start node: the tests of the page need Node.js 20 or newer")?;
     Ok(Command::new("node"))
 }
 
-/// Node.js, told of a room to run and of the browser to look at it with.
-fn in_browser() -> Result<Command> {
-    run(cargo().args(["build", "--locked", "--package", "beekeeper"]))?;
-    let mut packages = browser::packages()?.into_os_string();
-    packages.push(OsString::from("/"));
+/// Node.js, with the room and the browser that the tests use in its environment.
+fn in_browser(packages: &FunctionPackages) -> Result<Command> {
+    let beekeeper = build_beekeeper(packages)?;
+    let mut modules = browser::packages()?.into_os_string();
+    modules.push(OsString::from("/"));
     let mut node = node()?;
-    node.env("BEEKEEPER", workspace::target().join("debug/beekeeper"))
-        .env("CHROMIUM", browser::chromium()?)
-        .env("NODE_PACKAGES", packages);
+    node.env("BEEKEEPER", beekeeper).env("CHROMIUM", browser::chromium()?).env("NODE_PACKAGES", modules);
     Ok(node)
 }

@@ -36,15 +36,16 @@ fn bundle() -> Bundle {
     let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
     let architecture = Architecture::named(name).unwrap();
     let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| {
-        let path = workspace::target().join("lambda").join(name).join(function).with_extension("zip");
+        let path = workspace::test_packages().join(name).join(function).with_extension("zip");
         let zip = fs::read(&path)
-            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test deployed", path.display()));
+            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test cloud", path.display()));
         FunctionPackage { architecture, function: function.into(), zip: zip.into() }
     });
     Bundle::new(packages)
 }
 
 #[tokio::test]
+#[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn a_room_that_is_not_there_is_absent() {
     let trouble = account().await.room(&"nobody".parse().unwrap()).await.unwrap_err();
     assert_eq!(trouble.kind(), Kind::Absent);
@@ -56,6 +57,7 @@ async fn a_room_that_is_not_there_is_absent() {
 }
 
 #[tokio::test]
+#[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn another_account_than_the_rooms_is_refused() {
     let access = Access { region: REGION.into(), aws_profile: None, account: Some("123456789012".into()) };
     let trouble = Account::with(config(), &access).await.unwrap_err();
@@ -65,6 +67,7 @@ async fn another_account_than_the_rooms_is_refused() {
 }
 
 #[tokio::test]
+#[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
     let cloudformation = aws_sdk_cloudformation::Client::new(&config());
     let template = r#"{"Resources": {"Line": {"Type": "AWS::SQS::Queue"}}}"#;
@@ -88,7 +91,7 @@ async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
 }
 
 #[tokio::test]
-#[ignore = "needs the packages: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu and the function packages: cargo xtask test cloud"]
 async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();

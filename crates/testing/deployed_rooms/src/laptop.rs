@@ -138,9 +138,9 @@ fn ended(child: &mut Child) -> Result<std::process::ExitStatus> {
     }
 }
 
-/// With the functions inside.
+/// With the function packages inside.
 fn binary() -> PathBuf {
-    workspace::target().join("dist/beekeeper")
+    workspace::target().join("debug/beekeeper")
 }
 
 fn asked(aws: &LocalEmu, arguments: &[&str]) -> Result<String> {

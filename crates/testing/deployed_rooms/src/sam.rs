@@ -25,16 +25,26 @@ pub fn built() -> Result<&'static Path> {
 }
 
 fn build() -> Result<PathBuf> {
-    let packages = workspace::target().join("lambda").join(architecture());
+    let packages = workspace::test_packages();
     for function in FUNCTIONS {
-        let package = packages.join(function).with_extension("zip");
+        let package = packages.join(architecture()).join(function).with_extension("zip");
         if !package.exists() {
-            bail!("{} is missing; run cargo xtask package --arch {}", package.display(), architecture());
+            bail!("{} is missing; run cargo xtask test deployed", package.display());
         }
     }
-    let folder = workspace::target().join("rehearsal");
+    let folder = workspace::target().join("deployed-rooms");
+    fs::create_dir_all(&folder)?;
+    // The shipped template, with the packages of the tests.
+    let source = workspace::root().join("infra");
+    let template = fs::read_to_string(source.join("template.yaml"))?;
+    let named = template.replace("../target/lambda", &packages.to_string_lossy());
+    if named == template {
+        bail!("the template does not name ../target/lambda");
+    }
+    fs::write(folder.join("template.yaml"), named)?;
     let mut build = sam()?;
     build.args(["build", "--parameter-overrides", &format!("Architecture={}", architecture())]);
+    build.arg("--template-file").arg(folder.join("template.yaml"));
     run(build.arg("--build-dir").arg(folder.join("build")))?;
     Ok(folder.join("build/template.yaml"))
 }

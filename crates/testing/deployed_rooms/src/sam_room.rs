@@ -12,8 +12,8 @@ use clock::SystemClock;
 use emulators::LocalEmu;
 use http_contract::{Client, Order};
 use tokio::runtime::Runtime;
+use waitroom::Timestamp;
 use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
-use waitroom::{Epoch, Rate, Room, RoomState, Timestamp};
 
 use crate::sam;
 
@@ -101,11 +101,6 @@ impl SamRoom {
         SystemClock.now()
     }
 
-    /// As the operator does it.
-    pub fn change(&self, change: impl Fn(&mut Room) + Send + Sync) -> Result<()> {
-        self.ask(|| self.store.change_room("change the room", &change)).map(drop)
-    }
-
     /// The role that a function works in.
     pub fn role(&self, output: &str) -> Result<String> {
         let lambda = aws_sdk_lambda::Client::new(&self.config);
@@ -162,20 +157,8 @@ impl http_contract::RoomUnderTest for SamRoom {
     }
 
     fn order(&self, order: Order) {
-        let obeyed = match order {
-            Order::On => self.change(|room| room.state = RoomState::On),
-            Order::Off => self.change(|room| room.state = RoomState::Off),
-            Order::Pause => self.change(|room| room.state = RoomState::Paused),
-            Order::SetRate(rate) => Rate::new(rate)
-                .context("a rate")
-                .and_then(|rate| self.change(|room| room.settings.rate = rate)),
-            Order::Message(text) => text
-                .parse::<waitroom::Message>()
-                .context("a message")
-                .and_then(|message| self.change(|room| room.settings.message = message.clone())),
-            Order::Reset => self.reset(),
-        };
-        obeyed.unwrap_or_else(|error| panic!("{error:#}"));
+        let executed = self.ask(|| operator::execute(&self.store, order.clone()));
+        executed.unwrap_or_else(|error| panic!("{order:?}: {error:#}"));
     }
 
     fn minute(&self) -> Duration {
@@ -185,14 +168,6 @@ impl http_contract::RoomUnderTest for SamRoom {
     /// API Gateway takes 10,240 bytes of headers, however many they are.
     fn counts_headers(&self) -> bool {
         false
-    }
-}
-
-impl SamRoom {
-    fn reset(&self) -> Result<()> {
-        let epoch: Epoch = "next".parse()?;
-        self.wait(self.store.reset(epoch, &SystemClock))?;
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of the page need: Chromium, and two packages from npm.
+//! What the tests of the page need: Chromium, and packages from npm.
 
 use std::env;
 use std::fs;
@@ -12,9 +12,9 @@ use crate::{install, workspace};
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
 const GET_CHROMIUM: &str = "Chromium is needed: `sudo apt-get install chromium` on Debian; \
-                            or say where it lies in CHROMIUM";
+                            or set CHROMIUM to its path";
 
-/// The browser: the one that CHROMIUM names, or one on the PATH. Debian's is installed where that may be done.
+/// The browser: the one that CHROMIUM names, or one on the PATH. Root gets Debian's installed.
 pub fn chromium() -> Result<PathBuf> {
     if let Some(named) = env::var_os("CHROMIUM") {
         return Ok(named.into());
@@ -42,7 +42,7 @@ fn on_path() -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_file())
 }
 
-/// The folder with the packages that `site/package-lock.json` names. The page itself needs none of them.
+/// The folder with the packages in `site/package-lock.json`. Only the tests of the page need them.
 pub fn packages() -> Result<PathBuf> {
     let site = workspace::root().join("site");
     let lock = site.join("package-lock.json");

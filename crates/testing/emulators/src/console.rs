@@ -1,6 +1,6 @@
-//! The consoles of our documents, so that a test can type what they say.
+//! The `console` blocks of our documents, so that a test can run their commands.
 
-/// The commands of a document's consoles, each with what it is said to print.
+/// The commands of a document's `console` blocks, each with the output that the document shows.
 pub fn commands(document: &str) -> Vec<(String, String)> {
     let consoles = document.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut commands = Vec::<(String, String)>::new();
@@ -14,7 +14,7 @@ pub fn commands(document: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// Words as a shell would take them: our documents quote with double quotes only.
+/// Splits a command into words as a shell does. Our documents quote with double quotes only.
 pub fn words(command: &str) -> Vec<String> {
     let quoted = command.split('"').enumerate();
     let words = quoted.flat_map(|(n, part)| match n % 2 {
@@ -24,7 +24,8 @@ pub fn words(command: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Whether a command printed what a document says, where `…` stands for anything: for lines, if it is a line.
+/// Whether a command printed what a document shows. `…` in the document matches anything; on a line of its own it matches
+/// any number of lines.
 pub fn is_as_told(said: &str, told: &str) -> bool {
     lines_match(&said.lines().collect::<Vec<_>>(), &told.lines().collect::<Vec<_>>())
 }

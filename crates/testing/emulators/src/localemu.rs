@@ -2,6 +2,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -12,13 +13,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::server::{self, EmulatorServer};
 use crate::{Venv, client, http, port};
 
-/// Starting takes seconds; on a machine that compiles at the same time it has taken much longer.
+/// Starting takes seconds, and much longer on a machine that compiles at the same time.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// The release, and everything that it needs, each at one version.
+/// The release and all its dependencies, each at one version.
 const REQUIREMENTS: &str = include_str!("../python/localemu.txt");
 
-/// The plugins that run functions and mend LocalEmu, and the metadata by which it finds them.
+/// The plugins that run functions and correct LocalEmu, and the metadata by which it finds them.
 const PLUGINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
 
 /// How a [`LocalEmu`] behaves.
@@ -34,7 +35,7 @@ impl Default for Options {
     }
 }
 
-/// A whole AWS of one region on this machine.
+/// AWS in one region, on this machine.
 #[derive(Debug)]
 pub struct LocalEmu {
     port: u16,
@@ -42,14 +43,14 @@ pub struct LocalEmu {
 }
 
 impl LocalEmu {
-    /// One for all tests of this process, with IAM enforced: they give their resources names of their own.
+    /// One for all tests of this process, with IAM enforced. Their resources need different names.
     pub fn shared() -> Result<&'static Self> {
         static SHARED: OnceLock<Result<LocalEmu, String>> = OnceLock::new();
         let start = || Self::start(Options::default()).map_err(|error| format!("{error:#}"));
         SHARED.get_or_init(start).as_ref().map_err(|error| anyhow!("{error}"))
     }
 
-    /// An empty one.
+    /// Starts an empty one.
     pub fn start(options: Options) -> Result<Self> {
         let venv = installed()?;
         let folder = server::folder("localemu")?;
@@ -67,7 +68,7 @@ impl LocalEmu {
             ("TMPDIR", path.into()),
             ("FILESYSTEM_ROOT", path.join("fs").into()),
             ("LOCALEMU_VOLUME_DIR", path.join("volume").into()),
-            // The default server ignores the address and listens everywhere.
+            // The default server ignores the address and listens on all of them.
             ("GATEWAY_SERVER", "hypercorn".into()),
             ("GATEWAY_LISTEN", format!("127.0.0.1:{port}").into()),
             ("DNS_ADDRESS", "0".into()),
@@ -80,7 +81,7 @@ impl LocalEmu {
             ("TESTBED_THROTTLED", throttled_in(path).into()),
         ];
         let mut python = server::watched(venv.python());
-        // A developer's own AWS settings and proxies stay outside.
+        // Without the developer's own AWS settings and proxies.
         python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().envs(settings);
         let is_ready = || http::get(port, "/_localemu/health") == Some(200);
         let server = EmulatorServer::start(&mut python, folder, PATIENCE, is_ready)
@@ -97,17 +98,17 @@ impl LocalEmu {
         self.port
     }
 
-    /// What makes an AWS SDK, the AWS CLI or the SAM CLI turn to this one, as somebody who may do everything.
+    /// Makes an AWS SDK, the AWS CLI or the SAM CLI use this one, with an access key that may do everything.
     pub fn environment(&self) -> [(&'static str, String); 4] {
         client::environment(self.endpoint())
     }
 
-    /// Where a stage of a REST API is reached, without a slash at the end.
+    /// The URL of a stage of a REST API, without a slash at the end.
     pub fn stage(&self, api: &str, stage: &str) -> String {
         format!("{}/_aws/execute-api/{api}/{stage}", self.endpoint())
     }
 
-    /// Kills every process of this function as it stands, whatever it is doing, and returns how many there were.
+    /// Kills every process of this function and returns how many there were.
     pub fn kill_function(&self, function: &str) -> Result<usize> {
         let mut killed = 0;
         let Ok(processes) = fs::read_dir(functions_in(self.server.folder()).join(function).join("processes"))
@@ -120,7 +121,7 @@ impl LocalEmu {
             let pid = number.with_context(|| format!("{} is no process", name.display()))?;
             match kill_process(pid, Signal::KILL) {
                 Ok(()) => killed += 1,
-                // It ended by itself.
+                // It has ended already.
                 Err(Errno::SRCH) => {}
                 Err(error) => bail!("could not kill a process of {function}: {error}"),
             }
@@ -128,7 +129,7 @@ impl LocalEmu {
         Ok(killed)
     }
 
-    /// From now on tables are too busy for writes of items whose key begins like this.
+    /// From now on tables refuse writes of items whose key begins with this prefix.
     pub fn throttle_writes(&self, prefix: &str) -> Result<Throttled> {
         let throttled = Throttled { switch: throttled_in(self.server.folder()) };
         fs::write(throttled.refused(), "")?;
@@ -177,18 +178,23 @@ impl Drop for Throttled {
     }
 }
 
-/// The environment of Python in which it runs.
-pub(crate) fn installed() -> Result<Venv> {
+/// A Python that has boto3: LocalEmu's. Give it the environment of the emulator that it is to use.
+pub fn boto3() -> Result<Command> {
+    Ok(Command::new(installed()?.python()))
+}
+
+/// The Python environment in which it runs.
+fn installed() -> Result<Venv> {
     let requirements: Vec<&str> = REQUIREMENTS.lines().filter(|line| !line.starts_with('#')).collect();
     Venv::with("localemu", &requirements)
 }
 
-/// One folder a function in there, one log an environment of the function.
+/// Has one folder for each function, with one log for each environment of the function.
 fn functions_in(folder: &Path) -> PathBuf {
     folder.join("functions")
 }
 
-/// What is there while writes are refused.
+/// This file exists while writes are refused.
 fn throttled_in(folder: &Path) -> PathBuf {
     folder.join("throttled")
 }

@@ -4,11 +4,11 @@ use std::net::{Ipv4Addr, TcpListener};
 use anyhow::{Context, Result};
 
 /// Below the ranges from which Linux and macOS take the ports of outgoing connections: a server needs seconds until it
-/// listens, and until then no client of any test may happen upon its port.
+/// listens, and until then no client of a test may get its port.
 const FIRST: u64 = 20_000;
 const COUNT: u64 = 12_000;
 
-/// A port on which nobody listens, drawn at random so that test processes do not meet.
+/// A port on which nobody listens, drawn at random so that two test processes rarely get the same.
 pub(crate) fn free() -> Result<u16> {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let drawn = || u16::try_from(FIRST + RandomState::new().build_hasher().finish() % COUNT).ok();

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::workspace;
 
-/// Becomes the server, and leaves behind a watcher: its standard input is a pipe from the test process, which ends
-/// when that process does, however it does, and then the whole process group goes.
+/// The shell becomes the server and leaves a watcher behind. The watcher reads a pipe from the test process. When that
+/// process ends, in whatever way, the pipe closes and the watcher kills the whole process group.
 const WATCHED: &str = r#"exec 3<&0; { cat <&3 >/dev/null; kill -9 0; } & exec "$@" 3<&- </dev/null"#;
 
 const GRACE: Duration = Duration::from_secs(5);
@@ -28,8 +28,8 @@ pub(crate) fn watched(program: impl AsRef<OsStr>) -> Command {
     shell
 }
 
-/// A running server with a folder of its own; both go when it is dropped. When a test fails the folder stays, for its
-/// logs.
+/// A running server with its own folder. Dropping it stops the server and removes the folder. When a test fails the folder is
+/// kept for its logs.
 #[derive(Debug)]
 pub(crate) struct EmulatorServer {
     child: Child,
@@ -37,7 +37,7 @@ pub(crate) struct EmulatorServer {
 }
 
 impl EmulatorServer {
-    /// Starts it and waits until it is ready. The folder is to come from [`folder`].
+    /// Starts it and waits until it is ready. The folder must come from [`folder`].
     pub(crate) fn start(
         command: &mut Command,
         folder: TempDir,
@@ -74,7 +74,7 @@ impl EmulatorServer {
         log_in(self.folder())
     }
 
-    /// Where its log is and how it ends, for an error message.
+    /// The path of its log and its last lines, for an error message.
     fn keep_log(&mut self) -> String {
         self.folder.disable_cleanup(true);
         let log = fs::read_to_string(self.log()).unwrap_or_default();
@@ -92,7 +92,7 @@ impl EmulatorServer {
         while self.child.try_wait()?.is_none() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(20));
         }
-        // The watcher is still in the group, so its number has not passed on to anybody else.
+        // The watcher is still in the group, so no other group can have this number yet.
         kill_process_group(server, Signal::KILL)?;
         self.child.wait()?;
         Ok(())
@@ -105,23 +105,22 @@ impl Drop for EmulatorServer {
             eprintln!("could not stop {}: {error}", self.child.id());
         }
         if thread::panicking() {
-            eprintln!("the log of what stood in for AWS: {}", self.log().display());
+            eprintln!("the emulator's log: {}", self.log().display());
             self.folder.disable_cleanup(true);
         }
     }
 }
 
-/// A folder for one run of a server. Those that nobody removed go after a day: of failed tests, and of servers that a
-/// whole test process shared.
+/// A folder for one run of a server. Folders of failed tests and of shared servers are removed after a day.
 pub(crate) fn folder(name: &str) -> Result<TempDir> {
     let runs = workspace::target().join("testbed");
-    fs::create_dir_all(&runs).with_context(|| format!("could not make {}", runs.display()))?;
+    fs::create_dir_all(&runs).with_context(|| format!("could not create {}", runs.display()))?;
     let is_old = |path: &Path| {
         let made = path.metadata().and_then(|metadata| metadata.modified()).ok();
         made.and_then(|made| SystemTime::now().duration_since(made).ok()).is_some_and(|age| age > A_DAY)
     };
     for run in fs::read_dir(&runs)?.flatten().filter(|run| is_old(&run.path())) {
-        // Another test process may be at it too.
+        // Another test process may be removing it too.
         let _ = fs::remove_dir_all(run.path());
     }
     Ok(tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(runs)?)

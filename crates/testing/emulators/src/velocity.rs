@@ -13,7 +13,7 @@ const PACKAGES: [&str; 3] = ["velocity", "libcommons-lang-java", "libcommons-col
 
 const JARS: [&str; 3] = ["velocity-1.7.jar", "commons-lang-2.6.jar", "commons-collections3.jar"];
 
-/// Where Debian puts them.
+/// Where Debian installs them.
 const BELOW: &str = "usr/share/java";
 
 const GET_JARS: &str = "apt-get and dpkg-deb are needed to fetch Apache Velocity 1.7 from Debian or Ubuntu (no root; \

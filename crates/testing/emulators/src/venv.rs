@@ -7,22 +7,22 @@ use anyhow::{Context, Result};
 
 use crate::{install, workspace};
 
-/// LocalEmu starts on 3.12 too, and then fails at its first call to Lambda.
+/// LocalEmu starts on 3.12, but its first call to Lambda fails.
 const OLDEST: (u32, u32) = (3, 13);
 
 const NAMES: [&str; 3] = ["python3.13", "python3", "python"];
 
-const GET_PYTHON: &str = "Python 3.13 or newer is needed, with its venv module. Looked for $TESTBED_PYTHON or \
-    else python3.13, python3 and python on the PATH, pyenv's versions and uv's. Install one (`uv python install \
-    3.13` is a way), or name it: TESTBED_PYTHON=/path/to/python3.13";
+const GET_PYTHON: &str = "Python 3.13 or newer is needed, with its venv module. Looked for $TESTBED_PYTHON, \
+    or python3.13, python3 and python on the PATH, and in pyenv and uv. Install one, for example with `uv python \
+    install 3.13`, or set TESTBED_PYTHON=/path/to/python3.13";
 
-/// A Python environment of its own under the build directory, for tools that come from PyPI.
+/// A Python environment under the build directory, for tools from PyPI.
 #[derive(Clone, Debug)]
 pub struct Venv(PathBuf);
 
 impl Venv {
-    /// The environment of this name, with these requirements in pip's notation (`cfn-lint==1.58.0`). Made on demand,
-    /// and made anew when the requirements have changed.
+    /// The environment of this name, with these requirements in pip's notation (`cfn-lint==1.58.0`). It is created on demand,
+    /// and again when the requirements change.
     pub fn with(name: &str, requirements: &[&str]) -> Result<Self> {
         let requirements = requirements.join("\n");
         let folder = workspace::tools().join(name);
@@ -40,7 +40,7 @@ impl Venv {
         python_in(&self.0)
     }
 
-    /// Where the environment's programs are.
+    /// The folder of the environment's programs.
     pub fn bin(&self) -> PathBuf {
         self.0.join("bin")
     }
@@ -65,7 +65,7 @@ fn python_in(folder: &Path) -> PathBuf {
     folder.join("bin/python")
 }
 
-/// The first that runs and is new enough: a name on the PATH may be a shim with nothing behind it.
+/// The first that runs and is new enough: a name on the PATH may be a shim without a Python.
 fn find_python() -> Option<PathBuf> {
     let candidates = match env::var_os("TESTBED_PYTHON") {
         Some(named) => vec![named.into()],
@@ -94,7 +94,7 @@ fn uv_python() -> Option<PathBuf> {
     output(Command::new("uv").args(["python", "find", ">=3.13"])).map(PathBuf::from)
 }
 
-/// What a command prints, if it can be run and succeeds.
+/// The output of a command, if it can be run and succeeds.
 fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

@@ -1,4 +1,4 @@
-//! Where things lie in this repository. Nothing is installed or written outside the build directory.
+//! Where things are in this repository. Nothing is installed or written outside the build directory.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,4 +17,10 @@ pub fn target() -> PathBuf {
 /// Where tools are installed.
 pub fn tools() -> PathBuf {
     target().join("tools")
+}
+
+/// The function packages that tests deploy, `<architecture>/<function>.zip`. `cargo xtask test` builds them and sets
+/// `BEEKEEPER_PACKAGES` where they are others than usual.
+pub fn test_packages() -> PathBuf {
+    env::var_os("BEEKEEPER_PACKAGES").map_or_else(|| target().join("test-packages"), PathBuf::from)
 }

@@ -75,11 +75,11 @@ pub trait Fixture: Sized {
     fn wait_for_redelivery(&self) -> impl Future<Output = ()>;
 }
 
-/// Creates a test for every clause. `$run` runs a future to its end.
+/// Creates a test for every clause, with the attributes given. `$run` runs a future to its end.
 #[macro_export]
 macro_rules! port_contracts {
-    ($fixture:ty, $run:path) => {
-        $crate::port_contracts! { @clauses $fixture, $run,
+    ($(#[$attribute:meta])* $fixture:ty, $run:path) => {
+        $crate::port_contracts! { @clauses { $(#[$attribute])* } $fixture, $run,
             line::a_visitor_who_joins_is_delivered,
             line::receive_returns_at_most_what_was_asked_for_and_at_most_ten,
             line::a_received_visitor_is_hidden_and_then_delivered_again,
@@ -107,12 +107,14 @@ macro_rules! port_contracts {
             room::a_status_can_be_published,
         }
     };
-    (@clauses $fixture:ty, $run:path, $($module:ident :: $clause:ident),* $(,)?) => {
-        $(
-            #[test]
-            fn $clause() {
-                $run($crate::$module::$clause::<$fixture>());
-            }
-        )*
+    (@clauses $attributes:tt $fixture:ty, $run:path, $($module:ident :: $clause:ident),* $(,)?) => {
+        $( $crate::port_contracts! { @clause $attributes $fixture, $run, $module :: $clause } )*
+    };
+    (@clause { $(#[$attribute:meta])* } $fixture:ty, $run:path, $module:ident :: $clause:ident) => {
+        #[test]
+        $(#[$attribute])*
+        fn $clause() {
+            $run($crate::$module::$clause::<$fixture>());
+        }
     };
 }

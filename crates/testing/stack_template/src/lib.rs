@@ -9,7 +9,7 @@ mod mapping;
 mod velocity;
 
 pub use cloud::template::Stack;
-pub use mapping::{ApiMethod, MappingTemplate};
+pub use mapping::{MappingTemplate, Route};
 pub use velocity::{Rendered, TemplateRequest, Velocity};
 
 use std::path::PathBuf;

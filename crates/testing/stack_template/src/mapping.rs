@@ -11,11 +11,11 @@ pub struct MappingTemplate(pub String);
 
 /// A method of the API.
 #[derive(Clone, Debug)]
-pub struct ApiMethod {
+pub struct Route {
     definition: Value,
 }
 
-impl ApiMethod {
+impl Route {
     pub fn of(stack: &Stack, method: &str, path: &str) -> Result<Self> {
         let api = stack.properties("Api")?;
         let definition = &api["DefinitionBody"]["paths"][path][method];

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use emulators::workspace::target;
 use serde_json::{Value, json};
 
+use super::memory::resident;
 use super::stand_in::StandIn;
 use crate::{cargo, run};
 
@@ -47,7 +48,7 @@ pub(super) fn producer() -> Result<()> {
     let line = calls.get("SendMessage").copied().unwrap_or(0);
     let ledger = calls.values().sum::<u32>() - line;
     println!("{:<32} {:.1?} of CPU, {:.1?} in all", "a join", cpu / JOINS, took / JOINS);
-    println!("{:<32} {}", "resident memory", super::resident(function.process.id())?);
+    println!("{:<32} {}", "resident memory", resident(function.process.id())?);
     println!(
         "{:<32} {:.3} to the line, 1 in {} to the ledger",
         "calls a join",

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
 mod function;
+mod memory;
 mod stand_in;
 
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use emulators::workspace::target;
 
+use self::memory::resident;
 use crate::{cargo, run as command};
 
 const ROUNDS: usize = 5;
@@ -112,12 +114,6 @@ fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> 
     fetch(&format!("{room}/polling"), cookie)?;
     println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
     Ok(())
-}
-
-fn resident(pid: u32) -> Result<String> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    Ok(line.context("no VmRSS in /proc")?.trim().to_owned())
 }
 
 fn start_room(directory: &Path) -> Result<(BenchServer, String)> {

@@ -77,9 +77,17 @@ impl Fixture for OnLocalEmu {
 }
 
 mod strict {
-    port_contracts::port_contracts!(super::Strict, super::run);
+    port_contracts::port_contracts!(
+        #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+        super::Strict,
+        super::run
+    );
 }
 
 mod on_localemu {
-    port_contracts::port_contracts!(super::OnLocalEmu, super::run);
+    port_contracts::port_contracts!(
+        #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+        super::OnLocalEmu,
+        super::run
+    );
 }

@@ -52,6 +52,7 @@ fn a_connection_that_breaks_leaves_it_open_whether_it_was_done() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_stack_that_is_not_there_needs_a_person() {
     run(async {
         let test = TestRoom::new().await;
@@ -67,6 +68,7 @@ fn a_stack_that_is_not_there_needs_a_person() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_ledger_that_nobody_furnished_says_so() {
     run(async {
         let test = TestRoom::unfurnished().await;
@@ -78,6 +80,7 @@ fn a_ledger_that_nobody_furnished_says_so() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn one_damaged_item_is_one_visitors_trouble_and_is_named_without_the_token() {
     run(async {
         let test = TestRoom::new().await;

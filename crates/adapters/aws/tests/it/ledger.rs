@@ -22,6 +22,7 @@ async fn write_plan(test: &TestRoom, last: Option<&Plan>, rate: Rate) -> Plan {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn ticket_numbers_begin_at_one() {
     run(async {
         let test = TestRoom::new().await;
@@ -31,6 +32,7 @@ fn ticket_numbers_begin_at_one() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn what_stood_in_the_way_of_an_admission_is_told_without_another_read() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -43,6 +45,7 @@ fn what_stood_in_the_way_of_an_admission_is_told_without_another_read() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn an_admission_is_forgotten_after_fourteen_days() {
     run(async {
         let test = TestRoom::new().await;
@@ -55,6 +58,7 @@ fn an_admission_is_forgotten_after_fourteen_days() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn the_public_key_comes_with_the_private_one() {
     run(async {
         let test = TestRoom::new().await;
@@ -68,6 +72,7 @@ fn the_public_key_comes_with_the_private_one() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn two_hundred_and_seventy_slices_are_all_counted() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -90,6 +95,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn said_twice_nothing_is_written() {
     run(async {
         let test = TestRoom::new().await;
@@ -104,6 +110,7 @@ fn said_twice_nothing_is_written() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
     run(async {
         let test = TestRoom::new().await;
@@ -115,6 +122,7 @@ fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn only_plans_that_can_record_nothing_more_are_forgotten() {
     run(async {
         let test = TestRoom::new().await;
@@ -133,6 +141,7 @@ fn only_plans_that_can_record_nothing_more_are_forgotten() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_plan_that_leaves_a_gap_is_refused() {
     run(async {
         let test = TestRoom::new().await;
@@ -143,6 +152,7 @@ fn a_plan_that_leaves_a_gap_is_refused() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn one_status_that_fails_does_not_stop_the_others() {
     run(async {
         let test = TestRoom::new().await;
@@ -160,6 +170,7 @@ fn one_status_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn the_throttle_does_not_count_as_the_operator() {
     run(async {
         let test = TestRoom::new().await;

@@ -7,6 +7,7 @@ use waitroom::ports::{LineBack, LineFront};
 use crate::room::{TestRoom, run};
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn what_was_buried_lies_with_the_dead_letters() {
     run(async {
         let test = TestRoom::new().await;
@@ -18,6 +19,7 @@ fn what_was_buried_lies_with_the_dead_letters() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn more_than_a_batch_is_removed() {
     run(async {
         let test = TestRoom::new().await;
@@ -36,6 +38,7 @@ fn more_than_a_batch_is_removed() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn an_empty_line_is_waited_on_with_patience() {
     run(async {
         let test = TestRoom::new().await;

@@ -32,6 +32,7 @@ fn s(text: &str) -> AttributeValue {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_room_that_is_there_stays_as_it_is() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -50,6 +51,7 @@ fn a_room_that_is_there_stays_as_it_is() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_message_can_be_taken_back() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -61,6 +63,7 @@ fn a_message_can_be_taken_back() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_change_reaches_the_functions_and_all_polls_together() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -81,6 +84,7 @@ fn a_change_reaches_the_functions_and_all_polls_together() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn what_somebody_else_changes_meanwhile_is_not_undone() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -116,6 +120,7 @@ fn what_somebody_else_changes_meanwhile_is_not_undone() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_change_to_an_incomplete_ledger_is_not_half_done() {
     run(async {
         let test = TestRoom::on_localemu().await;
@@ -127,6 +132,7 @@ fn a_change_to_an_incomplete_ledger_is_not_half_done() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
     run(async {
         let test = TestRoom::on_localemu().await;

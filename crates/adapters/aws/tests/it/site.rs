@@ -7,6 +7,7 @@ use crate::emulators::Emulators;
 use crate::room::{config, run};
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_page_is_put_and_cleared() {
     run(async {
         let config = config(&Emulators::shared().localemu());

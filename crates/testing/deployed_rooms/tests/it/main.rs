@@ -1,5 +1,5 @@
-//! The plays. As many at the same time as there are processors: most of each is waiting for minutes, and orders are to be
-//! in force within seconds.
+//! Rooms on LocalEmu, deployed and played through. As many tests run at once as there are processors: most of each is waiting
+//! for minutes.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,10 +8,13 @@
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
 
-mod choices;
-mod conforming;
-mod crowded;
-mod first_event;
-mod lifecycle;
-mod operating;
-mod roles;
+/// A name by which `cargo xtask test` runs these last, and on their own.
+mod plays {
+    mod choices;
+    mod conforming;
+    mod crowded;
+    mod first_event;
+    mod lifecycle;
+    mod operating;
+    mod roles;
+}

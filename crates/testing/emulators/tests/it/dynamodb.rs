@@ -10,6 +10,7 @@ fn put(count: usize) -> Value {
 }
 
 #[test]
+#[ignore = "needs DynamoDB Local: cargo xtask test emulators"]
 fn dynamodb_is_as_strict_as_amazon_wrote_it() {
     let dynamodb = DynamoDbLocal::start().unwrap();
     let mut aws = Boto::new(dynamodb.environment());

@@ -38,6 +38,7 @@ fn denied() -> Result<(), String> {
 }
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_role_reaches_the_items_that_its_keys_name_and_no_others() {
     let mut function = limited("keys-single");
     let mut get = |key| call(&mut function, "get_item", &table::key("keys-single", key));
@@ -50,6 +51,7 @@ fn a_role_reaches_the_items_that_its_keys_name_and_no_others() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_batch_is_allowed_if_each_of_its_items_is() {
     let mut function = limited("keys-batch");
     let mut get = |keys: &[&str]| {
@@ -62,6 +64,7 @@ fn a_batch_is_allowed_if_each_of_its_items_is() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_transaction_is_allowed_if_each_of_its_items_is_with_its_own_action() {
     let mut function = limited("keys-transaction");
     let mut write = |items: &[(&str, Value)]| {
@@ -83,6 +86,7 @@ fn a_transaction_is_allowed_if_each_of_its_items_is_with_its_own_action() {
 
 /// AWS would allow it, since `ForAllValues` holds for no values: no role of ours may scan.
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_scan_which_names_no_items_is_denied_where_keys_are_asked_for() {
     let mut function = limited("keys-scan");
     assert_eq!(call(&mut function, "scan", &json!({ "TableName": "keys-scan" })), denied());

@@ -24,6 +24,7 @@ fn address(dynamodb: &DynamoDbLocal) -> String {
 }
 
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test emulators"]
 fn what_is_dropped_has_ended_and_so_have_its_functions() {
     let aws = LocalEmu::start(Options { enforce_iam: false }).unwrap();
     let mut function = Function::of(&aws, "dropped");
@@ -38,6 +39,7 @@ fn what_is_dropped_has_ended_and_so_have_its_functions() {
 
 /// This test in a process of its own is the one that is killed.
 #[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test emulators"]
 fn nothing_outlives_a_test_process_that_is_killed() {
     if env::var_os(VICTIM).is_some() {
         let dynamodb = DynamoDbLocal::start().unwrap();
@@ -46,7 +48,12 @@ fn nothing_outlives_a_test_process_that_is_killed() {
         return;
     }
     let mut victim = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "lifetime::nothing_outlives_a_test_process_that_is_killed", "--nocapture"])
+        .args([
+            "--exact",
+            "lifetime::nothing_outlives_a_test_process_that_is_killed",
+            "--include-ignored",
+            "--nocapture",
+        ])
         .env(VICTIM, "1")
         .stdout(Stdio::piped())
         .spawn()

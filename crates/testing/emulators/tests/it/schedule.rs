@@ -6,6 +6,7 @@ use crate::eventually;
 use crate::function::Function;
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_schedule_of_one_minute_calls_a_function() {
     let mut function = Function::new("scheduled");
     let rule = json!({ "Name": "minute", "ScheduleExpression": "rate(1 minute)" });

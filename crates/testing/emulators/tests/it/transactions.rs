@@ -48,6 +48,7 @@ fn furnished(table: &str) -> Boto {
 }
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_transaction_that_fails_takes_back_what_it_wrote() {
     let table = "takes-back";
     let mut aws = furnished(table);
@@ -60,6 +61,7 @@ fn a_transaction_that_fails_takes_back_what_it_wrote() {
 }
 
 #[test]
+#[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn what_others_write_while_transactions_fail_stays_written() {
     let table = "meanwhile";
     let mut aws = furnished(table);

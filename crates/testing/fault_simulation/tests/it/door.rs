@@ -205,6 +205,7 @@ fn who_was_admitted_before_the_room_was_off_keeps_the_ticket_in_the_pass() {
 }
 
 #[test]
+#[ignore = "simulates two weeks, which takes a minute: cargo xtask test fault_simulation"]
 fn a_visitor_whose_admission_expired_is_a_newcomer() {
     let mut world = world();
     let (_, cookie) = newcomer(&mut world);

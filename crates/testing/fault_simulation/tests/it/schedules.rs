@@ -102,7 +102,16 @@ fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(
     );
 }
 
+/// A sample of the runs below, for quick tests.
 #[test]
+fn ten_runs_with_faults_five_of_them_with_kills() {
+    for seed in (0..5).chain(200..205) {
+        assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, seed >= 200));
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults() {
     for seed in 0..200 {
         assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, false));
@@ -110,6 +119,7 @@ fn two_hundred_runs_with_faults() {
 }
 
 #[test]
+#[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults_and_kills() {
     for seed in 200..400 {
         assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, true));

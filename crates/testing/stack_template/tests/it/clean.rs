@@ -27,16 +27,19 @@ fn succeeds(command: &mut Command) {
 }
 
 #[test]
+#[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn cfn_lint_finds_nothing() {
     succeeds(tools().command("cfn-lint").envs([REGION]).arg(stack_template::path()));
 }
 
 #[test]
+#[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn sam_validate_finds_nothing() {
     succeeds(sam().arg("validate").current_dir(workspace::root()));
 }
 
 #[test]
+#[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn sam_build_takes_the_packages_of_either_architecture() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
@@ -81,6 +84,7 @@ print(*[name for name in plain['Resources'] if name.startswith('ApiDeployment')]
 ";
 
 #[test]
+#[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
 fn a_changed_route_is_another_deployment() {
     let template = fs::read_to_string(stack_template::path()).unwrap();
     let deployment = |template: &str| {

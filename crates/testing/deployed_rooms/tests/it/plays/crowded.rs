@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use deployed_rooms::{Crowd, SamRoom, until};
 use http_contract::{Order, RoomUnderTest};
-use waitroom::Timestamp;
+use waitroom::{Rate, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -17,7 +17,7 @@ const CROWD: usize = 500;
 const SECOND_CROWD: usize = 250;
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     let begun = Instant::now();
     let stage = SamRoom::deploy("crowded", RATE).unwrap();
@@ -37,8 +37,10 @@ fn orders_are_in_force_within_seconds(stage: &SamRoom) {
     let leads_to_the_shop = || client.send("HEAD", "/beekeeper", &[]).location().starts_with(&stage.shop());
     let message = "Seals \"first\"";
     let orders: [(&str, Order, &dyn Fn() -> bool); 7] = [
-        ("rate, at /polling", Order::SetRate(4321), &|| poll()["rate"] == 4321),
-        ("message, at /polling", Order::Message(message.into()), &|| poll()["message"] == message),
+        ("rate, at /polling", set_rate(4321), &|| poll()["rate"] == 4321),
+        ("message, at /polling", Order::Message { text: message.parse().unwrap() }, &|| {
+            poll()["message"] == message
+        }),
         ("off, at /polling", Order::Off, &|| poll()["allow"] == true),
         ("on, at /polling", Order::On, &|| poll()["allow"] == false),
         ("off, at the door", Order::Off, &leads_to_the_shop),
@@ -50,7 +52,11 @@ fn orders_are_in_force_within_seconds(stage: &SamRoom) {
         let took = until(what, DEADLINE, || Ok(is_seen())).unwrap();
         println!("{what}: in force after {took:?}");
     }
-    stage.order(Order::SetRate(RATE));
+    stage.order(set_rate(RATE));
+}
+
+fn set_rate(rate: u32) -> Order {
+    Order::SetRate { rate: Rate::new(rate).unwrap() }
 }
 
 /// When it had been obeyed: from then on it may take as long as it is given to be in force.
@@ -82,10 +88,10 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let resumed = stage.now();
     stage.order(Order::On);
     until("people leave again", 2 * MINUTE, || Ok(stage.released()? >= last.1 + 20)).unwrap();
-    let slowed = ordered(stage, Order::SetRate(RATE / 10));
+    let slowed = ordered(stage, set_rate(RATE / 10));
     until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > DEADLINE)).unwrap();
     let hastened = stage.now();
-    stage.order(Order::SetRate(RATE));
+    stage.order(set_rate(RATE));
     until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
     let account = crowd.account(stage).unwrap();
     println!("{account}");

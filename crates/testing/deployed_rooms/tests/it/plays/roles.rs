@@ -25,7 +25,7 @@ except botocore.exceptions.ClientError as error:
     print(error.response["Error"]["Code"])
 "#;
 
-pub(crate) fn check(stage: &SamRoom) {
+pub(super) fn check(stage: &SamRoom) {
     let read = |function: &str, key: &str| {
         let role = stage.role(function).unwrap();
         let mut python = emulators::boto3().unwrap();

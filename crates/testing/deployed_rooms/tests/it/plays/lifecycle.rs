@@ -32,7 +32,7 @@ fn joined(client: &Client) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_trace() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -116,7 +116,7 @@ const DESTROYING: [&str; 6] = [
 const DEPLOY: &[&str] = &["--yes", "--json"];
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -151,7 +151,7 @@ fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn whatever_interrupts_a_removal_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -172,7 +172,7 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
@@ -198,7 +198,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn what_is_not_allowed_or_not_there_is_told_apart() {
     let aws = account();
     let mut operator = Operator::new(aws, "operator").unwrap();
@@ -217,7 +217,7 @@ fn what_is_not_allowed_or_not_there_is_told_apart() {
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_profile_may_have_to_ask_aws_for_a_role_first() {
     let mut operator = Operator::new(account(), "visitor").unwrap();
     operator.profile("sale", "Sale").unwrap();

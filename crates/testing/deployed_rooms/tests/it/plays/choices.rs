@@ -6,7 +6,7 @@ use deployed_rooms::{sam, until};
 use emulators::LocalEmu;
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_room_with_alarms_an_access_log_and_a_throttle_is_deployed_and_measures_the_shop() {
     let aws = LocalEmu::shared().unwrap();
     let health = format!("{}/_localemu/health", aws.endpoint());

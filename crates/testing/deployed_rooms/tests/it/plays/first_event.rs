@@ -3,10 +3,10 @@
 use deployed_rooms::Operator;
 use emulators::{LocalEmu, Options, console};
 
-const DOCUMENT: &str = include_str!("../../../../../docs/first-event.md");
+const DOCUMENT: &str = include_str!("../../../../../../docs/first-event.md");
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn the_first_event_goes_as_told() {
     let aws: &LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
     let operator = Operator::new(aws, "developer").unwrap();

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use deployed_rooms::{Operator, SamRoom, sam, until};
 
-use crate::roles;
+use super::roles;
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     let begun = Instant::now();
     let stage = SamRoom::deploy("conforming", 600).unwrap();

@@ -21,7 +21,7 @@ fn eventually(what: &str, client: &Client, place: &str, is_so: impl Fn(&Value) -
 }
 
 #[test]
-#[ignore = "needs the packages and real minutes: cargo xtask test deployed"]
+#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn an_operator_says_and_the_room_does() {
     let aws: &'static LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
     let operator = Operator::new(aws, "operator").unwrap();

@@ -1,4 +1,6 @@
-//! What the operator does, as visitors notice it.
+//! What visitors see of the operator's orders.
+
+use waitroom::{Message, Rate};
 
 use crate::{Client, Order, RoomUnderTest, eventually, pause};
 
@@ -14,7 +16,7 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
     pause(room, client);
     let place = client.cookie(&client.get("/beekeeper"));
     let before = client.get_with("/polling", &place).json()["epoch"].clone();
-    room.order(Order::Reset);
+    room.order(Order::Reset { epoch: "next".parse().expect("an epoch") });
     let poll = eventually("the new epoch", || {
         let poll = client.get_with("/polling", &place).json();
         (poll["epoch"] != before).then_some(poll)
@@ -33,16 +35,21 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
 
 fn messages_arrive_as_they_were_written(room: &impl RoomUnderTest, client: &Client) {
     for text in ["It's \"on\"", "zwölf Uhr 🦭\nzweite Zeile", "\\ / </script> {{x}} $util", ""] {
-        room.order(Order::Message(text.into()));
+        let message: Message = text.parse().expect("a message");
+        room.order(Order::Message { text: message });
         eventually(text, || (client.get("/polling").json()["message"] == text).then_some(()));
     }
 }
 
 fn rates_arrive(room: &impl RoomUnderTest, client: &Client) {
+    let order = |rate: u64| {
+        let rate = u32::try_from(rate).ok().and_then(|rate| Rate::new(rate).ok()).expect("a rate");
+        room.order(Order::SetRate { rate });
+    };
     let before = client.get("/polling").json()["rate"].as_u64().expect("a rate");
-    room.order(Order::SetRate(4321));
+    order(4321);
     eventually("the new rate", || (client.get("/polling").json()["rate"] == 4321).then_some(()));
-    room.order(Order::SetRate(u32::try_from(before).expect("a rate")));
+    order(before);
 }
 
 fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {

@@ -1,0 +1,81 @@
+//! `cargo xtask test`: all tests, the quick ones, or those of one crate.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use emulators::WITHOUT_TOOLS;
+
+use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
+use crate::{cargo, run, site};
+
+/// The tests on deployed rooms are in a module of this name.
+const PLAYS: &str = "plays::";
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Leave out what needs an emulator, a browser or minutes of simulated faults
+    #[arg(long, conflicts_with = "part")]
+    quick: bool,
+    /// Deploy the packages that `cargo xtask package` makes, and not those of the dev profile
+    #[arg(long, requires = "part")]
+    release: bool,
+    /// Only the tests of this crate; `site` for those of the page, `deployed` for those on deployed rooms
+    part: Option<String>,
+    /// Only tests whose name contains this
+    #[arg(requires = "part")]
+    filter: Option<String>,
+}
+
+impl TestArguments {
+    pub(crate) fn run(&self) -> Result<()> {
+        let filter = self.filter.as_deref();
+        match self.part.as_deref() {
+            None if self.quick => quick(),
+            None => everything(),
+            Some("site") => site::test(&FunctionPackages::none(), filter),
+            Some("deployed" | "deployed_rooms") if self.release => {
+                deployed(&FunctionPackages::release()?, filter)
+            }
+            Some("deployed" | "deployed_rooms") => deployed(&FunctionPackages::build()?, filter),
+            Some(_) if self.release => bail!("--release is for `cargo xtask test deployed`"),
+            Some(name) => one_crate(name, filter),
+        }
+    }
+}
+
+/// Every test that is not marked `#[ignore]`.
+fn quick() -> Result<()> {
+    run(cargo_test(&FunctionPackages::none()).env(WITHOUT_TOOLS, "1"))
+}
+
+fn everything() -> Result<()> {
+    let packages = FunctionPackages::build()?;
+    // First, since it leaves a beekeeper without AWS in the build directory.
+    run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
+    run(cargo_test(&packages).args(["--", "--include-ignored", "--skip", PLAYS]))?;
+    site::test(&packages, None)?;
+    // Last, when nothing else runs or compiles: these tests measure how soon an order is in force.
+    deployed(&packages, None)
+}
+
+/// With the features of this crate alone: the first run compiles some dependencies again, and every later one compiles
+/// nothing that the crate does not use.
+fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
+    let mut test = cargo();
+    test.args(["test", "--locked", "--package", name]);
+    match name {
+        "beekeeper" => drop(test.args(["--features", "aws"])),
+        // One of its tests deploys a room with the function packages.
+        "cloud" => drop(FunctionPackages::build()?),
+        _ => {}
+    }
+    run(test.args(filter).args(["--", "--include-ignored"]))
+}
+
+fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
+    build_beekeeper(packages)?;
+    run(cargo_test(packages).args(["--test", "deployed"]).args(filter).args([
+        "--",
+        "--ignored",
+        "--nocapture",
+    ]))
+}

@@ -1,0 +1,241 @@
+//! The source files: none import each other in a circle, and every type has a name of its own.
+//!
+//! This reads the code as tokens, not as a compiler does. Test modules at the end of a file are left out.
+
+#![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+/// Circles that are still there, each named by the first of its files. The list may only become shorter.
+const KNOWN_CIRCLES: &[&str] = &["crates/adapters/embedded/src/commit.rs", "crates/server/src/app.rs"];
+
+/// A module's path below the crate root: `["commands", "deploy"]`. The crate root itself is empty.
+type ModulePath = Vec<String>;
+
+struct SourceFile {
+    path: PathBuf,
+    tokens: Vec<String>,
+    /// Where a name that this file imports comes from, as a path from the crate root.
+    imports: BTreeMap<String, ModulePath>,
+}
+
+/// The files of one crate.
+struct Crate(BTreeMap<ModulePath, SourceFile>);
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// All crates: those folders below `cli` and `crates` that have a `src`.
+fn crates() -> Vec<Crate> {
+    let mut folders = vec![workspace().join("cli"), workspace().join("crates")];
+    let mut crates = Vec::new();
+    while let Some(folder) = folders.pop() {
+        if folder.join("Cargo.toml").exists() {
+            crates.push(Crate::read(&folder.join("src")));
+        } else {
+            folders.extend(entries(&folder).into_iter().filter(|entry| entry.is_dir()));
+        }
+    }
+    assert!(crates.len() > 10, "these are not all crates");
+    crates
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+impl Crate {
+    fn read(source: &Path) -> Self {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![source.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for path in entries(&folder) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let below = path.strip_prefix(source).unwrap().with_extension("");
+                    let mut module: ModulePath =
+                        below.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+                    if module.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
+                        module.pop();
+                    }
+                    let tokens = tokens(&fs::read_to_string(&path).unwrap());
+                    files.insert(module, SourceFile { path, tokens, imports: BTreeMap::new() });
+                }
+            }
+        }
+        let mut all = Self(files);
+        for module in all.0.keys().cloned().collect::<Vec<_>>() {
+            let imports = all.imports(&module);
+            all.0.get_mut(&module).unwrap().imports = imports;
+        }
+        all
+    }
+
+    /// What the `use` declarations of a file bring into it.
+    fn imports(&self, module: &ModulePath) -> BTreeMap<String, ModulePath> {
+        let tokens = &self.0[module].tokens;
+        let declared = tokens.iter().enumerate().filter(|(_, token)| *token == "use");
+        let paths = declared.flat_map(|(at, _)| expanded(&mut tokens[at + 1..].iter().peekable()));
+        let named = |path: ModulePath| Some((path.last()?.clone(), self.absolute(module, &path)?));
+        paths.filter_map(named).collect()
+    }
+
+    /// A path as it is written in a file, from the crate root; none if it leads to another crate.
+    fn absolute(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
+        let (first, rest) = path.split_first()?;
+        let mut from = module.clone();
+        match first.as_str() {
+            "crate" => from.clear(),
+            "self" => {}
+            "super" => {
+                from.pop()?;
+                if rest.first().is_some_and(|next| next == "super") {
+                    return self.absolute(&from, rest);
+                }
+            }
+            child => {
+                from.push(child.to_owned());
+                self.0.contains_key(&from).then_some(())?;
+            }
+        }
+        from.extend(rest.iter().cloned());
+        Some(from)
+    }
+
+    /// The module that a path from the crate root leads to: where the item is defined, not where it is exported again.
+    fn home(&self, path: &[String], follow: usize) -> ModulePath {
+        let depth = (0..=path.len()).rev().find(|&depth| self.0.contains_key(&path[..depth])).unwrap_or(0);
+        let module = path[..depth].to_vec();
+        let imported = path.get(depth).and_then(|item| self.0.get(&module)?.imports.get(item));
+        match imported {
+            Some(from) if follow > 0 && from[..] != *path => self.home(from, follow - 1),
+            _ => module,
+        }
+    }
+
+    /// The other files whose items a file names, except the crate root.
+    fn uses(&self, module: &ModulePath) -> BTreeSet<ModulePath> {
+        let file = &self.0[module];
+        let tokens = &file.tokens;
+        // What a file only exports again it does not use.
+        let is_exported = |at: usize| at > 1 && tokens[at - 2..at] == ["pub", "use"];
+        let begins = |at: &usize| {
+            let is_after_colons = *at > 0 && tokens[at - 1] == "::";
+            !is_after_colons && !is_exported(*at) && tokens.get(at + 1).is_some_and(|next| next == "::")
+        };
+        let paths = (0..tokens.len()).filter(begins);
+        let paths = paths.flat_map(|at| expanded(&mut tokens[at..].iter().peekable()));
+        let named = paths.filter_map(|path| self.absolute(module, &path)).map(|path| self.home(&path, 5));
+        named.filter(|home| !home.is_empty() && home != module).collect()
+    }
+
+    /// The first file of every circle of imports.
+    fn circles(&self) -> Vec<String> {
+        let uses: BTreeMap<_, _> = self
+            .0
+            .keys()
+            .filter(|module| !module.is_empty())
+            .map(|module| (module, self.uses(module)))
+            .collect();
+        let mut reached: BTreeMap<_, BTreeSet<ModulePath>> = BTreeMap::new();
+        for &from in uses.keys() {
+            let (mut found, mut next) = (BTreeSet::new(), vec![from.clone()]);
+            while let Some(module) = next.pop() {
+                for used in uses.get(&module).into_iter().flatten() {
+                    if found.insert(used.clone()) {
+                        next.push(used.clone());
+                    }
+                }
+            }
+            reached.insert(from, found);
+        }
+        let mut seen = BTreeSet::new();
+        let mut circles = Vec::new();
+        for (&module, found) in reached.iter().filter(|(module, found)| found.contains(**module)) {
+            if !seen.contains(module) {
+                let circle = found.iter().filter(|other| reached[other].contains(module));
+                seen.extend(circle.cloned());
+                circles.push(self.0[module].path.strip_prefix(workspace()).unwrap().display().to_string());
+            }
+        }
+        circles
+    }
+}
+
+/// The names, numbers and signs of a file up to its test module, without comments and texts.
+fn tokens(source: &str) -> Vec<String> {
+    let code = source.split("mod tests {").next().unwrap_or_default();
+    let mut tokens = Vec::<String>::new();
+    for line in code.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        // Every other part is between quotes.
+        for part in line.split('"').step_by(2) {
+            let mut rest = part;
+            while let Some(first) = rest.chars().next() {
+                let is_name = |c: char| c.is_alphanumeric() || c == '_';
+                let length = match first {
+                    _ if is_name(first) => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+                    ':' if rest.starts_with("::") => 2,
+                    _ => first.len_utf8(),
+                };
+                if !first.is_whitespace() {
+                    tokens.push(rest[..length].to_owned());
+                }
+                rest = &rest[length..];
+            }
+        }
+    }
+    tokens
+}
+
+/// The paths of a tree as `use` takes it: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expanded<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a String>>) -> Vec<ModulePath> {
+    let mut path = ModulePath::new();
+    while let Some(token) = tokens.next() {
+        if token == "{" {
+            let mut all = Vec::new();
+            while tokens.peek().is_some_and(|token| *token != "}") {
+                all.extend(expanded(tokens).into_iter().map(|branch| [path.clone(), branch].concat()));
+                if tokens.peek().is_some_and(|token| *token == ",") {
+                    tokens.next();
+                }
+            }
+            tokens.next();
+            return all;
+        }
+        path.push(token.clone());
+        if tokens.next_if(|token| *token == "::").is_none() {
+            break;
+        }
+    }
+    vec![path]
+}
+
+#[test]
+fn no_files_of_a_crate_import_each_other_in_a_circle() {
+    let circles: BTreeSet<_> = crates().iter().flat_map(Crate::circles).collect();
+    let known: BTreeSet<_> = KNOWN_CIRCLES.iter().map(|&file| file.to_owned()).collect();
+    assert_eq!(circles, known, "a new circle, or one that is gone and can be taken off the list");
+}
+
+#[test]
+fn every_type_has_a_name_of_its_own() {
+    let mut defined = BTreeMap::<String, Vec<PathBuf>>::new();
+    for file in crates().iter().flat_map(|one| one.0.values()) {
+        for pair in file.tokens.windows(2) {
+            let is_name = pair[1].starts_with(|c: char| c.is_uppercase());
+            if is_name && ["struct", "enum", "trait"].contains(&pair[0].as_str()) {
+                defined.entry(pair[1].clone()).or_default().push(file.path.clone());
+            }
+        }
+    }
+    let twice: Vec<_> = defined.iter().filter(|(_, files)| files.len() > 1).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
+}
