@@ -10,8 +10,8 @@ mod tokens;
 
 use std::time::Duration;
 
+use pass::PassError;
 use tokio::sync::Mutex;
-use waitroom::pass::{Claims, PassError};
 use waitroom::ports::{
     Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomReader, StatusBoard,
     TicketCounter, TokenSource,
@@ -22,7 +22,7 @@ use waitroom::{
 
 pub use answer::DoorAnswer;
 pub use request::{DoorRequest, Method};
-use signing::Signing;
+use signing::{Signing, claims};
 pub use tokens::SystemTokens;
 
 /// Why a visitor could not be answered. They get [`DoorAnswer::busy`]; the operator gets this.
@@ -186,7 +186,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.signing.signer(&self.store, now).await?;
-        let pass = signer.sign(&Claims::new(room, token, ticket, now))?;
+        let pass = signer.sign(&claims(room, token, ticket, now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 

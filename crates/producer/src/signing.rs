@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pass::{Claims, KeyRing, Signer, TOKEN_USE, subject};
 use tokio::sync::Mutex;
-use waitroom::Timestamp;
-use waitroom::pass::{KeyRing, Signer};
 use waitroom::ports::Keys;
+use waitroom::{Room, Ticket, Timestamp, Token};
 
 use crate::ProducerError;
 
@@ -39,5 +39,53 @@ impl Signing {
         let signer = Arc::new(Signer::new(&keys.current)?);
         *read = Some((now, signer.clone()));
         Ok(signer)
+    }
+}
+
+/// What a visitor's pass says. `ticket` is the number that they waited with, if they waited.
+pub(crate) fn claims(room: &Room, token: Token, ticket: Option<Ticket>, now: Timestamp) -> Claims {
+    Claims {
+        iss: room.issuer(),
+        aud: room.settings.room.to_string(),
+        sub: subject(&token.to_string()),
+        queue_position: ticket.map(Ticket::get),
+        token_use: TOKEN_USE.into(),
+        iat: now.as_secs(),
+        nbf: now.as_secs(),
+        exp: (now + room.settings.lifetimes.pass).as_secs(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{Rate, Settings};
+
+    use super::*;
+
+    #[test]
+    fn a_pass_says_who_waited_for_which_room() {
+        let mut settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::MIN,
+        );
+        settings.lifetimes.pass = Duration::from_mins(5);
+        let url = "https://room.example/prod/".parse().unwrap();
+        let room = Room::new(settings, url, "ab12".parse().unwrap());
+        let now = Timestamp::from_millis(1_800_000_000_999);
+        let expected = Claims {
+            iss: "https://room.example/prod".into(),
+            aud: "sale".into(),
+            sub: subject("01010101010101010101010101010101"),
+            queue_position: Some(4711),
+            token_use: "access".into(),
+            iat: 1_800_000_000,
+            nbf: 1_800_000_000,
+            exp: 1_800_000_300,
+        };
+        let ticket = Some(Ticket::new(4711).unwrap());
+        assert_eq!(claims(&room, Token::from_bytes([1; 16]), ticket, now), expected);
+        assert_eq!(claims(&room, Token::from_bytes([1; 16]), None, now).queue_position, None);
     }
 }

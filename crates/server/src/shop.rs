@@ -5,6 +5,7 @@ use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
+use pass::Verifier;
 use waitroom::WebUrl;
 use waitroom::ports::{Clock, Keys, RoomReader};
 
@@ -22,8 +23,13 @@ impl DemoShop {
 
     async fn ticket(&self, pass: &str) -> Option<Option<u64>> {
         let (keys, room) = (self.0.keys().await.ok()??, self.0.room().await.ok()?);
-        let verified = keys.jwks().ok()?.verify(pass, &room.settings.room, SystemClock.now()).ok()?;
-        Some(verified.queue_position)
+        let verifier = Verifier {
+            issuer: room.issuer(),
+            audience: room.settings.room.to_string(),
+            keys: keys.jwks().ok()?,
+        };
+        let claims = verifier.verify(pass, SystemClock.now().as_secs()).ok()?;
+        Some(claims.queue_position)
     }
 }
 

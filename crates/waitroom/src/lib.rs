@@ -8,14 +8,13 @@
 //! | --- | --- | --- |
 //! | [`Token`], [`Ticket`], [`Epoch`], [`Place`] | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | [`Settings`], [`Room`] |
 //! | [`TicketBlock`]: ticket numbers in blocks | [`throttle_rules`]: the rate while the shop suffers | [`LineStatus`], [`LineProgress`] |
-//! | [`Admission`] | | [`pass`]: what the shop verifies |
+//! | [`Admission`] | | |
 
 mod admission;
 pub mod entries;
 mod epoch;
 mod name;
 mod pace;
-pub mod pass;
 mod place;
 mod plan;
 pub mod ports;

@@ -12,7 +12,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::pass::KeyRing;
+use pass::KeyRing;
+
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
     Admission, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,

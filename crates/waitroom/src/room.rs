@@ -88,6 +88,11 @@ impl Room {
         self.rate() < self.settings.rate
     }
 
+    /// Who signs the passes of this room, as shops compare it: the room's URL without a slash at the end.
+    pub fn issuer(&self) -> String {
+        self.url.to_string().trim_end_matches('/').to_owned()
+    }
+
     pub fn valve(&self) -> Valve {
         match self.state {
             RoomState::On => Valve::Open(self.rate()),

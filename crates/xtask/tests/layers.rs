@@ -7,27 +7,28 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate, and the others that it may use. `waitroom` uses none.
+/// Each crate, and the others that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("waitroom", &[]),
+    ("pass", &[]),
+    ("waitroom", &["pass"]),
     ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
-    ("producer", &["waitroom"]),
+    ("producer", &["waitroom", "pass"]),
     ("trigger", &["waitroom"]),
     ("consumer", &["waitroom"]),
     ("throttle", &["waitroom"]),
     // Adapters.
     ("clock", &["waitroom"]),
     ("probe", &["waitroom"]),
-    ("embedded", &["waitroom"]),
-    ("aws", &["waitroom", "clock"]),
+    ("embedded", &["waitroom", "pass"]),
+    ("aws", &["waitroom", "pass", "clock"]),
     // Programs.
     (
         "server",
         &[
-            "waitroom", "clock", "operator", "page", "poll", "producer", "trigger", "consumer", "throttle",
-            "embedded",
+            "waitroom", "pass", "clock", "operator", "page", "poll", "producer", "trigger", "consumer",
+            "throttle", "embedded",
         ],
     ),
     (
@@ -37,9 +38,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cloud", &["waitroom", "clock", "probe", "page", "throttle", "aws"]),
     ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "cloud"]),
     // Testing.
-    ("port_contracts", &["waitroom"]),
+    ("port_contracts", &["waitroom", "pass"]),
     ("http_contract", &["waitroom", "operator"]),
-    ("fault_simulation", &["waitroom", "clock", "producer", "trigger", "consumer", "throttle", "embedded"]),
+    (
+        "fault_simulation",
+        &["waitroom", "pass", "clock", "producer", "trigger", "consumer", "throttle", "embedded"],
+    ),
     ("emulators", &[]),
     ("frozen_names", &[]),
     ("stack_template", &["cloud", "emulators"]),
@@ -48,7 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// The dependencies that the domain may have: no runtime, no network, no store, no SDK.
-const DOMAIN: &[&str] = &["aws-lc-rs", "base64", "rand", "serde", "serde_json", "thiserror", "toml", "url"];
+const DOMAIN: &[&str] = &["pass", "rand", "serde", "thiserror", "toml", "url"];
 
 /// The crates of this workspace and what they depend on, tests aside.
 fn dependencies() -> BTreeMap<String, Vec<String>> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use waitroom::pass::KeyRing;
+use pass::KeyRing;
 use waitroom::ports::{Claimant, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, Demand, LineStatus, Plan, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waitroom::pass::KeyRing;
+use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Fault, Keys, PortError, PortResult, RoomReader, ThrottleMemory, ThrottleStore,
     TicketCounter,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use pass::KeyRing;
 use redb::ReadableTable;
-use waitroom::pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength, LineStatusReader,
     PlanRecord, Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices, StatusBoard,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use waitroom::pass::KeyRing;
+use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront, LineLength,
     PlanRecord, Plans, PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard, ThrottleMemory,

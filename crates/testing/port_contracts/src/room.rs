@@ -1,7 +1,7 @@
 //! The room's state, the throttle's memory, the signing keys and the status.
 
 use futures_util::future;
-use waitroom::pass::KeyRing;
+use pass::KeyRing;
 use waitroom::ports::{Keys, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineStatus, Rate, RoomState};
 

@@ -1,7 +1,7 @@
 //! What this ledger promises beyond the ports' contracts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::pass::KeyRing;
+use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Fault, Keys, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
     TicketCounter,

@@ -1,0 +1,43 @@
+use aws_lc_rs::digest;
+use serde::{Deserialize, Serialize};
+
+/// The `token_use` of every pass. It tells a pass from other tokens that might be signed with the same keys.
+pub const TOKEN_USE: &str = "access";
+
+/// What a pass says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// The room's URL, without a slash at the end.
+    pub iss: String,
+    /// The room's short name.
+    pub aud: String,
+    /// The visitor: see [`subject`]. All passes of a visitor have the same.
+    pub sub: String,
+    /// The visitor's ticket. Absent for somebody who never waited, because the room was off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_position: Option<u64>,
+    /// Always [`TOKEN_USE`].
+    pub token_use: String,
+    pub iat: u64,
+    pub nbf: u64,
+    pub exp: u64,
+}
+
+/// The subject of a visitor's passes: a digest of their token, so that whoever reads a pass cannot take their place.
+pub fn subject(token: &str) -> String {
+    let digest = digest::digest(&digest::SHA256, token.as_bytes());
+    let digits = digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_the_sha_256_of_the_token() {
+        // printf %s 01010101010101010101010101010101 | sha256sum
+        let expected = "015a198ef7f44f5e19aeee0c127af5e0fdc1862da849ed87f70ec7138c6055d1";
+        assert_eq!(subject(&"01".repeat(16)), expected);
+    }
+}

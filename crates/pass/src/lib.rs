@@ -1,0 +1,28 @@
+//! The pass that proves to the shop that a visitor was admitted: a JWT signed with RS256.
+//!
+//! RS256, because API Gateway's JWT authorizers, load balancers and every `OpenID` client accept it.
+//!
+//! | module | who uses it |
+//! | --- | --- |
+//! | [`Claims`] | both sides: what a pass says |
+//! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
+//! | [`KeyRing`], [`PrivateKey`], [`Signer`] | the room: its signing keys |
+//!
+//! This crate knows no room and stores nothing. Times are seconds since 1970.
+
+mod claims;
+mod jwks;
+mod key_ring;
+mod signer;
+mod verifier;
+
+pub use claims::{Claims, TOKEN_USE, subject};
+pub use jwks::{Jwk, Jwks};
+pub use key_ring::{KeyRing, PrivateKey};
+pub use signer::{PassError, Signer};
+pub use verifier::{Refused, Verifier};
+
+use base64::engine::general_purpose::{GeneralPurpose, URL_SAFE_NO_PAD};
+
+/// How a JWT and its keys are written.
+const BASE64: GeneralPurpose = URL_SAFE_NO_PAD;
