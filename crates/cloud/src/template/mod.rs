@@ -1,7 +1,7 @@
-//! `infra/template.yaml` as CloudFormation reads it: a room's stack, before anybody makes it.
+//! `infra/template.yaml` as CloudFormation reads it.
 //!
-//! [`TEMPLATE`] is the text, [`parse`] gives the JSON that it stands for, and [`Stack`] the template with its
-//! parameters filled in and its conditions decided.
+//! [`TEMPLATE`] is the text, [`parse`] returns it as JSON, and [`Stack`] is the template with its parameters filled in and
+//! its conditions evaluated.
 
 mod resolved;
 mod yaml;
@@ -9,10 +9,10 @@ mod yaml;
 pub use resolved::Stack;
 pub use yaml::parse;
 
-/// The template, as it is deployed.
+/// The text of the template that is deployed.
 pub const TEMPLATE: &str = include_str!("../../../../infra/template.yaml");
 
-/// The template says something that CloudFormation would not understand, or that is not understood here.
+/// The template contains something that CloudFormation does not accept, or that is not implemented here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not read the template: {0}")]
 pub struct Misread(pub(crate) String);

@@ -1,4 +1,4 @@
-//! The template with its parameters filled in and its conditions decided.
+//! The template with its parameters filled in and its conditions evaluated.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Misread, Result, TEMPLATE, yaml};
 
-/// The stack that would be made. What only AWS can know stays a name: `Ledger` for a reference to the table,
-/// `Ledger.Arn` for its ARN, `AWS::Region` for the region.
+/// The stack that CloudFormation would create. Values that only AWS knows stay names: `Ledger` for a reference to the
+/// table, `Ledger.Arn` for its ARN, `AWS::Region` for the region.
 #[derive(Clone, Debug)]
 pub struct Stack {
     pub template: Value,
@@ -15,7 +15,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// With these parameters, and the defaults of the others.
+    /// The stack with these parameters, and the defaults of the others.
     pub fn with(parameters: &[(&str, &str)]) -> Result<Self> {
         let template = yaml::parse(TEMPLATE)?;
         let mut all = BTreeMap::new();
@@ -28,7 +28,7 @@ impl Stack {
         Ok(Self { template, parameters: all })
     }
 
-    /// A room as an operator makes it who says no more than they have to.
+    /// The stack of a room with only the required parameters.
     pub fn usual() -> Result<Self> {
         Self::with(&[
             ("Room", "sale"),
@@ -38,9 +38,9 @@ impl Stack {
         ])
     }
 
-    /// The names of the resources that are made, each with its type.
+    /// The names of the resources that are created, each with its type.
     pub fn resources(&self) -> Result<BTreeMap<String, String>> {
-        let mut made = BTreeMap::new();
+        let mut created = BTreeMap::new();
         for (name, resource) in members(&self.template, "Resources")? {
             let wanted = match resource.get("Condition").and_then(Value::as_str) {
                 Some(condition) => self.condition(condition)?,
@@ -48,10 +48,10 @@ impl Stack {
             };
             if wanted {
                 let kind = resource["Type"].as_str().ok_or_else(|| Misread(format!("{name} has no type")))?;
-                made.insert(name.clone(), kind.to_owned());
+                created.insert(name.clone(), kind.to_owned());
             }
         }
-        Ok(made)
+        Ok(created)
     }
 
     /// The properties of a resource, resolved.
@@ -85,7 +85,7 @@ impl Stack {
 
     fn call(&self, function: &str, argument: &Value) -> Result<Value> {
         let text =
-            || argument.as_str().ok_or_else(|| Misread(format!("{function} {argument} is not a text")));
+            || argument.as_str().ok_or_else(|| Misread(format!("{function} {argument} is not a string")));
         match function {
             "Ref" => Ok(self.reference(text()?)),
             "Fn::GetAtt" => {
@@ -108,7 +108,7 @@ impl Stack {
                 let condition = condition.as_str().ok_or_else(|| Misread(format!("!If {condition}")))?;
                 self.resolve(if self.condition(condition)? { then } else { otherwise })
             }
-            other => Err(Misread(format!("{other} is not something that this template uses"))),
+            other => Err(Misread(format!("{other} is not implemented here"))),
         }
     }
 
@@ -139,21 +139,22 @@ impl Stack {
     }
 
     fn holds(&self, condition: &Value) -> Result<bool> {
-        let object = condition.as_object().ok_or_else(|| Misread(format!("{condition} is no condition")))?;
+        let object =
+            condition.as_object().ok_or_else(|| Misread(format!("{condition} is not a condition")))?;
         let (function, argument) =
-            intrinsic(object).ok_or_else(|| Misread(format!("{condition} is no condition")))?;
+            intrinsic(object).ok_or_else(|| Misread(format!("{condition} is not a condition")))?;
         match (function, list(argument)?) {
             ("Fn::Equals", [left, right]) => {
                 let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
             ("Fn::Not", [inner]) => Ok(!self.holds(inner)?),
-            _ => Err(Misread(format!("{condition} is not something that this template uses"))),
+            _ => Err(Misread(format!("{condition} is not implemented here"))),
         }
     }
 }
 
-/// What stands for something that is left out.
+/// The value that means "leave this out".
 fn no_value() -> Value {
     json!({ "Ref": "AWS::NoValue" })
 }

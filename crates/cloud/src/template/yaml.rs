@@ -1,11 +1,11 @@
-//! YAML with CloudFormation's short forms, as the JSON that they stand for.
+//! Reads YAML with CloudFormation's short forms (`!Ref X`) as JSON.
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
 use super::{Misread, Result};
 
-/// The one document in this text.
+/// Reads a text with one YAML document.
 pub fn parse(text: &str) -> Result<Value> {
     let documents = Yaml::load_from_str(text).map_err(|error| Misread(error.to_string()))?;
     let [document] = &documents[..] else { return Err(Misread("one YAML document is expected".into())) };
@@ -22,13 +22,13 @@ fn value(node: &Yaml) -> Result<Value> {
         Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_>>()?,
         Yaml::Mapping(members) => {
             let members = members.iter().map(|(key, member)| {
-                let key = key.as_str().ok_or_else(|| Misread(format!("{key:?} is no name")))?;
+                let key = key.as_str().ok_or_else(|| Misread(format!("{key:?} is not a name")))?;
                 Ok((key.to_owned(), value(member)?))
             });
             Value::Object(members.collect::<Result<Map<_, _>>>()?)
         }
         Yaml::Tagged(tag, inner) => short_form(&tag.suffix, &value(inner)?)?,
-        other => return Err(Misread(format!("{other:?} is not something that CloudFormation reads"))),
+        other => return Err(Misread(format!("{other:?} is not YAML that CloudFormation accepts"))),
     })
 }
 

@@ -1,10 +1,10 @@
-// Renders mapping templates as API Gateway does, with the engine that its language comes from.
+// Renders mapping templates as API Gateway does, with Apache Velocity, the engine that its language comes from.
 //
-// Reads one JSON object a line and answers each with one JSON object:
+// Reads one JSON object from each line of standard input, and writes one JSON object for each:
 //   {"template": …, "headers": {…}, "query": {…}, "stage": {…}, "now": …, "body": …}
 //   {"text": …, "status": …, "headers": {…}}    or    {"error": …}
-// `now` is the request's time in milliseconds, `body` the text that $input reads; `status` and `headers` are what the
-// template overrides.
+// `now` is the time of the request in milliseconds, `body` the text that $input reads. `status` and `headers` in the
+// output are those that the template overrides.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -25,7 +25,7 @@ public class Render {
     public static void main(String[] arguments) throws Exception {
         var engine = new VelocityEngine();
         engine.setProperty("runtime.log.logsystem.class", "org.apache.velocity.runtime.log.NullLogChute");
-        // As API Gateway limits it.
+        // API Gateway has the same limit.
         engine.setProperty("directive.foreach.maxloops", "1000");
         engine.init();
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -60,7 +60,7 @@ public class Render {
         variables.put("stageVariables", request.get("stage"));
         var text = new StringWriter();
         if (!engine.evaluate(variables, text, "template", (String) request.get("template"))) {
-            throw new IllegalStateException("the template is not one");
+            throw new IllegalStateException("the template is not valid");
         }
         answer.put("text", text.toString());
         answer.put("status", override.get("status"));
@@ -90,7 +90,7 @@ public class Render {
             return params;
         }
 
-        /** Looks everywhere, in this order: what a template that wants a header must not use. */
+        /** Looks in the path, the query and the headers, in this order. A template that needs a header must not use it. */
         public String params(String name) {
             for (String place : List.of("path", "querystring", "header")) {
                 if (asMap(params.get(place)).get(name) instanceof String found) {
@@ -100,7 +100,7 @@ public class Render {
             return "";
         }
 
-        /** Only the whole body and its members by name, which is what the templates ask for. */
+        /** Supports only the whole body and its members by name, which is all that the templates use. */
         public Object path(String path) {
             Object found = new Json(body).read();
             for (String name : path.substring(1).split("\\.")) {
@@ -116,7 +116,7 @@ public class Render {
         }
     }
 
-    /** $util: there to be abused by a cookie that names it. */
+    /** $util. The templates do not use it: it exists so that a cookie which names it could abuse it. */
     public static class Util {
         public String escapeJavaScript(String text) {
             return text.replace("\\", "\\\\").replace("\"", "\\\"").replace("'", "\\'");
@@ -143,7 +143,7 @@ public class Render {
         }
     }
 
-    /** As much JSON as is needed: Java brings none. */
+    /** The part of JSON that is needed. Java has no JSON parser. */
     static class Json {
         private final String text;
         private int at = 0;

@@ -1,4 +1,4 @@
-//! The mapping templates, taken out of the definition of the API that is deployed.
+//! Routes of the API in the template, and their mapping templates.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::Stack;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappingTemplate(pub String);
 
-/// A method of the API.
+/// One method of one path of the API.
 #[derive(Clone, Debug)]
 pub struct Route {
     definition: Value,
@@ -25,12 +25,13 @@ impl Route {
             .with_context(|| format!("there is no {method} {path}"))
     }
 
-    /// What turns the request into one to the table.
+    /// The mapping template that turns the visitor's request into a request to the table.
     pub fn request(&self) -> Result<MappingTemplate> {
         template(&self.integration()["requestTemplates"])
     }
 
-    /// What turns an answer of the table with this status into one to the visitor, and the status that it has.
+    /// For a response of the table with this status: the mapping template that turns it into the visitor's response, and
+    /// the status of that response.
     pub fn response(&self, status: u16) -> Result<(MappingTemplate, u16)> {
         let responses =
             self.integration()["responses"].as_object().context("an integration has responses")?;
@@ -50,7 +51,7 @@ impl Route {
     }
 }
 
-/// Selection patterns are regular expressions; these are the ones that the definition uses.
+/// Selection patterns are regular expressions. This knows the two forms that the template uses.
 fn is_match(pattern: &str, status: &str) -> bool {
     match pattern.strip_suffix(r"\d{2}") {
         Some(first) => status.starts_with(first) && status.len() == 3,

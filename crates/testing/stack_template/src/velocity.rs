@@ -1,4 +1,4 @@
-//! Apache Velocity 1.7 in one Java process for all tests of this one.
+//! Apache Velocity 1.7 in one Java process, which all tests of this process share.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -12,24 +12,24 @@ use crate::MappingTemplate;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/java/Render.java");
 
-/// What API Gateway knows when it renders a template.
+/// The values that API Gateway gives to a mapping template.
 #[derive(Clone, Debug, Default)]
 pub struct TemplateRequest {
     pub headers: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
     /// The stage's variables.
     pub stage: Vec<(String, String)>,
-    /// Milliseconds.
+    /// The time of the request, in milliseconds.
     pub now: u64,
-    /// Of the visitor in a request's template, of the table in a response's.
+    /// In a request template the body of the visitor's request, in a response template that of the table's response.
     pub body: String,
 }
 
-/// What came out.
+/// The output of a mapping template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
     pub text: String,
-    /// What the template overrides.
+    /// The status that the template sets, if it overrides it. `headers` are the headers that it overrides.
     pub status: Option<u16>,
     pub headers: BTreeMap<String, String>,
 }
@@ -40,13 +40,13 @@ impl Rendered {
     }
 }
 
-/// The engine.
+/// The template engine.
 #[derive(Debug)]
 pub struct Velocity(Mutex<JavaProcess>);
 
 #[derive(Debug)]
 struct JavaProcess {
-    // Ends when its input does, that is, with this process.
+    // It ends when its standard input is closed, so at the latest when this process ends.
     _java: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -85,7 +85,8 @@ impl Velocity {
             process.input.flush()?;
             process.output.read_line(&mut answer)?;
         }
-        let answer: Value = serde_json::from_str(&answer).with_context(|| format!("java said {answer}"))?;
+        let answer: Value =
+            serde_json::from_str(&answer).with_context(|| format!("java answered {answer}"))?;
         if let Some(error) = answer.get("error") {
             bail!("could not render: {error}");
         }

@@ -1,4 +1,4 @@
-//! What an operator may choose beside the room itself.
+//! The optional parts of a room: which parameters create which resources.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn choosing(chosen: &[(&str, &str)]) -> Stack {
     Stack::with(&[&ROOM, chosen].concat()).unwrap()
 }
 
-/// A choice, what is made for it, and what else becomes another.
+/// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
 const CHOICES: [Choice; 7] = [
@@ -47,7 +47,7 @@ const CHOICES: [Choice; 7] = [
 ];
 
 #[test]
-fn each_choice_makes_what_it_is_for_and_leaves_the_rest_as_it_is() {
+fn each_choice_adds_its_resources_and_leaves_the_others_unchanged() {
     let usual = stack().resources().unwrap();
     for (chosen, new, changed) in CHOICES {
         let chosen_stack = choosing(chosen);
@@ -64,27 +64,27 @@ fn each_choice_makes_what_it_is_for_and_leaves_the_rest_as_it_is() {
 }
 
 #[test]
-fn every_condition_is_a_choice_that_is_tried_here() {
+fn every_condition_is_tested_as_a_choice() {
     let conditions: BTreeSet<_> = stack().template["Conditions"].as_object().unwrap().keys().collect();
     assert_eq!(conditions.len(), CHOICES.len(), "{conditions:?}");
 }
 
 #[test]
-fn the_access_log_is_json_and_tells_nothing_that_lets_somebody_in() {
+fn the_access_log_is_json_without_cookies_and_addresses() {
     let api = choosing(&[("AccessLog", "yes")]).properties("Api").unwrap();
     let setting = &api["AccessLogSetting"];
     assert_eq!(setting["DestinationArn"], "ApiLog.Arn");
     let format = setting["Format"].as_str().unwrap();
-    let said: Vec<_> =
+    let logged: Vec<_> =
         format.split("$context.").skip(1).map(|rest| rest.split(['"', ',', '}']).next()).collect();
-    let may_be_said = ["requestTime", "requestId", "httpMethod", "path", "status", "responseLatency"];
-    assert_eq!(said, may_be_said.map(Some));
+    let allowed = ["requestTime", "requestId", "httpMethod", "path", "status", "responseLatency"];
+    assert_eq!(logged, allowed.map(Some));
     let example = format.replace("$context.status", "200").replace("$context.responseLatency", "12");
     assert!(serde_json::from_str::<Value>(&example).is_ok(), "{example}");
 }
 
 #[test]
-fn a_limit_of_requests_is_one_for_all_routes() {
+fn the_request_limit_applies_to_all_routes() {
     let api = choosing(&[("RequestsPerSecond", "100"), ("RequestBurst", "200")]).properties("Api").unwrap();
     let settings = &api["MethodSettings"][0];
     assert_eq!((&settings["ResourcePath"], &settings["HttpMethod"]), (&json!("/*"), &json!("*")));
@@ -95,7 +95,7 @@ fn a_limit_of_requests_is_one_for_all_routes() {
 }
 
 #[test]
-fn alarms_watch_every_function_that_the_minute_needs_and_tell_the_operator() {
+fn alarms_watch_the_functions_and_notify_the_operator() {
     let stack = choosing(&[("AlarmEmail", "operator@shop.example"), ("Throttling", "yes")]);
     let topic = stack.properties("AlarmTopic").unwrap();
     assert_eq!(topic["Subscription"], json!([{ "Protocol": "email", "Endpoint": "operator@shop.example" }]));

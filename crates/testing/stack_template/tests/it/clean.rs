@@ -1,4 +1,4 @@
-//! What AWS's own tools think of the template, and whether `sam build` builds it.
+//! AWS's own tools accept the template, and `sam build` builds it.
 
 use std::fs;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use emulators::{Venv, workspace};
 
-/// Neither tool needs AWS; both want to know for which region they speak.
+/// Both tools require a region, though neither calls AWS.
 const REGION: (&str, &str) = ("AWS_DEFAULT_REGION", "eu-central-1");
 
 fn tools() -> Venv {
@@ -40,7 +40,7 @@ fn sam_validate_finds_nothing() {
 
 #[test]
 #[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
-fn sam_build_takes_the_packages_of_either_architecture() {
+fn sam_build_unpacks_the_packages_of_both_architectures() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     fs::create_dir(root.join("infra")).unwrap();
@@ -67,7 +67,7 @@ fn sam_build_takes_the_packages_of_either_architecture() {
     }
 }
 
-/// Prints the name of the deployment that SAM makes of the template on its input.
+/// Prints the name of the API deployment that SAM creates for the template on standard input.
 const DEPLOYMENT: &str = "
 import sys, boto3
 from samcli.yamlhelper import yaml_parse
@@ -85,7 +85,7 @@ print(*[name for name in plain['Resources'] if name.startswith('ApiDeployment')]
 
 #[test]
 #[ignore = "needs sam and cfn-lint: cargo xtask test stack_template"]
-fn a_changed_route_is_another_deployment() {
+fn a_changed_route_creates_a_new_deployment() {
     let template = fs::read_to_string(stack_template::path()).unwrap();
     let deployment = |template: &str| {
         let mut python = Command::new(tools().python());

@@ -1,4 +1,4 @@
-//! What the functions are told, and how they are run.
+//! The environment, retries and cost of the functions.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use stack_template::Stack;
 
 use crate::support::{stack, with_throttle};
 
-/// Every room's functions read these, and each what is its own.
+/// Every function reads these variables. `FUNCTIONS` has each function's own.
 const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM_NAME"];
 
 const FUNCTIONS: [(&str, &[&str]); 5] = [
@@ -19,7 +19,7 @@ const FUNCTIONS: [(&str, &[&str]); 5] = [
 ];
 
 #[test]
-fn each_function_is_told_what_it_reads_and_nothing_else() {
+fn each_function_gets_the_variables_that_it_reads_and_no_others() {
     let stack = with_throttle();
     let common = stack.resolve(&stack.template["Globals"]["Function"]["Environment"]["Variables"]).unwrap();
     assert_eq!(names(&common), COMMON);
@@ -43,7 +43,7 @@ fn names(variables: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn there_are_no_other_functions_and_the_throttle_only_if_wanted() {
+fn there_are_no_other_functions_and_the_throttle_is_optional() {
     let functions = |stack: &Stack| {
         let made = stack.resources().unwrap().into_iter();
         made.filter(|(_, kind)| kind == "AWS::Serverless::Function").map(|(name, _)| name).collect::<Vec<_>>()
@@ -58,7 +58,7 @@ fn there_are_no_other_functions_and_the_throttle_only_if_wanted() {
 }
 
 #[test]
-fn each_function_has_a_role_and_a_log_of_its_own_that_goes_with_the_room() {
+fn each_function_has_its_own_role_and_log_which_are_deleted_with_the_room() {
     let stack = with_throttle();
     for (function, _) in FUNCTIONS {
         let properties = stack.properties(function).unwrap();
@@ -70,11 +70,11 @@ fn each_function_has_a_role_and_a_log_of_its_own_that_goes_with_the_room() {
     let resources = stack.template["Resources"].as_object().unwrap();
     let kept: Vec<_> =
         resources.iter().filter(|(_, resource)| resource.get("DeletionPolicy").is_some()).collect();
-    assert!(kept.is_empty(), "nothing outlives the room: {kept:?}");
+    assert!(kept.is_empty(), "kept after the room is deleted: {kept:?}");
 }
 
 #[test]
-fn what_is_started_every_minute_or_by_another_is_never_retried() {
+fn functions_that_a_schedule_or_another_function_starts_are_never_retried() {
     let stack = with_throttle();
     for function in ["Trigger", "Consumer", "Throttle"] {
         let properties = stack.properties(function).unwrap();
@@ -92,7 +92,7 @@ fn what_is_started_every_minute_or_by_another_is_never_retried() {
 }
 
 #[test]
-fn nothing_that_costs_money_is_made_unless_asked_for() {
+fn resources_that_cost_money_are_optional() {
     let made = stack().resources().unwrap();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for kind in made.values() {
@@ -104,5 +104,5 @@ fn nothing_that_costs_money_is_made_unless_asked_for() {
         assert_eq!(kinds.get(kind), None, "{kind}");
     }
     assert_eq!(stack().properties("Ledger").unwrap()["BillingMode"], "PAY_PER_REQUEST");
-    assert_eq!(stack().properties("Consumer").unwrap()["MemorySize"], 128, "it runs all day");
+    assert_eq!(stack().properties("Consumer").unwrap()["MemorySize"], 128, "a consumer runs all day");
 }

@@ -1,4 +1,4 @@
-//! Asks the template of the room on AWS: what is made, who may do what, and what the API answers.
+//! Tests of the template: which resources it creates, what each role allows, and what the API answers.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 

@@ -1,4 +1,4 @@
-//! Every state of the ledger, as visitors see it.
+//! What the mapping templates answer in every state of the ledger.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn who_is_admitted_is_until_the_claim_ends() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn times_are_compared_to_the_last_digit() {
+fn times_are_compared_in_every_digit() {
     for step in 0..13 {
         let step = Duration::from_millis(10_u64.pow(step));
         Ledger::new().admit(TOKEN, NOW + step).check(&[&mine()]);
@@ -77,7 +77,7 @@ fn a_paused_room_says_so() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn numbers_come_out_as_they_are() {
+fn the_largest_numbers_are_not_rounded() {
     let mut ledger = Ledger::new();
     ledger.line.served = Ticket::MAX;
     ledger.line.waiting = Ticket::MAX - 1;
@@ -89,7 +89,7 @@ fn numbers_come_out_as_they_are() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn what_the_operator_writes_comes_out_as_it_was_written() {
+fn the_operators_message_is_not_changed() {
     for message in [
         "It's \"on\"",
         "zwölf Uhr 🦭\nzweite Zeile",
@@ -113,7 +113,7 @@ fn the_shop_may_read_the_answer() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_table_that_does_not_tell_everything_is_no_answer() {
+fn an_incomplete_response_of_the_table_is_an_error() {
     let status = |digit: &str| format!("status/{digit}");
     let visitor = format!("admission/{TOKEN}");
     for broken in [
@@ -125,14 +125,14 @@ fn a_table_that_does_not_tell_everything_is_no_answer() {
         Ledger { unprocessed: [status("0"), visitor].into(), ..Ledger::new() },
     ] {
         for path in ["/polling", "/client"] {
-            is_trouble(&broken.ask(path, &with_cookies(&[&mine()])));
+            is_unavailable(&broken.ask(path, &with_cookies(&[&mine()])));
         }
     }
 }
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_table_that_fails_is_no_answer() {
+fn a_failure_of_the_table_is_an_error() {
     let errors = [
         (400, json!({ "__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException" })),
         (400, json!({ "__type": "com.amazon.coral.service#AccessDeniedException", "Message": "no" })),
@@ -144,7 +144,7 @@ fn a_table_that_fails_is_no_answer() {
         for (status, body) in errors.iter().filter(|(status, _)| path != "/wait/{file}" || *status != 400) {
             let (template, answered) = route(path).response(*status).unwrap();
             assert_eq!(answered, 503, "{path}");
-            is_trouble(&render(
+            is_unavailable(&render(
                 &template,
                 &stack_template::TemplateRequest { body: body.to_string(), ..asked() },
             ));
@@ -154,7 +154,7 @@ fn a_table_that_fails_is_no_answer() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn the_keys_are_answered_as_they_are_stored() {
+fn the_keys_are_answered_as_stored() {
     let keys = route("/.well-known/jwks.json");
     let request = render(&keys.request().unwrap(), &asked()).json().unwrap();
     assert_eq!(request, json!({ "TableName": "Ledger", "Key": { "id": { "S": "key/public" } } }));
@@ -166,11 +166,11 @@ fn the_keys_are_answered_as_they_are_stored() {
     let item = json!({ "id": { "S": "key/public" }, "jwks": { "S": jwks.to_string() } });
     let found = answer(json!({ "Item": item }));
     assert_eq!((found.status, found.json().unwrap()), (None, jwks));
-    is_trouble(&answer(json!({})));
+    is_unavailable(&answer(json!({})));
 }
 
-/// Says that it failed, when to come again, and lets the page that asked read it.
-fn is_trouble(rendered: &Rendered) {
+/// Checks that the response is an error and says when to retry.
+fn is_unavailable(rendered: &Rendered) {
     assert_eq!(rendered.json().unwrap(), json!({ "error": TROUBLE }));
     assert_eq!(rendered.status, Some(503));
     assert_eq!(rendered.headers["Retry-After"], "5");
@@ -179,7 +179,7 @@ fn is_trouble(rendered: &Rendered) {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn trouble_is_told_to_the_page_that_asked() {
+fn the_page_that_asked_may_read_an_error() {
     let (template, _) = route("/client").response(500).unwrap();
     for name in ["Origin", "origin"] {
         let headers = vec![(name.to_owned(), "https://shop.example".to_owned())];

@@ -1,4 +1,4 @@
-//! Each role allows exactly what its function calls, on exactly those items and queues.
+//! Each role allows exactly the calls that its function makes, on exactly those items and queues.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::with_throttle;
 
-/// Who does what, on what; on the ledger, on items with these keys. This is what crates/adapters/aws and the API's integrations
-/// call: a transaction needs the right to each of its writes and none of its own.
+/// Caller, action, resource and, for the ledger, the keys of the items. These are the calls of crates/adapters/aws and of
+/// the API's integrations. A transaction needs permission for each of its writes, and none of its own.
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/private", "progress", "room"]),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/public"]),
@@ -43,7 +43,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
 
 type Call = (String, String, Vec<String>);
 
-/// What a role allows: action, resource and leading keys.
+/// The calls that a role allows.
 fn allowed(role: &Value) -> BTreeSet<Call> {
     let mut allowed = BTreeSet::new();
     for policy in role["Policies"].as_array().unwrap() {
@@ -61,7 +61,7 @@ fn allowed(role: &Value) -> BTreeSet<Call> {
     allowed
 }
 
-/// The keys that the condition demands; a statement about the ledger without one would allow every item.
+/// The keys in the statement's condition. Without the condition a statement about the ledger allows every item.
 fn keys(statement: &Value) -> Vec<String> {
     let Some(condition) = statement.get("Condition") else { return Vec::new() };
     let mut keys = texts(&condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]);
@@ -77,7 +77,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn each_role_allows_exactly_what_is_called() {
+fn each_role_allows_exactly_the_calls_that_are_made() {
     let stack = with_throttle();
     for who in ["Producer", "Trigger", "Consumer", "Throttle", "Setup", "Api"] {
         let calls = CALLS.iter().filter(|(caller, ..)| *caller == who);
@@ -102,7 +102,7 @@ fn each_role_allows_exactly_what_is_called() {
 }
 
 #[test]
-fn the_private_key_is_the_producers_alone() {
+fn only_the_producer_can_reach_the_private_key() {
     let stack = with_throttle();
     for who in ["Producer", "Trigger", "Consumer", "Throttle", "Setup", "Api"] {
         let role = stack.properties(&format!("{who}Role")).unwrap();
@@ -115,7 +115,7 @@ fn the_private_key_is_the_producers_alone() {
 }
 
 #[test]
-fn there_are_no_other_roles_and_nothing_else_grants_anything() {
+fn there_are_no_other_roles_and_no_other_grants() {
     let stack = with_throttle();
     let resources = stack.resources().unwrap();
     let roles = resources.values().filter(|kind| *kind == "AWS::IAM::Role").count();

@@ -1,4 +1,4 @@
-//! Whatever arrives as a cookie: the mapping templates and the room's own types agree on who is a stranger.
+//! Hostile and unusual cookies: the mapping templates and the room's own types agree on who has a place.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use waitroom::Ticket;
 
 use crate::support::{Ledger, NOW, OTHER, TOKEN, asked, place, render, route, with_cookies};
 
-/// A ledger in which both tokens are admitted, so that a place that is read wrongly shows.
+/// A ledger in which both tokens are admitted, so that a wrongly parsed place changes the answer.
 fn ledger() -> Ledger {
     let hour = Duration::from_hours(1);
     Ledger::new().admit(TOKEN, NOW + hour).admit(OTHER, NOW + hour)
@@ -16,7 +16,7 @@ fn ledger() -> Ledger {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn hostile_cookies_are_none() {
+fn hostile_cookies_are_ignored() {
     let value = format!("ab12-{TOKEN}-7");
     let long = "a".repeat(8000);
     let forged = [
@@ -82,7 +82,7 @@ fn hostile_cookies_are_none() {
         let ledger = ledger();
         ledger.check(&[&cookie]);
         assert_eq!(ledger.poll_answer(&[&cookie])["join"], true, "{shown}");
-        // None of it reaches the table.
+        // Nothing of the cookie reaches the table.
         let request =
             render(&route("/polling").request().unwrap(), &with_cookies(&[&cookie])).json().unwrap();
         let keys = request["RequestItems"]["Ledger"]["Keys"].as_array().unwrap();
@@ -93,7 +93,7 @@ fn hostile_cookies_are_none() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn places_are_found_among_others_in_any_order_and_spacing() {
+fn a_place_is_found_among_other_cookies_in_any_order_and_spacing() {
     let ours = format!("bk_sale=ab12-{TOKEN}-7");
     for cookie in [
         ours.clone(),
@@ -124,7 +124,7 @@ fn places_are_found_among_others_in_any_order_and_spacing() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn the_copy_of_the_status_is_the_one_that_the_token_names() {
+fn a_token_chooses_the_copy_of_the_status_by_its_first_digit() {
     let copies = "0123456789abcdef".chars().map(|digit| (format!("{digit}{}", &TOKEN[1..]), digit));
     for (token, digit) in copies {
         let request =
@@ -135,7 +135,7 @@ fn the_copy_of_the_status_is_the_one_that_the_token_names() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_parameter_is_no_cookie() {
+fn a_query_parameter_is_not_a_cookie() {
     let ours = format!("bk_sale=ab12-{TOKEN}-7");
     for name in ["cookie", "Cookie"] {
         let query = vec![(name.to_owned(), ours.clone())];
@@ -145,7 +145,7 @@ fn a_parameter_is_no_cookie() {
     }
 }
 
-/// A cookie header made of what could be a place, or nearly, and of what else there is.
+/// A cookie header of places, near misses and other text.
 fn headers() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         4 => Just(TOKEN.to_owned()),
@@ -174,7 +174,7 @@ fn headers() -> impl Strategy<Value = String> {
         space,
     )
         .prop_map(|(a, name, b, equals, c, value, d)| format!("{a}{name}{b}{equals}{c}{value}{d}"));
-    // What a header may hold. Of spaces, HTTP knows only two.
+    // The characters that a header may contain. HTTP allows two kinds of white space.
     let other = "[\t -:<-~äß🦭]{0,12}";
     let pieces = prop_oneof![1 => cookie, 1 => other];
     prop::collection::vec(pieces, 0..=4).prop_map(|pieces| pieces.join(";"))
@@ -182,7 +182,7 @@ fn headers() -> impl Strategy<Value = String> {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn any_header_means_the_same_to_the_template_and_to_the_room() {
+fn the_template_and_the_room_read_every_header_alike() {
     let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
     let admitted = ledger();
     let result = TestRunner::new(config).run(&headers(), |header| {

@@ -1,4 +1,4 @@
-//! A ledger that answers as DynamoDB does, and a visitor who asks by the mapping templates.
+//! A ledger that responds like DynamoDB, and requests that go through the mapping templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(crate) fn stack() -> &'static Stack {
     &STACK
 }
 
-/// A stack with everything that a parameter may leave out of the room itself.
+/// A stack with the throttle.
 pub(crate) fn with_throttle() -> Stack {
     let parameters = [
         ("Room", "sale"),
@@ -36,16 +36,16 @@ pub(crate) fn route(path: &str) -> Route {
     Route::of(stack(), "get", path).unwrap()
 }
 
-/// What the ledger knows, as the room's own types say it and as the table holds it.
+/// The content of the ledger, both as the room's own types and as the table's items.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) room: Room,
     pub(crate) line: LineStatus,
     pub(crate) admitted: BTreeMap<Token, Admission>,
-    /// Whether the status has been written yet, settings and progress.
+    /// Whether the settings and the progress in the status have been written yet.
     pub(crate) has_settings: bool,
     pub(crate) has_progress: bool,
-    /// Keys that the table leaves unprocessed.
+    /// Keys that the table returns as unprocessed.
     pub(crate) unprocessed: BTreeSet<String>,
 }
 
@@ -85,8 +85,7 @@ impl Ledger {
             return (self.has_settings || self.has_progress).then(|| self.status(id));
         }
         let token = id.strip_prefix("admission/").and_then(|token| token.parse().ok());
-        let admission =
-            self.admitted.get(&token.unwrap_or_else(|| panic!("{id} is not for the API to read")))?;
+        let admission = self.admitted.get(&token.unwrap_or_else(|| panic!("the API may not read {id}")))?;
         Some(json!({
             "id": { "S": id },
             "ticket": { "N": admission.ticket.to_string() },
@@ -116,7 +115,7 @@ impl Ledger {
         item
     }
 
-    /// Answers as the table does, and refuses what it would refuse.
+    /// Responds as DynamoDB does, and fails where DynamoDB would refuse the request.
     fn batch_get(&self, request: &str) -> Value {
         let request: Value =
             serde_json::from_str(request).unwrap_or_else(|error| panic!("{error}: {request}"));
@@ -128,14 +127,14 @@ impl Ledger {
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "a key twice: {request}");
         assert!(ids.len() <= 100);
         let (left, read): (Vec<&str>, Vec<&str>) = ids.iter().partition(|&&id| self.unprocessed.contains(id));
-        // In no order in particular.
+        // DynamoDB returns items in any order.
         let items: Vec<Value> = read.iter().rev().filter_map(|id| self.item(id)).collect();
         let left: Vec<Value> = left.iter().map(|id| json!({ "id": { "S": id } })).collect();
         let unprocessed = if left.is_empty() { json!({}) } else { json!({ "Ledger": { "Keys": left } }) };
         json!({ "Responses": { "Ledger": items }, "UnprocessedKeys": unprocessed })
     }
 
-    /// What the room's own types say: the one truth.
+    /// The answer of the room's own types, which the mapping templates have to match.
     fn visitor(&self, cookies: &[&str], now: Timestamp) -> (bool, VisitorState) {
         let place = Place::find(&self.room.settings.room, self.room.epoch, cookies.iter().copied());
         place.map_or((false, VisitorState::Newcomer), |place| {
@@ -164,7 +163,7 @@ impl Ledger {
         )
     }
 
-    /// Asks both routes with these cookies, and holds them to what the room's own types say.
+    /// Asks both routes with these cookies, and compares the answers with those of the room's own types.
     pub(crate) fn check(&self, cookies: &[&str]) {
         let asked = with_cookies(cookies);
         let poll = self.ask("/polling", &asked);
@@ -182,7 +181,7 @@ impl Ledger {
     }
 }
 
-/// As `serde_json` escapes a text, without the quotes.
+/// The text as `serde_json` escapes it, without the quotation marks.
 fn escaped(text: &str) -> String {
     let quoted = json!(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
@@ -192,7 +191,7 @@ pub(crate) fn render(template: &stack_template::MappingTemplate, request: &Templ
     Velocity::shared().unwrap().render(template, request).unwrap()
 }
 
-/// A request with these cookies: API Gateway has one value for each spelling of a header's name.
+/// A request with these cookies. API Gateway has one value for each spelling of a header's name.
 pub(crate) fn with_cookies(cookies: &[&str]) -> TemplateRequest {
     let spellings = ["Cookie", "cookie"];
     assert!(cookies.len() <= spellings.len());
@@ -213,7 +212,7 @@ pub(crate) fn asked() -> TemplateRequest {
     }
 }
 
-/// A cookie of the room, between others.
+/// A `Cookie` header with the room's cookie between two others.
 pub(crate) fn place(epoch: &str, token: &str, ticket: &str) -> String {
     format!("a=1; bk_sale={epoch}-{token}-{ticket}; b=2")
 }
