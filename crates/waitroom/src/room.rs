@@ -7,24 +7,24 @@ use url::Url;
 
 use crate::{Epoch, Rate, Settings, Stretch, Valve, WebUrl};
 
-/// A room as the ledger holds it: what the operator decided, and the state that it is in.
+/// A room as the ledger stores it: the operator's settings, and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     pub settings: Settings,
-    /// The room's own URL, below which its routes lie; a pass names it as its issuer.
+    /// The room's own URL, under which its routes are. It is also the issuer of its passes.
     pub url: WebUrl,
     pub epoch: Epoch,
     pub state: RoomState,
-    /// The rate that the throttle allows, while that is less than what the operator wants.
+    /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
-    /// How much less often than usual pages are to ask.
+    /// The factor by which pages poll less often.
     #[serde(default)]
     pub stretch: Stretch,
-    /// Counts the operator's changes, so that two who change it at once cannot undo each other.
+    /// Counts the changes, so that two concurrent changes cannot overwrite each other.
     pub version: u64,
 }
 
-/// What the operator lets the room do.
+/// Whether the room is on, paused or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoomState {
@@ -78,7 +78,7 @@ impl Room {
         }
     }
 
-    /// The rate in force: what the operator wants, or less while the throttle holds it down.
+    /// The rate in force: what the operator set, or less while the throttle holds it down.
     pub fn rate(&self) -> Rate {
         self.throttled.map_or(self.settings.rate, |throttled| throttled.min(self.settings.rate))
     }
@@ -88,11 +88,12 @@ impl Room {
         self.rate() < self.settings.rate
     }
 
-    /// Who signs the passes of this room, as shops compare it: the room's URL without a slash at the end.
+    /// The issuer in this room's passes, as shops compare it: the room's URL without a slash at the end.
     pub fn issuer(&self) -> String {
         self.url.to_string().trim_end_matches('/').to_owned()
     }
 
+    /// What the room's state and the rate in force allow consumers to release.
     pub fn valve(&self) -> Valve {
         match self.state {
             RoomState::On => Valve::Open(self.rate()),
@@ -101,13 +102,13 @@ impl Room {
         }
     }
 
-    /// Whether a visitor of `url` would find themselves at the room's door or on its page.
+    /// Whether `url` is this room's door or page. A shop with such a URL would send visitors back to the room.
     pub fn is_entered_by(&self, url: &Url) -> bool {
         let own = self.url.as_url();
-        let same_place =
+        let same_server =
             (url.host(), url.port_or_known_default()) == (own.host(), own.port_or_known_default());
         let below = url.path().strip_prefix(own.path().trim_end_matches('/'));
-        same_place
+        same_server
             && below.is_some_and(|path| path == "/beekeeper" || path == "/wait" || path.starts_with("/wait/"))
     }
 }
@@ -127,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn the_valve_follows_the_switches() {
+    fn the_valve_follows_the_state_and_the_rate_in_force() {
         let mut room = room("https://room.example/");
         let rate = |per_minute| Valve::Open(Rate::new(per_minute).unwrap());
         assert_eq!(room.valve(), rate(100));
         room.throttled = Some(Rate::new(50).unwrap());
         assert_eq!(room.valve(), rate(50));
         room.settings.rate = Rate::new(20).unwrap();
-        assert_eq!(room.valve(), rate(20), "the operator may want less than the throttle allows");
+        assert_eq!(room.valve(), rate(20), "the operator's rate may be lower than the throttle's");
         room.state = RoomState::Paused;
         assert_eq!(room.valve(), Valve::Paused);
         room.state = RoomState::Off;
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_its_own_door() {
+    fn a_room_recognises_its_own_urls() {
         let enters = |room_url: &str, url: &str| room(room_url).is_entered_by(&url.parse().unwrap());
         assert!(enters("https://room.example/prod", "https://room.example/prod/beekeeper?x=1"));
         assert!(enters("https://room.example/prod/", "https://room.example:443/prod/wait/index.html"));
