@@ -82,7 +82,7 @@ pub async fn execute(store: &impl OperatorStore, order: Order) -> PortResult<Rep
         Order::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
         Order::Reset { epoch } => {
             let before = store.room().await?.epoch;
-            let lost_places = store.begin_anew(epoch).await?;
+            let lost_places = store.start_epoch(epoch).await?;
             return Ok(Reply::Reset { lost_places, before, after: epoch });
         }
         Order::SetRate { rate } => {
@@ -180,7 +180,7 @@ mod tests {
             Ok((before, Arc::new(room.clone())))
         }
 
-        async fn begin_anew(&self, epoch: Epoch) -> PortResult<u64> {
+        async fn start_epoch(&self, epoch: Epoch) -> PortResult<u64> {
             self.0.lock().unwrap().epoch = epoch;
             Ok(7)
         }

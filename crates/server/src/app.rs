@@ -1,29 +1,29 @@
-//! The routes of the room.
+//! Executes the table of routes over the handlers.
+
+use std::error::Error;
 
 use clock::SystemClock;
 use embedded::EmbeddedStore;
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE,
-    COOKIE, HeaderName, HeaderValue, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderName, HeaderValue, VARY,
 };
-use hyper::http::response::Builder;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use page::Page;
 use poll::Poll;
-use producer::{Producer, ProducerError, SystemTokens};
-use serde::Serialize;
-use waitroom::ports::{Clock, Keys, PortResult, RoomReader};
+use producer::{DoorAnswer, DoorRequest, Producer, ProducerError, SystemTokens};
+use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
+use crate::connections::HttpService;
 use crate::files::Files;
 use crate::preview::Preview;
-use crate::{HttpResponse, HttpService};
+use crate::respond::{self, HttpResponse};
+use crate::routes::{Handler, Route};
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
-/// Everything that visitors and the shop can ask of a room.
+/// Everything that visitors and the shop can request from a room.
 #[derive(Debug)]
 pub struct App {
     store: EmbeddedStore,
@@ -33,6 +33,12 @@ pub struct App {
     preview: Option<Preview>,
 }
 
+/// Why a handler gave no answer.
+enum NoAnswer {
+    NotFound,
+    Unavailable(ProducerError),
+}
+
 impl App {
     pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
@@ -40,150 +46,129 @@ impl App {
         Self { store, producer, poll, page: Files::new(page), preview: None }
     }
 
-    /// Shows every state of the page as well: for whoever designs it, not for visitors.
+    /// Serves `/preview/` as well: for the designer of the page, not for visitors.
     #[must_use]
     pub fn with_preview(self, preview: Preview) -> Self {
         Self { preview: Some(preview), ..self }
     }
 
-    /// Makes the signing keys, if there are none, before the first visitor needs them.
+    /// Creates the signing keys, if there are none, before the first visitor needs them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.producer.warm_up().await
     }
 
-    async fn beekeeper(&self, request: &Request<Incoming>) -> HttpResponse {
+    fn route<'a>(&self, path: &'a str) -> Option<(&'static Route, &'a str)> {
+        Route::find(path).filter(|(route, _)| route.handler != Handler::Preview || self.preview.is_some())
+    }
+
+    /// `parameter` is the part of the path that the route's parameter stands for.
+    async fn handle(
+        &self,
+        route: &Route,
+        parameter: &str,
+        request: &Request<Incoming>,
+    ) -> Result<HttpResponse, NoAnswer> {
+        match route.handler {
+            Handler::Door => Ok(self.door(request).await),
+            Handler::Poll => {
+                let answer = self.poll.poll(cookies(request)).await?;
+                Ok(respond::json(Response::builder(), &answer))
+            }
+            Handler::ClientCheck => Ok(self.client_check(request).await?),
+            Handler::PublicKeys => Ok(self.public_keys().await?),
+            Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
+            Handler::Preview => self.preview(parameter, request).await,
+        }
+    }
+
+    async fn door(&self, request: &Request<Incoming>) -> HttpResponse {
         let cookies: Vec<&str> = cookies(request).collect();
-        let asked = producer::DoorRequest {
-            method: if request.method() == Method::HEAD {
-                producer::Method::Head
-            } else {
-                producer::Method::Get
-            },
+        let is_head = request.method() == Method::HEAD;
+        let request = DoorRequest {
+            method: if is_head { producer::Method::Head } else { producer::Method::Get },
             cookies: &cookies,
             sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
         };
-        let answer = self.producer.answer(&asked).await.unwrap_or_else(|trouble| {
-            tracing::debug!(error = &trouble as &dyn std::error::Error, "a visitor was asked to come again");
-            producer::DoorAnswer::busy()
+        let answer = self.producer.answer(&request).await.unwrap_or_else(|error| {
+            tracing::debug!(error = &error as &dyn Error, "the visitor was told to retry");
+            DoorAnswer::busy()
         });
         let response = Response::builder().status(answer.status);
         let response =
             answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
-        finish(response, answer.body)
+        respond::finish(response, answer.body)
     }
 
-    async fn polling(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
-        let answer = self.poll.poll(cookies(request)).await?;
-        Ok(json(uncached(StatusCode::OK), &answer))
-    }
-
-    async fn client(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
+    async fn client_check(&self, request: &Request<Incoming>) -> PortResult<HttpResponse> {
         let answer = self.poll.client(cookies(request)).await?;
         let room = self.store.room().await?;
-        Ok(json(cors(uncached(StatusCode::OK), &room), &answer))
+        Ok(readable_by_shop(respond::json(Response::builder(), &answer), &room))
     }
 
-    async fn jwks(&self) -> Result<HttpResponse, ProducerError> {
+    async fn public_keys(&self) -> Result<HttpResponse, ProducerError> {
         self.producer.warm_up().await?;
         let keys = self.store.keys().await?.map(|keys| keys.jwks()).transpose()?;
-        let response = Response::builder().header(CACHE_CONTROL, "public, max-age=300");
-        Ok(json(response, &keys))
+        Ok(respond::json(Response::builder(), &keys))
     }
 
-    fn page(&self, name: &str, request: &Request<Incoming>) -> HttpResponse {
-        self.page.answer(name, request, "public, max-age=60").unwrap_or_else(not_found)
-    }
-
-    async fn preview(&self, path: &str, request: &Request<Incoming>) -> PortResult<HttpResponse> {
-        let Some(preview) = &self.preview else { return Ok(not_found()) };
+    async fn preview(&self, path: &str, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {
+        let preview = self.preview.as_ref().ok_or(NoAnswer::NotFound)?;
         let room = self.store.room().await?;
-        Ok(preview.answer(path, &room, SystemClock.now(), request).await.unwrap_or_else(not_found))
+        preview.answer(path, &room, SystemClock.now(), request).await.ok_or(NoAnswer::NotFound)
+    }
+
+    async fn unavailable(&self) -> HttpResponse {
+        let response = respond::unavailable();
+        match self.store.room().await {
+            Ok(room) => readable_by_shop(response, &room),
+            Err(_) => response,
+        }
     }
 }
 
 impl HttpService for App {
     async fn answer(&self, request: &Request<Incoming>) -> HttpResponse {
         let path = request.uri().path();
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let answer = match path {
-            "/beekeeper" | "/polling" | "/client" | "/.well-known/jwks.json" if !is_read => {
-                return not_allowed();
-            }
-            _ if path.starts_with("/wait/") && !is_read => return not_allowed(),
-            "/beekeeper" => return self.beekeeper(request).await,
-            "/polling" => self.polling(request).await.map_err(ProducerError::from),
-            "/client" => self.client(request).await.map_err(ProducerError::from),
-            "/.well-known/jwks.json" => self.jwks().await,
-            _ => match (path.strip_prefix("/wait/"), path.strip_prefix("/preview/")) {
-                (Some(name), _) => return self.page(name, request),
-                (_, Some(path)) if is_read => self.preview(path, request).await.map_err(ProducerError::from),
-                _ => return not_found(),
-            },
-        };
-        match answer {
-            Ok(answer) => answer,
-            Err(trouble) => {
-                tracing::debug!(error = &trouble as &dyn std::error::Error, path, "a request was put off");
+        let Some((route, parameter)) = self.route(path) else { return respond::not_found() };
+        if !route.allows(request.method().as_str()) {
+            return respond::method_not_allowed(route);
+        }
+        match self.handle(route, parameter, request).await {
+            Ok(response) => respond::with_headers_of(route, response),
+            Err(NoAnswer::NotFound) => respond::not_found(),
+            Err(NoAnswer::Unavailable(error)) => {
+                tracing::debug!(error = &error as &dyn Error, path, "the client was told to retry");
                 self.unavailable().await
             }
         }
     }
 }
 
-impl App {
-    async fn unavailable(&self) -> HttpResponse {
-        let mut response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, 5);
-        if let Ok(room) = self.store.room().await {
-            response = cors(response, &room);
-        }
-        json(response, &Problem { error: "the room cannot answer just now; try again in a few seconds" })
+impl From<PortError> for NoAnswer {
+    fn from(error: PortError) -> Self {
+        Self::Unavailable(error.into())
     }
 }
 
-/// What a program is told when it cannot have what it asked for.
-#[derive(Serialize)]
-struct Problem {
-    error: &'static str,
+impl From<ProducerError> for NoAnswer {
+    fn from(error: ProducerError) -> Self {
+        Self::Unavailable(error)
+    }
 }
 
 fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok())
 }
 
-pub(crate) fn uncached(status: impl TryInto<StatusCode>) -> Builder {
-    let status = status.try_into().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Response::builder().status(status).header(CACHE_CONTROL, "no-store")
-}
-
-/// Lets the shop's own pages read the answer, cookie and all.
-fn cors(response: Builder, room: &Room) -> Builder {
+/// Lets the pages of the shop read the response to a request with a cookie.
+fn readable_by_shop(mut response: HttpResponse, room: &Room) -> HttpResponse {
+    let origin = room.settings.shop.as_url().origin().ascii_serialization();
+    // The origin of a URL is ASCII, so it is always a valid header value.
+    if let Ok(origin) = HeaderValue::try_from(origin) {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        headers.insert(VARY, HeaderValue::from_static("Origin"));
+    }
     response
-        .header(ACCESS_CONTROL_ALLOW_ORIGIN, room.settings.shop.as_url().origin().ascii_serialization())
-        .header(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true")
-        .header(VARY, "Origin")
-}
-
-fn not_found() -> HttpResponse {
-    let problem = Problem { error: "there is nothing here; the room's door is /beekeeper" };
-    json(uncached(StatusCode::NOT_FOUND), &problem)
-}
-
-fn not_allowed() -> HttpResponse {
-    let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
-    json(response, &Problem { error: "only GET and HEAD are answered" })
-}
-
-pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
-    let body = serde_json::to_vec(value).unwrap_or_default();
-    finish(response.header(CONTENT_TYPE, "application/json"), body)
-}
-
-pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
-    response.body(Full::new(body.into())).unwrap_or_else(|_| {
-        // A header that cannot be sent: a setting with a character that no header may have.
-        let mut answer = Response::new(Full::default());
-        *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-        answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        answer
-    })
 }

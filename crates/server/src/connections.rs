@@ -1,4 +1,4 @@
-//! Accepting connections, and keeping slow and greedy clients from harming the others.
+//! Accepts connections and limits each client, so that slow and greedy clients do not harm the others.
 
 use std::io;
 use std::pin::pin;
@@ -15,31 +15,36 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::{HttpResponse, HttpService};
+use crate::respond::HttpResponse;
 
-/// What one client may take.
+/// Something that answers requests. Bodies are never read.
+pub trait HttpService: Send + Sync + 'static {
+    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = HttpResponse> + Send;
+}
+
+/// Limits on connections and clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. Further ones wait in the kernel's queue until one is free.
+    /// Connections at once. Further ones wait in the kernel's queue until another one closes.
     pub connections: usize,
-    /// How long a client may take to send a request's head, or stay silent between two.
+    /// How long a client may take to send the head of a request, or be idle between two requests.
     pub patience: Duration,
-    /// The size of a request's head in bytes.
+    /// The largest head of a request, in bytes.
     pub head: usize,
-    /// How long requests that are under way may take to finish at shutdown.
+    /// How long open requests may take to finish at shutdown.
     pub farewell: Duration,
 }
 
 impl Limits {
-    /// Descriptors that the process needs for itself.
+    /// Descriptors that the process needs for other purposes.
     const OWN_DESCRIPTORS: u64 = 100;
 
-    /// As many connections as by default, or as many as this process may have open: its own limit is
-    /// raised as far as the system lets it.
+    /// The default, or less if the system lets this process open fewer files. Raises the process's own limit
+    /// as far as the system allows.
     pub fn of_this_process() -> Self {
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // Refused, the old limit holds, and is read again below.
+        // If this is refused, the old limit stays in force. It is read again below.
         let _ = setrlimit(Resource::Nofile, limit);
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let connections =
@@ -60,17 +65,17 @@ impl Default for Limits {
     }
 }
 
-/// Whether each request is worth a line.
+/// Whether each request is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessLog {
     On,
     Off,
 }
 
-/// Serves the site until `shutdown` resolves, then lets the requests under way finish.
+/// Serves until `shutdown` resolves, then waits for open requests to finish.
 pub async fn serve<S: HttpService>(
     listener: TcpListener,
-    site: Arc<S>,
+    service: Arc<S>,
     limits: Limits,
     access_log: AccessLog,
     shutdown: impl Future<Output = ()>,
@@ -86,22 +91,22 @@ pub async fn serve<S: HttpService>(
         let (stream, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, mostly: others have to go before more can come.
+                // Mostly: no file descriptor is free until another connection closes.
                 tracing::warn!(error = &error as &dyn std::error::Error, "could not accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let site = site.clone();
-        let service = service_fn(move |request| answer(site.clone(), request, access_log));
+        let service = service.clone();
+        let handler = service_fn(move |request| answer(service.clone(), request, access_log));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.patience)
             .max_buf_size(limits.head)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(stream), handler);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // A client that went away, or sent what is not HTTP: hyper has answered what can be answered.
+            // The error of a client that closed the connection or did not send HTTP. hyper has answered it.
             drop(connection.await);
             drop(slot);
         });
@@ -116,7 +121,7 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
-    // The semaphore is never closed; without a slot the connection would only be uncounted.
+    // The semaphore is never closed. Without a slot the connection would not be counted.
     let slot = slots.clone().acquire_owned().await.ok();
     let (stream, _) = listener.accept().await?;
     stream.set_nodelay(true)?;
@@ -124,19 +129,19 @@ async fn accept(
 }
 
 async fn answer<S: HttpService>(
-    site: Arc<S>,
+    service: Arc<S>,
     request: Request<Incoming>,
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    let answer = site.answer(&request).await;
+    let answer = service.answer(&request).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
     }
     Ok(answer)
 }
 
-/// One line a request. No query and no cookie: they may hold what is nobody's business.
+/// One line a request, without query and cookies: they may hold personal data.
 fn log(request: &Request<Incoming>, status: StatusCode, took: Duration) {
     tracing::info!(
         target: "access",

@@ -1,6 +1,7 @@
-//! The operator's hand on a room that runs: a socket in its data directory, one line of JSON each way.
+//! The operator's commands for a running room, over a socket in its data directory. The request and the
+//! reply are one line of JSON each.
 //!
-//! Only the user who runs the room can open it.
+//! Only the user who runs the room can open the socket.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use operator::{Order, Reply, execute};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-/// The socket, removed when this is dropped.
+/// The socket. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -22,7 +23,8 @@ pub fn socket(directory: &Path) -> PathBuf {
 }
 
 impl Control {
-    /// Opens the socket in a directory whose store this process has open: nobody else can be using it.
+    /// Opens the socket. This process must have the store in the directory open, so that no other process can
+    /// be using the socket.
     pub fn bind(directory: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
@@ -37,7 +39,7 @@ impl Control {
         Ok(Self { listener, path })
     }
 
-    /// Serves one command a connection until dropped.
+    /// Executes one order for each connection, until dropped.
     pub async fn serve(&self, store: EmbeddedStore) {
         loop {
             match self.listener.accept().await {
@@ -47,13 +49,16 @@ impl Control {
                         if let Err(error) = converse(stream, &store).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
-                                "an operator went away"
+                                "the operator closed the connection early"
                             );
                         }
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "could not hear the operator");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "could not accept a connection of the operator"
+                    );
                     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 }
             }
@@ -73,17 +78,17 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
     let reply = match serde_json::from_str(&line) {
         Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
-        Err(error) => Reply::Failed { error: format!("not a command: {error}") },
+        Err(error) => Reply::Failed { error: format!("not an order: {error}") },
     };
     let mut line = serde_json::to_vec(&reply)?;
     line.push(b'\n');
     writing.write_all(&line).await
 }
 
-/// Sends a command to the room that runs on this directory.
-pub async fn send(directory: &Path, command: &Order) -> io::Result<Reply> {
+/// Sends an order to the room that runs in this directory.
+pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
     let mut stream = UnixStream::connect(socket(directory)).await?;
-    let mut line = serde_json::to_vec(command)?;
+    let mut line = serde_json::to_vec(order)?;
     line.push(b'\n');
     stream.write_all(&line).await?;
     let mut reply = Vec::new();

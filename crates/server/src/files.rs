@@ -1,4 +1,4 @@
-//! The files of the page, packed once and handed out as they are.
+//! The files of the page, compressed once at start.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,14 +8,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
+    IF_NONE_MATCH, VARY,
 };
 use hyper::{Request, Response, StatusCode};
 use page::Page;
 
-use crate::HttpResponse;
-use crate::app::finish;
+use crate::respond::{HttpResponse, finish};
 
 #[derive(Debug)]
 pub(crate) struct Files(HashMap<String, Packed>);
@@ -24,10 +23,10 @@ pub(crate) struct Files(HashMap<String, Packed>);
 struct Packed {
     content_type: &'static str,
     policy: String,
-    /// A browser that has this version need not be sent it again.
+    /// A browser that has this version gets status 304 without the file.
     tag: String,
     plain: Bytes,
-    /// If that is smaller.
+    /// Absent if it would not be smaller.
     zipped: Option<Bytes>,
 }
 
@@ -49,28 +48,19 @@ impl Files {
         Self(packed.collect())
     }
 
-    /// The file of this name.
-    pub(crate) fn answer(
-        &self,
-        name: &str,
-        request: &Request<Incoming>,
-        cache: &'static str,
-    ) -> Option<HttpResponse> {
+    /// The file of this name. The table of routes has the headers that are the same for all files.
+    pub(crate) fn answer(&self, name: &str, request: &Request<Incoming>) -> Option<HttpResponse> {
         let file = self.0.get(name)?;
         let response = Response::builder()
             .header(ETAG, &file.tag)
             .header(CONTENT_TYPE, file.content_type)
-            .header(CACHE_CONTROL, cache)
             .header(CONTENT_SECURITY_POLICY, &file.policy)
-            .header(REFERRER_POLICY, "no-referrer")
-            .header(VARY, "Accept-Encoding")
-            .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
-            .header("x-robots-tag", "noindex");
+            .header(VARY, "Accept-Encoding");
         if values(request, &IF_NONE_MATCH).any(|tag| tag == "*" || tag.trim_start_matches("W/") == file.tag) {
             return Some(finish(response.status(StatusCode::NOT_MODIFIED), ""));
         }
         Some(match &file.zipped {
-            Some(zipped) if unpacks(request) => {
+            Some(zipped) if accepts_gzip(request) => {
                 finish(response.header(CONTENT_ENCODING, "gzip"), zipped.clone())
             }
             _ => finish(response, file.plain.clone()),
@@ -84,8 +74,7 @@ fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Whether the browser takes gzip.
-fn unpacks(request: &Request<Incoming>) -> bool {
+fn accepts_gzip(request: &Request<Incoming>) -> bool {
     values(request, &ACCEPT_ENCODING).any(|coding| {
         let (coding, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
         let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
@@ -93,7 +82,7 @@ fn unpacks(request: &Request<Incoming>) -> bool {
     })
 }
 
-/// What a header lists, over all its lines.
+/// The elements of a list header, which may be spread over several lines.
 fn values<'a>(request: &'a Request<Incoming>, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let lines = request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim)

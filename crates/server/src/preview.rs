@@ -1,41 +1,42 @@
-//! Every state of the page to click through: `/preview/`.
+//! `/preview/`: the page in every state, for its designer.
 //!
-//! The page asks for everything relative to itself, so below `/preview/<state>/` it finds a door and polls of
-//! its own: answers that always say the same, about a visitor who does not exist.
+//! All URLs in the page are relative. So below `/preview/<scene>/` the page finds a door and a poll of its
+//! own, with constant answers about a visitor who does not exist.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, LOCATION};
-use hyper::{Request, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use page::Design;
 use poll::{PollAnswer, VisitorState};
 use waitroom::{LineStatus, Rate, Room, RoomState, Timestamp};
 
-use crate::HttpResponse;
-use crate::app::{finish, json, uncached};
 use crate::files::Files;
+use crate::respond::{HttpResponse, finish, html, json, uncached};
 
-/// Shows the design in a folder, read again whenever it is asked for; without one, ours.
+/// Shows the custom page in this folder, read again for each request, or the built-in page.
 #[derive(Debug)]
 pub struct Preview(pub Option<PathBuf>);
 
-/// What one visitor may see, and how they come to see it.
+/// One state of the page, and the answers that lead to it.
 struct Scene {
     name: &'static str,
     about: &'static str,
     ticket: u64,
-    answer: fn(&mut Room, &mut LineStatus) -> Poll,
+    /// Adapts the room and the status, and says how the poll answers.
+    answer: fn(&mut Room, &mut LineStatus) -> SceneAnswer,
 }
 
-/// What the page hears when it asks.
-enum Poll {
+/// How a poll of the page is answered.
+enum SceneAnswer {
     Waiting,
     Newcomer,
     Admitted,
     Busy,
-    Nothing,
+    /// Only after [`Preview::SLOW_ANSWER`].
+    Late,
 }
 
 const MIDDLE: u64 = 7101;
@@ -45,7 +46,7 @@ const SCENES: &[Scene] = &[
         name: "waiting",
         about: "in the middle of the line",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Waiting,
+        answer: |_, _| SceneAnswer::Waiting,
     },
     Scene {
         name: "message",
@@ -57,17 +58,17 @@ const SCENES: &[Scene] = &[
             {
                 room.settings.message = text;
             }
-            Poll::Waiting
+            SceneAnswer::Waiting
         },
     },
-    Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _| Poll::Waiting },
+    Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _| SceneAnswer::Waiting },
     Scene {
         name: "slower",
-        about: "the shop suffers, and the throttle holds the line back",
+        about: "the shop is slow, and the throttle holds the rate down",
         ticket: MIDDLE,
         answer: |_, line| {
             line.slow = true;
-            Poll::Waiting
+            SceneAnswer::Waiting
         },
     },
     Scene {
@@ -76,35 +77,45 @@ const SCENES: &[Scene] = &[
         ticket: MIDDLE,
         answer: |room, _| {
             room.state = RoomState::Paused;
-            Poll::Waiting
+            SceneAnswer::Waiting
         },
     },
     Scene {
         name: "turn",
-        about: "their turn: goes on to the shop",
+        about: "it is their turn: the page goes to the shop",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Admitted,
+        answer: |_, _| SceneAnswer::Admitted,
     },
     Scene {
         name: "held",
-        about: "their turn, and they do not look (takes a few seconds to come about here)",
+        about: "it is their turn, but the page is in the background (appears after a few seconds)",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Admitted,
+        answer: |_, _| SceneAnswer::Admitted,
     },
     Scene {
         name: "anew",
         about: "their old place is no longer valid",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Waiting,
+        answer: |_, _| SceneAnswer::Waiting,
     },
-    Scene { name: "unheard", about: "the room does not answer", ticket: MIDDLE, answer: |_, _| Poll::Busy },
+    Scene {
+        name: "unheard",
+        about: "the room does not answer",
+        ticket: MIDDLE,
+        answer: |_, _| SceneAnswer::Busy,
+    },
     Scene {
         name: "blocked",
-        about: "the browser keeps cookies back",
+        about: "the browser blocks cookies",
         ticket: MIDDLE,
-        answer: |_, _| Poll::Newcomer,
+        answer: |_, _| SceneAnswer::Newcomer,
     },
-    Scene { name: "finding", about: "before the first answer", ticket: MIDDLE, answer: |_, _| Poll::Nothing },
+    Scene {
+        name: "finding",
+        about: "before the first answer",
+        ticket: MIDDLE,
+        answer: |_, _| SceneAnswer::Late,
+    },
 ];
 
 impl Preview {
@@ -119,14 +130,14 @@ impl Preview {
         request: &Request<Incoming>,
     ) -> Option<HttpResponse> {
         if path.is_empty() {
-            return Some(html(StatusCode::OK, &index(room)));
+            return Some(html(Response::builder(), index(room)));
         }
         let (scene, rest) = path.split_once('/')?;
         let scene = SCENES.iter().find(|known| known.name == scene)?;
         match rest {
             "polling" => Some(poll(scene, room, now).await),
             "beekeeper" if scene.name == "turn" => {
-                Some(html(StatusCode::OK, include_str!("preview-shop.html")))
+                Some(html(Response::builder(), include_str!("preview-shop.html")))
             }
             "beekeeper" => {
                 let place = format!("wait/index.html#{}-{}", room.epoch, scene.ticket);
@@ -138,10 +149,10 @@ impl Preview {
 
     async fn file(&self, name: &str, room: &Room, request: &Request<Incoming>) -> Option<HttpResponse> {
         let folder = self.0.clone();
-        // Whoever designs a page saves it and presses reload: it is read each time, and the files are few.
+        // Read for each request, so that a reload shows what the designer has just saved.
         let read = move || folder.as_deref().map_or_else(|| Ok(Design::default()), Design::read);
         match tokio::task::spawn_blocking(read).await.ok()? {
-            Ok(design) => Files::new(&design.page(&room.settings.title)).answer(name, request, "no-store"),
+            Ok(design) => Files::new(&design.page(&room.settings.title)).answer(name, request),
             Err(error) => {
                 let response = uncached(StatusCode::INTERNAL_SERVER_ERROR);
                 Some(finish(response.header(CONTENT_TYPE, "text/plain; charset=utf-8"), error.to_string()))
@@ -154,17 +165,17 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = Room { state: RoomState::On, ..room.clone() };
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line = LineStatus { served: 4100, waiting: 9120, rate, slow: false };
-    let standing = match (scene.answer)(&mut room, &mut line) {
-        Poll::Waiting => VisitorState::Waiting,
-        Poll::Newcomer => VisitorState::Newcomer,
-        Poll::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.claim },
-        Poll::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
-        Poll::Nothing => {
+    let visitor = match (scene.answer)(&mut room, &mut line) {
+        SceneAnswer::Waiting => VisitorState::Waiting,
+        SceneAnswer::Newcomer => VisitorState::Newcomer,
+        SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.claim },
+        SceneAnswer::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
+        SceneAnswer::Late => {
             tokio::time::sleep(Preview::SLOW_ANSWER).await;
             return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &());
         }
     };
-    json(uncached(StatusCode::OK), &PollAnswer::new(&room, &line, standing))
+    json(Response::builder(), &PollAnswer::new(&room, &line, visitor))
 }
 
 fn index(room: &Room) -> String {
@@ -176,8 +187,4 @@ fn index(room: &Room) -> String {
     };
     let links = SCENES.iter().map(link).collect::<Vec<_>>().concat();
     include_str!("preview.html").replace("{{scenes}}", &links)
-}
-
-fn html(status: StatusCode, text: &str) -> HttpResponse {
-    finish(uncached(status).header(CONTENT_TYPE, "text/html; charset=utf-8"), text.to_owned())
 }

@@ -1,18 +1,17 @@
-//! A shop to demonstrate with: it lets in whoever brings a pass that it can verify, and nobody else.
+//! The demonstration shop: it lets in visitors with a valid pass.
 
 use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, StatusCode};
 use pass::Verifier;
 use waitroom::WebUrl;
 use waitroom::ports::{Clock, Keys, RoomReader};
 
-use crate::app::finish;
-use crate::{HttpResponse, HttpService};
+use crate::connections::HttpService;
+use crate::respond::{HttpResponse, html, uncached};
 
-/// Verifies offline, as a real shop does: all that it takes from the room is the public keys.
+/// Verifies offline, as a real shop does: it takes only the public keys from the room.
 #[derive(Debug)]
 pub struct DemoShop(EmbeddedStore);
 
@@ -56,13 +55,9 @@ impl HttpService for DemoShop {
             None => (
                 StatusCode::FORBIDDEN,
                 "Please wait in line first",
-                "This shop lets in whoever brings a good pass from the waiting room.".into(),
+                "This shop lets in visitors with a valid pass from the waiting room.".into(),
             ),
         };
-        let response = Response::builder()
-            .status(status)
-            .header(CONTENT_TYPE, "text/html; charset=utf-8")
-            .header(CACHE_CONTROL, "no-store");
-        finish(response, format!(include_str!("shop.html"), heading = heading, text = text))
+        html(uncached(status), format!(include_str!("shop.html"), heading = heading, text = text))
     }
 }

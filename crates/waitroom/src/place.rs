@@ -1,7 +1,7 @@
-//! The cookie that keeps a visitor's place: `bk_<room>=<epoch>-<token>-<ticket>`.
+//! A visitor's place, and the cookie that carries it: `bk_<room>=<epoch>-<token>-<ticket>`.
 //!
-//! What arrives is a stranger's text. A cookie is found among any others, in any order and with any
-//! spacing, and is either exactly what [`Place`] writes or counts as none.
+//! The cookie is untrusted input. It is found among other cookies, in any order and with any spacing. A value that is not
+//! exactly what [`Place`] writes is ignored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::{Epoch, RoomId, Ticket, Token};
 
-/// A visitor's place in line, as their browser carries it and as the line holds it.
+/// A visitor's place, as the cookie and the line contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub epoch: Epoch,
@@ -18,30 +18,30 @@ pub struct Place {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a place is written <epoch>-<token>-<ticket>")]
+#[error("a place has the form <epoch>-<token>-<ticket>")]
 pub struct PlaceError;
 
-/// How the browser reaches the room, which decides what it lets a cookie do.
+/// How browsers reach the room. It decides the attributes of the cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// The shop's pages may ask `/client` with the cookie, so it travels across sites.
+    /// `SameSite=None`, so that the shop's pages can request `/client` with the cookie.
     Https,
-    /// Browsers refuse `SameSite=None` without `Secure`, and `Secure` without https: one machine only.
+    /// On one machine only: browsers refuse `SameSite=None` without `Secure`, and `Secure` without https.
     PlainLocalhost,
 }
 
 impl Place {
-    /// How long a browser keeps a place. The ledger must remember an admission as long: to a ledger that
-    /// forgot, somebody who has been in looks like somebody who still waits.
+    /// How long a browser keeps the cookie. The ledger must keep an admission as long. Otherwise a visitor who has already
+    /// entered would look like one who still waits.
     pub const MAX_AGE: Duration = Duration::from_hours(14 * 24);
 
     pub fn name(room: &RoomId) -> String {
         format!("bk_{room}")
     }
 
-    /// The room's cookie in the values of a request's `Cookie` headers.
+    /// Finds the room's cookie in the values of a request's `Cookie` headers.
     ///
-    /// Where a browser sends two of the name, the first well-formed one of this epoch counts.
+    /// If there are several with its name, the first valid one of this epoch counts.
     pub fn find<'a>(room: &RoomId, epoch: Epoch, headers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let name = Self::name(room);
         headers
@@ -50,17 +50,17 @@ impl Place {
             .filter_map(|pair| pair.split_once('='))
             .filter(|(key, _)| key.trim() == name)
             .filter_map(|(_, value)| value.trim().parse().ok())
-            .find(|cookie: &Self| cookie.epoch == epoch)
+            .find(|place: &Self| place.epoch == epoch)
     }
 
-    /// The value of the `Set-Cookie` header that hands the place to the browser.
+    /// The value of the `Set-Cookie` header for this place.
     pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
         let name = Self::name(room);
-        let reach = match scheme {
+        let attributes = match scheme {
             Scheme::Https => "Secure; SameSite=None",
             Scheme::PlainLocalhost => "SameSite=Lax",
         };
-        format!("{name}={self}; Path=/; HttpOnly; {reach}; Max-Age={}", Self::MAX_AGE.as_secs())
+        format!("{name}={self}; Path=/; HttpOnly; {attributes}; Max-Age={}", Self::MAX_AGE.as_secs())
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn found_among_others_in_any_order_and_spacing() {
+    fn the_cookie_is_found_among_others_in_any_order_and_spacing() {
         let ours = format!("bk_spring-sale=ab12-{TOKEN}-7");
         for header in [
             ours.clone(),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_counts_as_none() {
+    fn invalid_cookies_are_ignored() {
         for header in [
             String::new(),
             "bk_spring-sale".into(),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn set_says_what_browsers_need() {
+    fn the_cookie_has_the_attributes_that_browsers_need() {
         let cookie: Place = format!("ab12-{TOKEN}-7").parse().unwrap();
         assert_eq!(
             cookie.set(&room(), Scheme::Https),
@@ -158,12 +158,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_is_survived(header in ".*") {
+        fn no_header_panics(header in ".*") {
             let _ = find(&[&header]);
         }
 
         #[test]
-        fn whatever_is_found_was_written_there(
+        fn a_found_place_is_contained_in_the_header(
             before in "[ -~]{0,20}", inner in "[a-z0-9]{3,5}-[0-9a-f]{31,33}-[0-9]{0,3}", after in "[ -~]{0,20}",
         ) {
             let header = format!("{before}; bk_spring-sale={inner}; {after}");

@@ -1,10 +1,10 @@
-//! What the handlers need from the world, each need as narrow as its users.
+//! The ports: traits for everything that handlers need from outside. Each is as narrow as its users need.
 //!
-//! A store, on one machine or on AWS, implements all of them on one cheap handle; a handler names in its
-//! bounds the few that it uses. `crates/testing/port_contracts` holds every implementation to the words written here.
+//! A store, on one machine or on AWS, implements all of its ports on one handle that is cheap to clone. A handler's
+//! bounds name only the ports that it uses. `crates/testing/port_contracts` tests every store against this documentation.
 //!
-//! Unless a method says otherwise: what it reported as done is durable, and what failed with
-//! [`Fault::Busy`] or [`Fault::Broken`] was not done at all.
+//! Unless a method says otherwise: when it returns `Ok`, the change is durable. When it fails with [`Fault::Busy`] or
+//! [`Fault::Broken`], nothing was changed.
 
 use std::error::Error;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::{
     Admission, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
-/// A need that was not met: what was attempted, and what the caller may assume about it.
+/// A failed call to a port: what was attempted, and what the caller may assume.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {attempt}")]
 pub struct PortError {
@@ -28,13 +28,14 @@ pub struct PortError {
     source: Box<dyn Error + Send + Sync>,
 }
 
+/// Whether a failed call may have had an effect, and whether to retry it. Handlers decide by this alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Refused for now and certainly not done: try again soon.
+    /// Certainly not done. A retry may succeed soon.
     Busy,
-    /// No answer: it may have been done. Everything that the handlers do can be done again safely.
+    /// Perhaps done, because no answer came. Handlers may retry: all their calls can be repeated safely.
     Unsure,
-    /// Refused and not done, and trying again will not help before a person has: disk full, not allowed.
+    /// Certainly not done. A retry fails until a person helps: the disk is full, or access is denied.
     Broken,
 }
 
@@ -51,113 +52,114 @@ impl PortError {
 
 pub type PortResult<T> = Result<T, PortError>;
 
-/// The time, and waiting for it.
+/// Reads the time and waits.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
     fn sleep_until(&self, until: Timestamp) -> impl Future<Output = ()> + Send;
 }
 
-/// New tokens, from the operating system's generator.
+/// Generates tokens, in production with the operating system's generator.
 pub trait TokenSource: Send + Sync {
     fn token(&self) -> PortResult<Token>;
 }
 
-/// The room's settings and state.
+/// Reads the room.
 pub trait RoomReader: Send + Sync {
-    /// As they are now or were at most a second ago, so that a change reaches everybody within two.
+    /// The room as it is now or was at most a second ago, so that every handler sees a change within two seconds.
     fn room(&self) -> impl Future<Output = PortResult<Arc<Room>>> + Send;
 }
 
 /// The counter behind the ticket numbers.
 pub trait TicketCounter: Send + Sync {
-    /// Grants the next `count` numbers to the caller alone, and returns the first of them.
+    /// Reserves the next `count` numbers for the caller and returns the first of them.
     fn lease(&self, count: u32) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
 /// Where visitors join the line.
 pub trait LineBack: Send + Sync {
-    /// Puts a visitor in line. Once this returns they will be delivered, whatever crashes.
+    /// Puts a visitor into the line. Once this returns `Ok`, the visitor will be delivered, whatever crashes.
     fn join(&self, visitor: Place) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// Where visitors leave the line.
 ///
-/// Delivery is at least once: whoever was received and not removed is received again, after a while.
-/// Order is first come, first served, as nearly as the line can.
+/// Delivery is at least once: a visitor who was received and not removed is delivered again after a while. The order is
+/// first come, first served, as far as the line can keep it.
 pub trait LineFront: Send + Sync {
-    /// Up to `most` visitors, at most ten. An empty answer does not mean an empty line. A line may wait up
-    /// to `patience` for somebody to come, and may answer sooner.
+    /// Receives up to `most` visitors, at most ten. An empty result does not mean an empty line. If nobody waits, this
+    /// may wait for visitors up to `patience`.
     fn receive(
         &self,
         most: u32,
         patience: Duration,
     ) -> impl Future<Output = PortResult<Vec<Delivery>>> + Send;
 
-    /// Takes deliveries out of the line for good. One that is gone already is no error.
+    /// Removes deliveries from the line. A delivery that is already removed is not an error.
     fn remove(&self, receipts: Vec<Receipt>) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Moves what is not a visitor at all to the dead letters, where a person can look at it.
+    /// Moves a message that is not a visitor to the dead letters, where a person can look at it.
     fn bury(&self, receipt: Receipt, body: String) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// Somebody received from the line, invisible to other receivers for a while.
+/// A visitor received from the line. Other receivers do not see them for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub receipt: Receipt,
-    /// The visitor, or the text that should have been one.
+    /// The visitor, or the message's text if it is not one.
     pub visitor: Result<Place, String>,
 }
 
-/// Proof of having received a delivery. Only the line that gave it can read it.
+/// Identifies one delivery, for removing it. Only the line that created it understands it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt(pub String);
 
-/// How many wait.
+/// How many visitors wait.
 pub trait LineLength: Send + Sync {
-    /// Roughly; a line that is far away may lag by a minute.
+    /// An approximate number. On AWS it may lag by a minute.
     fn waiting(&self) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
-/// Who is admitted.
+/// The ledger's admissions.
 pub trait Admissions: Send + Sync {
     /// The visitor's admission, expired or not.
     fn admission(&self, token: Token) -> impl Future<Output = PortResult<Option<Admission>>> + Send;
 
-    /// Writes the admission unless the visitor has one, and says which of the two it was.
+    /// Writes the admission unless the visitor already has one, and returns which of the two happened.
     fn admit(&self, token: Token, admission: Admission) -> impl Future<Output = PortResult<Admitted>> + Send;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admitted {
     Now,
-    /// Somebody admitted this visitor before: perhaps the caller, in a write that was never confirmed.
+    /// The visitor already had this admission. Perhaps the caller wrote it, and the write was not confirmed.
     Before(Admission),
 }
 
-/// The minutes' plans.
+/// The plans of the windows.
 pub trait Plans: Send + Sync {
-    /// The latest plans, newest first, two at most.
+    /// The latest plans, newest first, at most two.
     fn recent(&self) -> impl Future<Output = PortResult<Vec<PlanRecord>>> + Send;
 
-    /// Writes the plan unless its number is taken, and says whether it did.
+    /// Writes the plan unless there is one with its number, and returns whether it did.
     fn write(&self, plan: Plan) -> impl Future<Output = PortResult<bool>> + Send;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanRecord {
     pub plan: Plan,
-    /// How many its slices have recorded so far.
+    /// How many visitors its slices have recorded as released so far.
     pub released: u64,
 }
 
-/// The slices of a plan, one consumer each.
+/// The slices of a plan. Each is released by one consumer.
 pub trait Slices: Send + Sync {
-    /// Gives the slice to `claimant` unless another has it. Asking again is answered the same.
+    /// Gives the slice to `claimant` unless another has claimed it, and returns whether `claimant` has it. Repeating the
+    /// call gives the same answer.
     fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Records how many the slice has released in all and how far it came. Said twice, counted once; never
-    /// goes back. For a slice that nobody has claimed nothing is counted.
+    /// Records how many visitors the slice has released in total, and the ticket it has reached. Repeating a call changes
+    /// nothing, and the numbers never decrease. Records of a slice that nobody has claimed are ignored.
     fn record(
         &self,
         slice: SliceId,
@@ -166,13 +168,13 @@ pub trait Slices: Send + Sync {
     ) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// One run of a consumer.
+/// Identifies one run of a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant(pub u128);
 
-/// How far the line has come, and what visitors are told of it.
+/// How far the line has come, and the status that polls publish.
 pub trait StatusBoard: Send + Sync {
-    /// The ticket that the line has reached: all of the progress that the room itself goes by.
+    /// The ticket that the line has reached. The door needs only this part of the progress.
     fn served(&self) -> impl Future<Output = PortResult<u64>> + Send;
 
     fn progress(&self) -> impl Future<Output = PortResult<LineProgress>> + Send;
@@ -187,9 +189,9 @@ pub trait LineStatusReader: Send + Sync {
     fn line_status(&self, room: &Room) -> impl Future<Output = PortResult<LineStatus>> + Send;
 }
 
-/// The consumers, waiting for work.
+/// Starts consumers.
 pub trait Dispatch: Send + Sync {
-    /// Starts a consumer on the slice and does not wait for it. May happen twice; claims see to that.
+    /// Starts a consumer for the slice and does not wait for it. Two may be started: only one of them can claim the slice.
     fn send(&self, slice: Slice) -> impl Future<Output = PortResult<()>> + Send;
 }
 
@@ -197,58 +199,59 @@ pub trait Dispatch: Send + Sync {
 pub trait Keys: Send + Sync {
     fn keys(&self) -> impl Future<Output = PortResult<Option<KeyRing>>> + Send;
 
-    /// Stores the room's first keys unless there are some, and returns those that hold.
+    /// Stores the room's first keys unless it already has keys, and returns the stored ones.
     fn create(&self, first: KeyRing) -> impl Future<Output = PortResult<KeyRing>> + Send;
 }
 
-/// What the throttle remembers from one minute to the next.
+/// What the throttle keeps from one minute to the next.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ThrottleMemory {
     pub baseline: Option<Baseline>,
-    /// The last hour, oldest first.
+    /// The findings of the last hour, oldest first.
     pub history: Vec<Finding>,
-    /// Rises with every write.
+    /// Increases with every write.
     pub version: u64,
 }
 
+/// The throttle's memory, and the rate that it allows.
 pub trait ThrottleStore: Send + Sync {
     fn recall(&self) -> impl Future<Output = PortResult<ThrottleMemory>> + Send;
 
-    /// Replaces the memory if it still has the version before this one's, and says whether it did.
+    /// Replaces the memory if its version is the one before `memory.version`, and returns whether it did.
     fn remember(&self, memory: ThrottleMemory) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Holds the rate down, or with none lets it be what the operator wants.
+    /// Holds the rate down to `rate`. With `None` the rate in force is what the operator set.
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// What only the operator does.
+/// Changes of the room that only the operator makes.
 pub trait RoomAdmin: Send + Sync {
-    /// Changes the room, counts that as a new version, and returns the room as it was and as it is.
+    /// Changes the room, increases its version, and returns the room before and after.
     ///
-    /// The change may be made again on what another change left, so it says what is to be, as in "paused".
+    /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, as in "paused".
     fn change(
         &self,
         attempt: &'static str,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> impl Future<Output = PortResult<(Arc<Room>, Arc<Room>)>> + Send;
 
-    /// Empties the line and begins a new epoch: whoever waited is a newcomer then, and numbers begin at 1.
-    /// Returns how many lost their places, roughly where the line is far away. There it takes a minute.
-    fn begin_anew(&self, epoch: Epoch) -> impl Future<Output = PortResult<u64>> + Send;
+    /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
+    /// how many lost their places. On AWS the number is approximate, and the call takes a minute.
+    fn start_epoch(&self, epoch: Epoch) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
-/// One request to the shop.
+/// Sends one request to the shop.
 pub trait Probe: Send + Sync {
-    /// Asks once and follows nothing. No answer at all, for whatever reason, is an error.
+    /// Sends one request and follows no redirects. Only a missing response is an error, whatever its reason.
     fn ask(&self, url: &url::Url) -> impl Future<Output = Result<ProbeReply, ProbeError>> + Send;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeReply {
     pub status: u16,
-    /// The `Location` header, as it was sent.
+    /// The `Location` header, unchanged.
     pub location: Option<String>,
-    /// From before connecting to the end of the headers.
+    /// The time from before connecting until the headers are complete.
     pub took: Duration,
 }
 

@@ -44,7 +44,7 @@ impl RoomAdmin for EmbeddedStore {
         self.change_room(attempt, change).await
     }
 
-    async fn begin_anew(&self, epoch: Epoch) -> PortResult<u64> {
+    async fn start_epoch(&self, epoch: Epoch) -> PortResult<u64> {
         self.reset(epoch).await
     }
 }

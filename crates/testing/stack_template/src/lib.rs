@@ -14,7 +14,7 @@ mod mapping;
 mod velocity;
 
 pub use cloud::template::Stack;
-pub use mapping::{MappingTemplate, Route};
+pub use mapping::{ApiMethod, MappingTemplate};
 pub use velocity::{Rendered, TemplateRequest, Velocity};
 
 use std::path::PathBuf;

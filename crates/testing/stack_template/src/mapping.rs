@@ -11,11 +11,11 @@ pub struct MappingTemplate(pub String);
 
 /// One method of one path of the API.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct ApiMethod {
     definition: Value,
 }
 
-impl Route {
+impl ApiMethod {
     pub fn of(stack: &Stack, method: &str, path: &str) -> Result<Self> {
         let api = stack.properties("Api")?;
         let definition = &api["DefinitionBody"]["paths"][path][method];

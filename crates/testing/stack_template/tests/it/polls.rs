@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::routes::problem;
 use stack_template::Rendered;
 use waitroom::{Rate, RoomState, Stretch, Ticket};
 
-use crate::support::{Ledger, NOW, OTHER, TOKEN, TROUBLE, asked, place, render, route, with_cookies};
+use crate::support::{Ledger, NOW, OTHER, TOKEN, asked, place, render, route, with_cookies};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -171,7 +172,7 @@ fn the_keys_are_answered_as_stored() {
 
 /// Checks that the response is an error and says when to retry.
 fn is_unavailable(rendered: &Rendered) {
-    assert_eq!(rendered.json().unwrap(), json!({ "error": TROUBLE }));
+    assert_eq!(rendered.json().unwrap(), json!({ "error": problem::UNAVAILABLE }));
     assert_eq!(rendered.status, Some(503));
     assert_eq!(rendered.headers["Retry-After"], "5");
     assert_eq!(rendered.headers["Cache-Control"], "no-store");

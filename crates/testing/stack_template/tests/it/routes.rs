@@ -1,72 +1,153 @@
-//! The routes of the API, and what it answers by itself.
+//! The routes of the API are the rows of `server::routes::ROUTES`. Also: what API Gateway answers by itself.
 
 use std::fs;
 
 use emulators::workspace;
 use serde_json::{Value, json};
-use stack_template::Route;
+use server::routes::{AwsHandler, RETRY_AFTER, ROUTES, Route, problem};
+use stack_template::ApiMethod;
 
-use crate::support::{TROUBLE, stack};
+use crate::support::stack;
 
-const OURS: [&str; 5] = ["/beekeeper", "/client", "/polling", "/wait/{file}", "/.well-known/jwks.json"];
+/// In API Gateway's definitions: every method that has none of its own.
+const ANY: &str = "x-amazon-apigateway-any-method";
+
+/// What API Gateway answers for every other path.
+const NOT_FOUND: [&str; 2] = ["/", "/{other+}"];
 
 fn body() -> Value {
     stack().properties("Api").unwrap()["DefinitionBody"].clone()
 }
 
+fn method(name: &str, path: &str) -> ApiMethod {
+    ApiMethod::of(stack(), name, path).unwrap_or_else(|error| panic!("{name} {path}: {error:#}"))
+}
+
+fn on_aws() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().filter(|route| route.on_aws != AwsHandler::Absent)
+}
+
+/// The headers of one response of an integration, sorted, names in lower case.
+fn headers(response: &Value) -> Vec<(String, String)> {
+    let parameters = response["responseParameters"].as_object().into_iter().flatten();
+    let mut headers: Vec<_> = parameters
+        .map(|(name, value)| {
+            let name = name.strip_prefix("method.response.header.").unwrap().to_lowercase();
+            (name, value.as_str().unwrap().to_owned())
+        })
+        .collect();
+    headers.sort();
+    headers
+}
+
+/// Those with a constant value. API Gateway quotes it; everything else is a reference.
+fn constants(response: &Value) -> Vec<(String, String)> {
+    let unquoted = |value: &str| Some(value.strip_prefix('\'')?.strip_suffix('\'')?.to_owned());
+    headers(response).into_iter().filter_map(|(name, value)| Some((name, unquoted(&value)?))).collect()
+}
+
+fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut headers: Vec<_> =
+        headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    headers.sort();
+    headers
+}
+
+/// A mock integration's status, constant headers and error text.
+fn mock(method: &ApiMethod) -> (u16, Vec<(String, String)>, String) {
+    let integration = method.integration();
+    assert_eq!(
+        (&integration["type"], &integration["passthroughBehavior"]),
+        (&json!("mock"), &json!("never"))
+    );
+    let (template, status) = method.response(200).unwrap();
+    let body: Value = serde_json::from_str(&template.0).unwrap();
+    (status, constants(&integration["responses"]["default"]), body["error"].as_str().unwrap().to_owned())
+}
+
 #[test]
-fn the_routes_are_those_of_one_machine() {
+fn the_paths_and_methods_are_those_of_the_table() {
     let body = body();
-    let paths: Vec<&String> = body["paths"].as_object().unwrap().keys().collect();
-    let mut expected = vec!["/", "/{other+}"];
-    expected.extend(OURS);
+    let mut found: Vec<&str> = body["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected: Vec<&str> = on_aws().map(|route| route.path).chain(NOT_FOUND).collect();
+    found.sort_unstable();
     expected.sort_unstable();
-    let mut found = paths;
-    found.sort();
     assert_eq!(found, expected);
-    for path in OURS {
-        let get = Route::of(stack(), "get", path).unwrap();
-        let head = Route::of(stack(), "head", path).unwrap();
-        assert_eq!(get.definition(), head.definition(), "{path}");
-        let other = Route::of(stack(), "x-amazon-apigateway-any-method", path).unwrap();
-        assert_eq!(
-            (other.integration()["type"].as_str(), other.response(200).unwrap().1),
-            (Some("mock"), 405),
-            "{path}"
-        );
-    }
-    for path in ["/", "/{other+}"] {
-        let any = Route::of(stack(), "x-amazon-apigateway-any-method", path).unwrap();
-        assert_eq!(
-            (any.integration()["type"].as_str(), any.response(200).unwrap().1),
-            (Some("mock"), 404),
-            "{path}"
-        );
-    }
-}
-
-#[test]
-fn only_the_door_goes_to_a_function_and_no_strangers_body_to_the_table() {
-    for path in OURS {
-        let route = Route::of(stack(), "get", path).unwrap();
-        let uri = route.integration()["uri"].as_str().unwrap();
-        assert_eq!(uri.contains(":lambda:"), path == "/beekeeper", "{uri}");
-        if uri.contains(":dynamodb:") {
-            assert_eq!(route.integration()["passthroughBehavior"], "never", "{path}");
-        }
-        if path != "/beekeeper" {
-            assert_eq!(route.integration()["credentials"], "ApiRole.Arn", "{path}");
+    for route in on_aws() {
+        let definitions = body["paths"][route.path].as_object().unwrap();
+        let mut found: Vec<&str> = definitions.keys().map(String::as_str).collect();
+        let methods: Vec<String> = route.methods.iter().map(|method| method.to_lowercase()).collect();
+        let mut expected: Vec<&str> = methods.iter().map(String::as_str).chain([ANY]).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{}", route.path);
+        for method in &methods {
+            assert_eq!(definitions[method], definitions[&methods[0]], "{method} {}", route.path);
         }
     }
 }
 
 #[test]
-fn every_answer_that_is_mapped_is_declared() {
-    for path in OURS.into_iter().filter(|path| *path != "/beekeeper") {
-        for method in ["get", "x-amazon-apigateway-any-method"] {
-            let route = Route::of(stack(), method, path).unwrap();
-            for response in route.integration()["responses"].as_object().unwrap().values() {
-                let declared = &route.definition()["responses"][response["statusCode"].as_str().unwrap()];
+fn another_method_or_path_is_answered_as_on_one_machine() {
+    for route in on_aws() {
+        let headers = owned(&[("allow", &route.allow()), ("cache-control", "no-store")]);
+        let expected = (405, headers, problem::METHOD_NOT_ALLOWED.to_owned());
+        assert_eq!(mock(&method(ANY, route.path)), expected, "{}", route.path);
+    }
+    for path in NOT_FOUND {
+        let expected = (404, owned(&[("cache-control", "no-store")]), problem::NOT_FOUND.to_owned());
+        assert_eq!(mock(&method(ANY, path)), expected, "{path}");
+    }
+}
+
+#[test]
+fn each_route_goes_where_the_table_says() {
+    for route in on_aws() {
+        let path = route.path;
+        let method = method("get", path);
+        let integration = method.integration();
+        let (kind, target) = match route.on_aws {
+            AwsHandler::Function => ("aws_proxy", ":lambda:path/".to_owned()),
+            AwsHandler::Table { action } => ("aws", format!(":dynamodb:action/{action}")),
+            AwsHandler::Bucket => ("aws", ":s3:path/".to_owned()),
+            AwsHandler::Absent => unreachable!("not on AWS"),
+        };
+        let uri = integration["uri"].as_str().unwrap();
+        assert_eq!(integration["type"], kind, "{path}");
+        assert!(uri.contains(&target), "{path}: {uri}");
+        if let AwsHandler::Table { .. } = route.on_aws {
+            // The body of a visitor's request never reaches the table.
+            assert_eq!(integration["passthroughBehavior"], "never", "{path}");
+            assert!(uri.ends_with(&target), "{path}: {uri}");
+        }
+        if route.on_aws != AwsHandler::Function {
+            assert_eq!(integration["credentials"], "ApiRole.Arn", "{path}");
+        }
+    }
+}
+
+/// A function sends its own headers; the tests of `server` compare those with the table.
+#[test]
+fn the_constant_headers_are_those_of_the_table() {
+    for route in on_aws().filter(|route| route.on_aws != AwsHandler::Function) {
+        let method = method("get", route.path);
+        assert_eq!(
+            constants(&method.integration()["responses"]["200"]),
+            owned(route.headers),
+            "{}",
+            route.path
+        );
+    }
+}
+
+#[test]
+fn every_header_and_status_is_declared() {
+    for route in on_aws().filter(|route| route.on_aws != AwsHandler::Function) {
+        let path = route.path;
+        for name in ["get", ANY] {
+            let method = method(name, path);
+            for response in method.integration()["responses"].as_object().unwrap().values() {
+                let declared = &method.definition()["responses"][response["statusCode"].as_str().unwrap()];
                 assert!(declared.is_object(), "{path}: {response}");
                 for name in
                     response["responseParameters"].as_object().into_iter().flatten().map(|(name, _)| name)
@@ -80,51 +161,39 @@ fn every_answer_that_is_mapped_is_declared() {
 }
 
 #[test]
-fn the_page_has_the_headers_that_it_has_on_one_machine() {
-    let page = Route::of(stack(), "get", "/wait/{file}").unwrap();
-    let headers = &page.integration()["responses"]["200"]["responseParameters"];
-    let text = |name: &str| {
-        let value =
-            headers[format!("method.response.header.{name}")].as_str().unwrap_or_else(|| panic!("{name}"));
-        value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')).unwrap_or(value).to_owned()
-    };
-    let read =
-        |path: &str| fs::read_to_string(workspace::root().join("crates/server/src").join(path)).unwrap();
-    let source = read("files.rs") + &read("app.rs");
-    assert_eq!(text("Content-Security-Policy"), "integration.response.header.x-amz-meta-policy");
+fn the_bucket_adds_the_type_and_the_policy_of_each_file() {
+    let page = method("get", "/wait/{file}");
+    let headers = headers(&page.integration()["responses"]["200"]);
     for (name, value) in [
-        ("Cache-Control", "public, max-age=60"),
-        ("Referrer-Policy", "no-referrer"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("X-Robots-Tag", "noindex"),
+        ("content-security-policy", "integration.response.header.x-amz-meta-policy"),
+        ("content-type", "integration.response.header.Content-Type"),
     ] {
-        assert_eq!(text(name), value);
-        assert!(source.contains(&format!("\"{value}\"")), "{value} in crates/server");
+        assert!(headers.contains(&(name.to_owned(), value.to_owned())), "{name}: {headers:?}");
     }
-    assert_eq!(text("Content-Type"), "integration.response.header.Content-Type");
     assert_eq!(page.response(403).unwrap().1, 404);
     assert_eq!(page.response(404).unwrap().1, 404);
     assert_eq!(page.response(503).unwrap().1, 503);
 }
 
 #[test]
-fn throttled_or_failing_requests_are_asked_to_come_again() {
+fn throttled_or_failing_requests_are_told_to_retry() {
     let busy = fs::read_to_string(workspace::root().join("crates/producer/src/busy.html")).unwrap();
     let responses = &body()["x-amazon-apigateway-gateway-responses"];
     for (kind, status) in [("THROTTLED", "429"), ("WAF_FILTERED", "429"), ("DEFAULT_5XX", "503")] {
         let response = &responses[kind];
         assert_eq!(response["statusCode"], status, "{kind}");
-        assert_eq!(response["responseParameters"]["gatewayresponse.header.Retry-After"], "'5'", "{kind}");
+        let retry_after = &response["responseParameters"]["gatewayresponse.header.Retry-After"];
+        assert_eq!(*retry_after, format!("'{RETRY_AFTER}'"), "{kind}");
         assert_eq!(response["responseTemplates"]["text/html"], busy, "{kind}: the page of crates/producer");
         let body: Value =
             serde_json::from_str(response["responseTemplates"]["application/json"].as_str().unwrap())
                 .unwrap();
-        assert_eq!(body, json!({ "error": TROUBLE }), "{kind}");
+        assert_eq!(body, json!({ "error": problem::UNAVAILABLE }), "{kind}");
     }
 }
 
 #[test]
-fn whatever_api_gateway_says_by_itself_is_json_with_an_error_and_may_be_read_by_the_page_that_asked() {
+fn whatever_api_gateway_answers_by_itself_is_json_with_an_error_and_may_be_read_by_the_page_that_asked() {
     let body = body();
     for (kind, response) in body["x-amazon-apigateway-gateway-responses"].as_object().unwrap() {
         let headers = &response["responseParameters"];
@@ -134,13 +203,8 @@ fn whatever_api_gateway_says_by_itself_is_json_with_an_error_and_may_be_read_by_
         );
         let template = response["responseTemplates"]["application/json"].as_str().unwrap();
         // Simple substitution, no Velocity: this variable is a quoted text.
-        let said = template.replace("$context.error.messageString", "\"Forbidden\"");
-        let said: Value = serde_json::from_str(&said).unwrap();
-        assert!(said["error"].is_string(), "{kind}: {said}");
-    }
-    for path in OURS.into_iter().chain(["/", "/{other+}"]) {
-        let route = Route::of(stack(), "x-amazon-apigateway-any-method", path).unwrap();
-        let said: Value = serde_json::from_str(&route.response(200).unwrap().0.0).unwrap();
-        assert!(said["error"].is_string(), "{path}: {said}");
+        let text = template.replace("$context.error.messageString", "\"Forbidden\"");
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert!(answer["error"].is_string(), "{kind}: {answer}");
     }
 }

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use poll::{ClientAnswer, PollAnswer, VisitorState};
 use serde_json::{Value, json};
-use stack_template::{Rendered, Route, Stack, TemplateRequest, Velocity};
+use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest, Velocity};
 use waitroom::{Admission, AdmittedBy, LineStatus, Place, Rate, Room, Settings, Ticket, Timestamp, Token};
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-pub(crate) const TROUBLE: &str = "the room cannot answer just now; try again in a few seconds";
 
 static STACK: LazyLock<Stack> = LazyLock::new(|| Stack::usual().unwrap());
 
@@ -32,8 +31,8 @@ pub(crate) fn with_throttle() -> Stack {
     Stack::with(&parameters).unwrap()
 }
 
-pub(crate) fn route(path: &str) -> Route {
-    Route::of(stack(), "get", path).unwrap()
+pub(crate) fn route(path: &str) -> ApiMethod {
+    ApiMethod::of(stack(), "get", path).unwrap()
 }
 
 /// The content of the ledger, both as the room's own types and as the table's items.

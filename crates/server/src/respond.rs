@@ -1,0 +1,72 @@
+//! Building responses.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::http::response::Builder;
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+use crate::routes::{self, Route, problem};
+
+/// A whole response, ready to send.
+pub type HttpResponse = Response<Full<Bytes>>;
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
+    let body = serde_json::to_vec(value).unwrap_or_default();
+    finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), body)
+}
+
+pub(crate) fn html(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
+    finish(response.header(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")), text)
+}
+
+/// Adds the body. A header that cannot be sent, because a setting has a character that no header may have,
+/// makes it a response with status 500.
+pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
+    response.body(Full::new(body.into())).unwrap_or_else(|_| {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+        response
+    })
+}
+
+pub(crate) fn uncached(status: StatusCode) -> Builder {
+    Response::builder().status(status).header(CACHE_CONTROL, NO_STORE)
+}
+
+/// Sets the constant headers of the route, unless the response is an error: errors are never cached.
+pub(crate) fn with_headers_of(route: &Route, mut response: HttpResponse) -> HttpResponse {
+    let status = response.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        for (name, value) in route.headers {
+            // Neither panics: a test tries every row of the table.
+            let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+/// The body of an error.
+#[derive(Serialize)]
+struct Problem {
+    error: &'static str,
+}
+
+pub(crate) fn not_found() -> HttpResponse {
+    json(uncached(StatusCode::NOT_FOUND), &Problem { error: problem::NOT_FOUND })
+}
+
+pub(crate) fn method_not_allowed(route: &Route) -> HttpResponse {
+    let response = uncached(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, route.allow());
+    json(response, &Problem { error: problem::METHOD_NOT_ALLOWED })
+}
+
+pub(crate) fn unavailable() -> HttpResponse {
+    let response = uncached(StatusCode::SERVICE_UNAVAILABLE).header(RETRY_AFTER, routes::RETRY_AFTER);
+    json(response, &Problem { error: problem::UNAVAILABLE })
+}

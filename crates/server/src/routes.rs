@@ -1,0 +1,192 @@
+//! Every route of a room, as plain data.
+//!
+//! [`App`](crate::App) executes this table. The tests of `stack_template` compare each row with
+//! `infra/template.yaml`, which describes the same routes to API Gateway. A new route needs a row here, an arm
+//! in `App::handle`, and a path in the template.
+
+/// One route: a path, and everything that is the same for all of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// As API Gateway writes it: `{name}` is one segment of the path, `{name+}` the rest of it. Here the rest
+    /// may be empty.
+    pub path: &'static str,
+    /// Other methods get status 405.
+    pub methods: &'static [&'static str],
+    pub handler: Handler,
+    /// The constant headers of an answer that is not an error. Names are in lower case.
+    pub headers: &'static [(&'static str, &'static str)],
+    pub on_aws: AwsHandler,
+}
+
+/// Who answers a route on one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handler {
+    /// `producer::Producer`
+    Door,
+    /// `poll::Poll::poll`
+    Poll,
+    /// `poll::Poll::client`
+    ClientCheck,
+    /// The public keys of the room.
+    PublicKeys,
+    /// The files of the waiting page.
+    Page,
+    /// The page in every state, for its designer.
+    Preview,
+}
+
+/// Who answers a route on AWS, behind API Gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AwsHandler {
+    /// A function.
+    Function,
+    /// The ledger's table, by this action and without a function.
+    Table { action: &'static str },
+    /// The bucket with the files of the page.
+    Bucket,
+    /// Nobody: the route exists on one machine only.
+    Absent,
+}
+
+const READ: &[&str] = &["GET", "HEAD"];
+
+pub const ROUTES: &[Route] = &[
+    Route {
+        path: "/beekeeper",
+        methods: READ,
+        handler: Handler::Door,
+        headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Function,
+    },
+    Route {
+        path: "/polling",
+        methods: READ,
+        handler: Handler::Poll,
+        headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Table { action: "BatchGetItem" },
+    },
+    Route {
+        path: "/client",
+        methods: READ,
+        handler: Handler::ClientCheck,
+        headers: &[
+            ("cache-control", "no-store"),
+            // The pages of the shop read the answer, cookie included. The origin itself is a setting.
+            ("access-control-allow-credentials", "true"),
+            ("vary", "Origin"),
+        ],
+        on_aws: AwsHandler::Table { action: "BatchGetItem" },
+    },
+    Route {
+        path: "/.well-known/jwks.json",
+        methods: READ,
+        handler: Handler::PublicKeys,
+        headers: &[("cache-control", "public, max-age=300")],
+        on_aws: AwsHandler::Table { action: "GetItem" },
+    },
+    Route {
+        path: "/wait/{file}",
+        methods: READ,
+        handler: Handler::Page,
+        headers: &[
+            ("cache-control", "public, max-age=60"),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+            ("x-robots-tag", "noindex"),
+        ],
+        on_aws: AwsHandler::Bucket,
+    },
+    Route {
+        path: "/preview/{path+}",
+        methods: READ,
+        handler: Handler::Preview,
+        headers: &[
+            ("cache-control", "no-store"),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+            ("x-robots-tag", "noindex"),
+        ],
+        on_aws: AwsHandler::Absent,
+    },
+];
+
+/// The texts of errors, the same here and in `infra/template.yaml`. They are sent as `{"error": "…"}`.
+pub mod problem {
+    pub const NOT_FOUND: &str = "there is nothing here; the room's door is /beekeeper";
+    pub const METHOD_NOT_ALLOWED: &str = "only GET and HEAD are answered";
+    pub const UNAVAILABLE: &str = "the room cannot answer just now; try again in a few seconds";
+}
+
+/// After how many seconds a client may retry a request that the room could not answer.
+pub const RETRY_AFTER: u32 = 5;
+
+impl Route {
+    /// The route of this path, and the part of the path that its parameter stands for.
+    pub fn find(path: &str) -> Option<(&'static Self, &str)> {
+        ROUTES.iter().find_map(|route| Some((route, route.parameter(path)?)))
+    }
+
+    pub fn allows(&self, method: &str) -> bool {
+        self.methods.contains(&method)
+    }
+
+    /// The value of the `Allow` header.
+    pub fn allow(&self) -> String {
+        self.methods.join(", ")
+    }
+
+    /// What the parameter stands for in `path`; empty if this route has none. Nothing if the path is another.
+    fn parameter<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let Some((start, parameter)) = self.path.split_once('{') else {
+            return (path == self.path).then_some("");
+        };
+        let rest = path.strip_prefix(start)?;
+        let is_one_segment = !rest.is_empty() && !rest.contains('/');
+        (is_one_segment || parameter.ends_with("+}")).then_some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+    use producer::DoorAnswer;
+
+    use super::*;
+
+    fn found(path: &str) -> Option<(Handler, &str)> {
+        Route::find(path).map(|(route, parameter)| (route.handler, parameter))
+    }
+
+    #[test]
+    fn paths_are_matched_whole() {
+        assert_eq!(found("/beekeeper"), Some((Handler::Door, "")));
+        assert_eq!(found("/.well-known/jwks.json"), Some((Handler::PublicKeys, "")));
+        assert_eq!(found("/wait/wait.css"), Some((Handler::Page, "wait.css")));
+        assert_eq!(found("/preview/"), Some((Handler::Preview, "")));
+        assert_eq!(found("/preview/turn/wait/wait.css"), Some((Handler::Preview, "turn/wait/wait.css")));
+        for path in
+            ["", "/", "/beekeeper/", "/Beekeeper", "//polling", "/wait", "/wait/", "/wait/a/b", "/preview"]
+        {
+            assert_eq!(found(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn headers_can_be_sent() {
+        for (name, value) in ROUTES.iter().flat_map(|route| route.headers) {
+            // Both panic if it cannot.
+            let _ = (HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+    }
+
+    /// The function behind the door does not use this table, only the producer's headers.
+    #[test]
+    fn the_doors_headers_are_the_producers() {
+        let (door, _) = Route::find("/beekeeper").unwrap();
+        let answer = DoorAnswer::busy();
+        for header in door.headers {
+            assert!(answer.headers().any(|(name, value)| (name, &*value) == *header), "{header:?}");
+        }
+        assert_eq!(answer.retry_after, Some(RETRY_AFTER));
+    }
+}
