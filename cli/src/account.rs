@@ -2,7 +2,6 @@
 
 use cloud::{Access, Architecture, Domain, LogLine, RoomConfig};
 use humantime::format_rfc3339_millis;
-use operator::{Alarm, AlarmState};
 use page::{Design, DesignError};
 use serde_json::json;
 use std::path::Path;
@@ -59,16 +58,6 @@ impl Profile {
         }
         Ok(wanted)
     }
-}
-
-/// An alarm as `CloudWatch` tells of it.
-pub(crate) fn alarm(alarm: cloud::CloudAlarm) -> Alarm {
-    let state = match alarm.state.as_str() {
-        "OK" => AlarmState::Quiet,
-        "ALARM" => AlarmState::Ringing,
-        _ => AlarmState::Unknown,
-    };
-    Alarm { name: alarm.name, state, reason: alarm.reason }
 }
 
 pub(crate) fn log_line(line: &LogLine, json: bool) -> String {

@@ -85,13 +85,15 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 
 /// How a command ends that AWS made fail.
 #[cfg(feature = "aws")]
-fn of_cloud(kind: cloud::Kind) -> Exit {
-    use cloud::Kind;
+fn of_cloud(kind: cloud::CloudErrorKind) -> Exit {
+    use cloud::CloudErrorKind as Kind;
 
     match kind {
-        Kind::Absent => Exit::Missing,
-        Kind::Credentials | Kind::Expired | Kind::Denied | Kind::Region => Exit::Denied,
-        Kind::Quota | Kind::Throttled | Kind::Taken | Kind::Failed => Exit::Failed,
+        Kind::NotFound => Exit::Missing,
+        Kind::BadCredentials | Kind::ExpiredCredentials | Kind::AccessDenied | Kind::RegionDisabled => {
+            Exit::Denied
+        }
+        Kind::LimitReached | Kind::TooManyRequests | Kind::NameTaken | Kind::Other => Exit::Failed,
     }
 }
 

@@ -45,7 +45,7 @@ impl RoomHandle {
 
     #[cfg(feature = "aws")]
     async fn deployed(name: RoomId, profile: &Profile) -> Result<Self> {
-        let account = cloud::Account::enter(&profile.access()).await?;
+        let account = cloud::Account::sign_in(&profile.access()).await?;
         let deployed = account.room(&name).await?;
         Ok(Self { name, place: Location::Aws(Box::new(deployed)) })
     }
@@ -107,7 +107,7 @@ impl RoomHandle {
         let obeyed = async {
             let obeyed = operator::execute(deployed.store(), command.clone()).await;
             let attempt = || format!("operate the room {}", self.name);
-            obeyed.map_err(|error| anyhow::Error::new(cloud::CloudError::of_port(attempt(), error)))
+            obeyed.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
         };
         if command != Order::Status {
             return obeyed.await;
@@ -117,7 +117,7 @@ impl RoomHandle {
         let (mut reply, dead_letters, alarms) = try_join3(obeyed, dead_letters, alarms).await?;
         if let Reply::Status(status) = &mut reply {
             status.dead_letters = Some(dead_letters);
-            status.alarms = alarms.into_iter().map(crate::account::alarm).collect();
+            status.alarms = alarms;
         }
         Ok(reply)
     }

@@ -36,7 +36,7 @@ mod with_aws {
         let profile = profiles.load(&deploy.name)?;
         let wanted = profile.wanted(&deploy.name)?;
         let bundle = bundle();
-        let account = Account::enter(&profile.access()).await?;
+        let account = Account::sign_in(&profile.access()).await?;
         let plan = account.plan(&wanted, &bundle).await?;
         if deploy.dry_run {
             let changes = account.changes(&wanted, &bundle, &|_| {}).await?;
@@ -65,9 +65,9 @@ mod with_aws {
         let progress = ProgressDisplay::new(json);
         let tell = |event: DeployEvent| progress.show(&event);
         let room = account.deploy(&wanted, &bundle, &tell).await?;
-        let found = room.look(&tell).await?;
+        let found = room.smoke_check(&tell).await?;
         if found == RoomState::On {
-            room.scheduled(&tell).await?;
+            room.wait_for_schedule(&tell).await?;
         }
         drop(progress);
         if json {
@@ -101,29 +101,29 @@ mod with_aws {
     }
 
     fn question(plan: &DeployPlan) -> &'static str {
-        match plan.purpose {
-            DeployAction::Make => "Make this room?",
-            DeployAction::Change => "Bring this room up to date?",
+        match plan.action {
+            DeployAction::Create => "Make this room?",
+            DeployAction::Update => "Bring this room up to date?",
             DeployAction::Replace { .. } => "Remove that, and make this room?",
-            DeployAction::GoOn { .. } => "Go on with this room?",
+            DeployAction::Resume { .. } => "Go on with this room?",
         }
     }
 
     fn text(plan: &DeployPlan) -> String {
         let many = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), grouped);
-        let purpose = match &plan.purpose {
-            DeployAction::Make => "a new stack".to_owned(),
-            DeployAction::Change => {
+        let purpose = match &plan.action {
+            DeployAction::Create => "a new stack".to_owned(),
+            DeployAction::Update => {
                 "the stack that is there, brought up to date; line, epoch and keys stay".to_owned()
             }
             DeployAction::Replace { status } => format!(
                 "what is left of an earlier one ({status}) is removed, with its line, and a new one made"
             ),
-            DeployAction::GoOn { status } => format!("the stack that an earlier run left as {status}"),
+            DeployAction::Resume { status } => format!("the stack that an earlier run left as {status}"),
         };
-        let resources: usize = plan.makes.values().sum();
+        let resources: usize = plan.resources.values().sum();
         let kinds: Vec<_> =
-            plan.makes.iter().map(|(kind, count)| format!("{count} {}", short(kind))).collect();
+            plan.resources.iter().map(|(kind, count)| format!("{count} {}", short(kind))).collect();
         let shop = match plan.shop.mean {
             Some(mean) => format!(
                 "{}: {:.0} ms on average, {} of 20 failed",
@@ -142,13 +142,13 @@ mod with_aws {
         let mut lines = vec![
             format!(
                 "room       {} in {}, account {} as {}",
-                plan.room, plan.region, plan.account, plan.whose
+                plan.room, plan.region, plan.account, plan.caller
             ),
             format!("           {purpose}"),
             format!("made of    {resources} resources: {}", wrapped(&kinds)),
         ];
-        for quota in &plan.quotas {
-            lines.push(match (quota.value, &quota.unread) {
+        for quota in &plan.limits {
+            lines.push(match (quota.value, &quota.error) {
                 (Some(value), _) => format!("limit      {}: {value}", quota.name),
                 (None, because) => format!(
                     "limit      {}: not known ({})",
@@ -158,14 +158,14 @@ mod with_aws {
             });
         }
         lines.extend([
-            format!("bears      {} waiting, {} joining a second, {} entering a minute", many(plan.bears.waiting), many(plan.bears.joins_a_second), many(plan.bears.rate)),
+            format!("bears      {} waiting, {} joining a second, {} entering a minute", many(plan.capacity.waiting), many(plan.capacity.joins_per_second), many(plan.capacity.rate)),
             format!("shop       {shop}"),
             format!(
                 "costs      about ${:.0} a month on with nobody there (${:.2} off), and ${:.0} per 100,000 visitors who wait {WAIT_MINUTES}\n           minutes and ask {} times each; an estimate from the list prices of us-east-1",
-                costs.idle_month, costs.off_month, costs.per_100_000, costs.polls_each
+                costs.idle_month, costs.off_month, costs.per_100_000, costs.polls_per_visitor
             ),
         ]);
-        for concern in &plan.concerns {
+        for concern in &plan.warnings {
             lines.push(format!("warning    {}\n           {}", concern.text, concern.advice));
         }
         lines.join("\n")

@@ -16,7 +16,7 @@ pub(crate) use with_aws::run;
 mod with_aws {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use cloud::{Account, DeployEvent, Kind, RemovalProof};
+    use cloud::{Account, CloudErrorKind, DeployEvent, RemovalProof};
     use waitroom::ports::LineLength;
 
     use super::{Destroy, Result};
@@ -32,7 +32,7 @@ mod with_aws {
 
     async fn destroyed(destroy: &Destroy, json: bool, begun: &AtomicBool) -> Result<()> {
         let profile = Profiles::of_this_user()?.load(&destroy.name)?;
-        let account = Account::enter(&profile.access()).await?;
+        let account = Account::sign_in(&profile.access()).await?;
         let waiting = waiting(&account, destroy).await;
         if destroy.yes {
             // Whoever has decided is told, and not kept from it by a room that cannot be counted.
@@ -64,7 +64,7 @@ mod with_aws {
                 1 => "One person waits, and loses the place".to_owned(),
                 waiting => format!("About {waiting} people wait, and lose their places"),
             }),
-            Err(trouble) if trouble.kind() == Kind::Absent => {
+            Err(trouble) if trouble.kind() == CloudErrorKind::NotFound => {
                 Ok("The room is not, or not wholly, there".to_owned())
             }
             Err(trouble) => Err(trouble.into()),
@@ -79,7 +79,7 @@ mod with_aws {
         }];
         lines.extend(proof.removed.iter().map(|what| format!("  removed          {what}")));
         lines.extend(proof.gone.iter().map(|what| format!("  looked for, none {what}")));
-        lines.extend(proof.unseen.iter().map(|what| format!("  could not see    {what}")));
+        lines.extend(proof.unverified.iter().map(|what| format!("  could not see    {what}")));
         lines.join("\n")
     }
 }

@@ -1,4 +1,4 @@
-//! Whose account it is, and where.
+//! An AWS account: signing in, and the clients of its services.
 
 use std::time::Duration;
 
@@ -10,40 +10,41 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use waitroom::RoomId;
 
-use crate::error::Adviser;
-use crate::{CloudError, Kind, names};
+use crate::aws_errors::ErrorTranslator;
+use crate::error::OrIncomplete;
+use crate::{CloudError, CloudErrorKind, names};
 
-/// A call is made again this often, with growing pauses: nobody is kept waiting by it but the operator.
+/// How often a call is attempted, with growing pauses. Only the operator waits for it, so there is time for many.
 const ATTEMPTS: u32 = 6;
-const CONNECT: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_mins(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How an account is entered: what a room's profile says. What it leaves open is taken from the environment and the
+/// How to sign in to an account, from the room's configuration. What is `None` comes from the environment and from the
 /// files of AWS's own tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub region: String,
-    /// A profile in `~/.aws/config`. It counts for more than keys in the environment.
+    /// A profile in `~/.aws/config`. It overrides keys in the environment.
     pub aws_profile: Option<String>,
-    /// The account in which the room was deployed first. Another one is refused.
+    /// The account that the room was first deployed to. Any other account is refused.
     pub account: Option<String>,
 }
 
-/// An account that has let us in, in one region.
+/// An account that accepted the credentials, in one region.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// Twelve digits.
     pub id: String,
-    /// Whose credentials these are.
+    /// The ARN of the user or role that the credentials belong to.
     pub arn: String,
     pub region: String,
     pub(crate) config: SdkConfig,
-    pub(crate) adviser: Adviser,
+    pub(crate) errors: ErrorTranslator,
 }
 
 impl Account {
-    /// Finds credentials, and asks AWS whose they are.
-    pub async fn enter(access: &Access) -> Result<Self, CloudError> {
+    /// Finds credentials, and asks AWS for their account.
+    pub async fn sign_in(access: &Access) -> Result<Self, CloudError> {
         let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
         let (http, region) = (http.build_https(), Region::new(access.region.clone()));
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
@@ -51,38 +52,45 @@ impl Account {
             .http_client(http.clone())
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
             .timeout_config(
-                TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(ANSWER).build(),
+                TimeoutConfig::builder()
+                    .connect_timeout(CONNECT_TIMEOUT)
+                    .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+                    .build(),
             );
         if let Some(profile) = &access.aws_profile {
-            // A profile may itself have to ask AWS: single sign-on, or a role.
-            let asking = ProviderConfig::without_region().with_http_client(http).with_region(Some(region));
-            let provider = ProfileFileCredentialsProvider::builder().configure(&asking).profile_name(profile);
-            let provider = provider.build();
-            loader = loader.profile_name(profile).credentials_provider(provider);
+            // A profile with single sign-on or a role has to call AWS itself.
+            let provider = ProviderConfig::without_region().with_http_client(http).with_region(Some(region));
+            let provider =
+                ProfileFileCredentialsProvider::builder().configure(&provider).profile_name(profile);
+            loader = loader.profile_name(profile).credentials_provider(provider.build());
         }
-        Self::with(loader.load().await, access).await
+        Self::with_config(loader.load().await, access).await
     }
 
-    /// The same with a configuration of one's own: asks AWS whose credentials it has.
-    pub async fn with(config: SdkConfig, access: &Access) -> Result<Self, CloudError> {
-        let adviser = Adviser {
+    /// The same with a given SDK configuration.
+    pub async fn with_config(config: SdkConfig, access: &Access) -> Result<Self, CloudError> {
+        let errors = ErrorTranslator {
             profile: access.aws_profile.clone().or_else(|| std::env::var("AWS_PROFILE").ok()),
             region: access.region.clone(),
         };
-        let whose = aws_sdk_sts::Client::new(&config).get_caller_identity().send().await;
-        let attempt = format!("enter AWS in {}", access.region);
-        let whose = whose.map_err(|error| adviser.trouble(&attempt, error))?;
-        let id = whose.account.unwrap_or_default();
+        let attempt = format!("sign in to AWS in {}", access.region);
+        let identity = aws_sdk_sts::Client::new(&config).get_caller_identity().send().await;
+        let identity = identity.map_err(|error| errors.call_failed(&attempt, error))?;
+        let id = identity.account.or_incomplete(&attempt, "an account number")?;
+        let arn = identity.arn.or_incomplete(&attempt, "the ARN of the credentials")?;
         if let Some(expected) = access.account.as_ref().filter(|expected| **expected != id) {
-            let reason = format!("the room belongs to account {expected}, and these credentials to {id}");
-            let advice = "use the credentials of that account, or take the line `account` out of the room's profile to deploy it anew in this one";
-            return Err(CloudError::new(Kind::Credentials, attempt, reason).advise(advice));
+            let reason =
+                format!("the room belongs to account {expected}, but these credentials belong to {id}");
+            let advice = "use credentials of that account; or, to deploy a new room to this account, remove the line \
+                          `account` from the room's configuration file";
+            let error = CloudError::new(CloudErrorKind::BadCredentials, attempt, reason);
+            return Err(error.with_advice(advice));
         }
-        Ok(Self { id, arn: whose.arn.unwrap_or_default(), region: access.region.clone(), config, adviser })
+        Ok(Self { id, arn, region: access.region.clone(), config, errors })
     }
 
-    /// Whether something else stands in for AWS.
-    pub(crate) fn is_stand_in(&self) -> bool {
+    /// Whether calls go to an emulator, or to another endpoint that is not AWS's own.
+    pub(crate) fn has_custom_endpoint(&self) -> bool {
         self.config.endpoint_url().is_some()
     }
 
@@ -95,13 +103,13 @@ impl Account {
     }
 
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
-        // What stands in for AWS has no host name for each bucket.
-        let config = aws_sdk_s3::config::Builder::from(&self.config).force_path_style(self.is_stand_in());
-        aws_sdk_s3::Client::from_conf(config.build())
+        // Emulators have no host name for each bucket.
+        let config = aws_sdk_s3::config::Builder::from(&self.config);
+        aws_sdk_s3::Client::from_conf(config.force_path_style(self.has_custom_endpoint()).build())
     }
 
-    /// Where a room is, as a sentence ends with it.
-    pub(crate) fn place(&self, room: &RoomId) -> String {
+    /// The room's stack with its region and account, for error texts.
+    pub(crate) fn describe_stack(&self, room: &RoomId) -> String {
         format!("the stack {} in {} of account {}", names::stack(room), self.region, self.id)
     }
 }

@@ -1,13 +1,14 @@
-//! The bucket that holds what a stack is made from: the functions' packages, and the template.
+//! The bucket for what a stack is created from: the function packages and the template.
 //!
-//! Each room has one. It is made before the stack and goes after it. What lies in it is called by what is in it, so
-//! that nothing is sent twice, and what an update replaces stays until the update is done: should CloudFormation take
-//! it back, it finds the packages from before.
+//! Each room has one. It is created before the stack and deleted after it. Objects are named by their content, so nothing
+//! is uploaded twice. Packages of the last deployment stay until an update has succeeded: CloudFormation needs them to
+//! roll it back.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::error::BuildError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{
     BucketLocationConstraint, CreateBucketConfiguration, PublicAccessBlockConfiguration,
@@ -17,195 +18,208 @@ use aws_sdk_s3::types::{
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
-use crate::error::code;
-use crate::{Account, CloudError, Kind, names};
+use crate::aws_errors::code;
+use crate::error::OrIncomplete;
+use crate::{Account, CloudError, CloudErrorKind, names};
 
-/// A bucket that was just removed cannot be made again for a while.
-const PATIENCE: Duration = Duration::from_mins(3);
-const PAUSE: Duration = Duration::from_secs(2);
+/// S3 refuses to create a bucket of a name that was deleted shortly before, or to delete one that another request is
+/// working on. Both are retried for this long.
+const RETRY_FOR: Duration = Duration::from_mins(3);
+const RETRY_EVERY: Duration = Duration::from_secs(2);
 
-/// Where there is no location constraint: the first region there was.
-const FIRST_REGION: &str = "us-east-1";
+/// The one region that S3 does not accept as a location constraint.
+const REGION_WITHOUT_CONSTRAINT: &str = "us-east-1";
 
-pub(crate) struct Artefacts<'a> {
+pub(crate) struct ArtefactBucket<'a> {
     account: &'a Account,
     s3: Client,
     room: RoomId,
-    pub(crate) bucket: String,
+    pub(crate) name: String,
 }
 
-impl<'a> Artefacts<'a> {
-    pub(crate) fn of(account: &'a Account, room: &RoomId) -> Self {
-        let bucket = names::artefacts(room, &account.id, &account.region);
-        Self { account, s3: account.s3(), room: room.clone(), bucket }
+impl<'a> ArtefactBucket<'a> {
+    pub(crate) fn new(account: &'a Account, room: &RoomId) -> Self {
+        let name = names::artefact_bucket(room, &account.id, &account.region);
+        Self { account, s3: account.s3(), room: room.clone(), name }
     }
 
-    /// Whether it is there. An error if it is somebody else's.
+    /// Whether it exists. An error if it belongs to another account.
     pub(crate) async fn exists(&self) -> Result<bool, CloudError> {
-        let attempt = format!("look for the bucket {}", self.bucket);
+        let attempt = format!("look for the bucket {}", self.name);
         let head =
-            self.s3.head_bucket().bucket(&self.bucket).expected_bucket_owner(&self.account.id).send().await;
+            self.s3.head_bucket().bucket(&self.name).expected_bucket_owner(&self.account.id).send().await;
         let Err(error) = head else { return Ok(true) };
         match error.raw_response().map(|response| response.status().as_u16()) {
             Some(404) => Ok(false),
-            // The answer to HEAD has no body that could say more.
+            // A response to HEAD has no body that could say more.
             Some(403) => {
                 let reason = format!(
-                    "S3 says 403: it is another account's, or you may not look ({})",
+                    "S3 answered 403: the bucket belongs to another account, or {} may not read it",
                     self.account.arn
                 );
-                let advice = "you need the permission s3:ListBucket for it; if you have that, somebody else took the \
-                              room's bucket name, and another room name helps";
-                Err(CloudError::new(Kind::Denied, attempt, reason).advise(advice))
+                let advice = "you need the permission s3:ListBucket for it; if you have it, the bucket name is taken: \
+                              give the room another name";
+                Err(CloudError::new(CloudErrorKind::AccessDenied, attempt, reason).with_advice(advice))
             }
-            _ => Err(self.account.adviser.trouble(attempt, error)),
+            _ => Err(self.account.errors.call_failed(attempt, error)),
         }
     }
 
-    /// Makes it if it is not there, and sees to it that it is as it should be.
-    pub(crate) async fn make(&self) -> Result<(), CloudError> {
+    /// Creates it if it does not exist, and applies its settings.
+    pub(crate) async fn ensure(&self) -> Result<(), CloudError> {
         if !self.exists().await? {
             self.create().await?;
         }
-        let attempt = || format!("set up the bucket {}", self.bucket);
-        let tag = Tag::builder().key(names::TAG).value(self.room.to_string()).build();
-        let tagging = tag.and_then(|tag| Tagging::builder().tag_set(tag).build());
-        let by_default =
-            ServerSideEncryptionByDefault::builder().sse_algorithm(ServerSideEncryption::Aes256).build();
-        let encryption = by_default.and_then(|by_default| {
-            let rule =
-                ServerSideEncryptionRule::builder().apply_server_side_encryption_by_default(by_default);
-            ServerSideEncryptionConfiguration::builder().rules(rule.build()).build()
-        });
-        let built = |error: aws_sdk_s3::error::BuildError| {
-            CloudError::new(Kind::Failed, attempt(), error.to_string())
-        };
+        let attempt = || format!("set up the bucket {}", self.name);
+        let invalid =
+            |error: BuildError| CloudError::new(CloudErrorKind::Other, attempt(), error.to_string());
         let private = PublicAccessBlockConfiguration::builder()
             .block_public_acls(true)
             .block_public_policy(true)
             .ignore_public_acls(true)
             .restrict_public_buckets(true)
             .build();
-        let (s3, owner, adviser) = (&self.s3, &self.account.id, &self.account.adviser);
-        let put = s3.put_public_access_block().bucket(&self.bucket).expected_bucket_owner(owner);
+        let encryption = encryption().map_err(invalid)?;
+        let tag = Tag::builder().key(names::TAG).value(self.room.to_string()).build();
+        let tags = tag.and_then(|tag| Tagging::builder().tag_set(tag).build()).map_err(invalid)?;
+
+        let (s3, owner, errors) = (&self.s3, &self.account.id, &self.account.errors);
+        let put = s3.put_public_access_block().bucket(&self.name).expected_bucket_owner(owner);
         let put = put.public_access_block_configuration(private).send().await;
-        put.map_err(|error| adviser.trouble(attempt(), error))?;
-        let put = s3.put_bucket_encryption().bucket(&self.bucket).expected_bucket_owner(owner);
-        let put = put.server_side_encryption_configuration(encryption.map_err(built)?).send().await;
-        put.map_err(|error| adviser.trouble(attempt(), error))?;
-        let put = s3.put_bucket_tagging().bucket(&self.bucket).expected_bucket_owner(owner);
-        let put = put.tagging(tagging.map_err(built)?).send().await;
-        put.map_err(|error| adviser.trouble(attempt(), error)).map(drop)
+        put.map_err(|error| errors.call_failed(attempt(), error))?;
+        let put = s3.put_bucket_encryption().bucket(&self.name).expected_bucket_owner(owner);
+        let put = put.server_side_encryption_configuration(encryption).send().await;
+        put.map_err(|error| errors.call_failed(attempt(), error))?;
+        let put = s3.put_bucket_tagging().bucket(&self.name).expected_bucket_owner(owner);
+        put.tagging(tags).send().await.map_err(|error| errors.call_failed(attempt(), error))?;
+        Ok(())
     }
 
     async fn create(&self) -> Result<(), CloudError> {
-        let attempt = format!("make the bucket {}", self.bucket);
-        let here = (self.account.region != FIRST_REGION).then(|| {
+        let attempt = format!("create the bucket {}", self.name);
+        let location = (self.account.region != REGION_WITHOUT_CONSTRAINT).then(|| {
             let region = BucketLocationConstraint::from(self.account.region.as_str());
             CreateBucketConfiguration::builder().location_constraint(region).build()
         });
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let create =
-                self.s3.create_bucket().bucket(&self.bucket).set_create_bucket_configuration(here.clone());
+                self.s3.create_bucket().bucket(&self.name).set_create_bucket_configuration(location.clone());
             let Err(error) = create.send().await else { return Ok(()) };
             match code(&error) {
                 "BucketAlreadyOwnedByYou" => return Ok(()),
                 "BucketAlreadyExists" => {
-                    let reason = "the name belongs to another account";
-                    let advice = "names of buckets are shared by all accounts; give the room another name";
-                    return Err(CloudError::new(Kind::Taken, attempt, reason).advise(advice));
+                    let reason = "another account has a bucket of this name";
+                    let advice = "give the room another name: bucket names are unique across all accounts";
+                    return Err(
+                        CloudError::new(CloudErrorKind::NameTaken, attempt, reason).with_advice(advice)
+                    );
                 }
-                "OperationAborted" if begun.elapsed() < PATIENCE => sleep(PAUSE).await,
-                _ => return Err(self.account.adviser.trouble(attempt, error)),
+                "OperationAborted" if started.elapsed() < RETRY_FOR => sleep(RETRY_EVERY).await,
+                _ => return Err(self.account.errors.call_failed(attempt, error)),
             }
         }
     }
 
-    /// Sends something, unless it is there. Whether it was sent.
-    pub(crate) async fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<bool, CloudError> {
-        let attempt = || format!("send {key} to the bucket {}", self.bucket);
+    /// Uploads an object, unless it exists. Returns whether it was uploaded.
+    pub(crate) async fn upload(
+        &self,
+        key: &str,
+        content_type: &str,
+        bytes: &[u8],
+    ) -> Result<bool, CloudError> {
+        let attempt = || format!("upload {key} to the bucket {}", self.name);
         let (s3, owner) = (&self.s3, &self.account.id);
-        let head = s3.head_object().bucket(&self.bucket).key(key).expected_bucket_owner(owner).send().await;
+        let head = s3.head_object().bucket(&self.name).key(key).expected_bucket_owner(owner).send().await;
         let length = i64::try_from(bytes.len()).ok();
-        if head.is_ok_and(|there| there.content_length() == length) {
+        if head.is_ok_and(|object| object.content_length() == length) {
             return Ok(false);
         }
-        let put = s3.put_object().bucket(&self.bucket).key(key).expected_bucket_owner(owner);
-        let put = put.content_type(kind).body(ByteStream::from(bytes.to_vec())).send().await;
-        put.map_err(|error| self.account.adviser.trouble(attempt(), error))?;
+        let put = s3.put_object().bucket(&self.name).key(key).expected_bucket_owner(owner);
+        let put = put.content_type(content_type).body(ByteStream::from(bytes.to_vec())).send().await;
+        put.map_err(|error| self.account.errors.call_failed(attempt(), error))?;
         Ok(true)
     }
 
-    /// Where CloudFormation reads something.
+    /// The URL by which CloudFormation reads an object.
     pub(crate) fn url(&self, key: &str) -> String {
-        let (bucket, region) = (&self.bucket, &self.account.region);
+        let (bucket, region) = (&self.name, &self.account.region);
         let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
         match self.account.config.endpoint_url() {
-            Some(stand_in) => format!("{}/{bucket}/{key}", stand_in.trim_end_matches('/')),
+            Some(endpoint) => format!("{}/{bucket}/{key}", endpoint.trim_end_matches('/')),
             None => format!("https://{bucket}.s3.{region}.{suffix}/{key}"),
         }
     }
 
-    /// Removes everything but these.
-    pub(crate) async fn keep_only(&self, keys: &BTreeSet<String>) -> Result<usize, CloudError> {
-        self.clear(&self.bucket, |key| keys.contains(key)).await
+    /// Deletes all objects but these.
+    pub(crate) async fn keep_only(&self, keys: &BTreeSet<String>) -> Result<(), CloudError> {
+        self.delete_objects(&self.name, |key| keys.contains(key)).await
     }
 
-    /// Removes one thing. One that is not there is removed.
-    pub(crate) async fn remove(&self, key: &str) -> Result<(), CloudError> {
+    /// Deletes an object. It need not exist.
+    pub(crate) async fn delete_object(&self, key: &str) -> Result<(), CloudError> {
         let delete =
-            self.s3.delete_object().bucket(&self.bucket).key(key).expected_bucket_owner(&self.account.id);
-        let attempt = format!("remove {key} from the bucket {}", self.bucket);
-        delete.send().await.map(drop).map_err(|error| self.account.adviser.trouble(attempt, error))
+            self.s3.delete_object().bucket(&self.name).key(key).expected_bucket_owner(&self.account.id);
+        let attempt = format!("delete {key} from the bucket {}", self.name);
+        delete.send().await.map(drop).map_err(|error| self.account.errors.call_failed(attempt, error))
     }
 
-    /// Removes the bucket, with what lies in it. Whether it was there.
-    pub(crate) async fn destroy(&self) -> Result<bool, CloudError> {
+    /// Deletes the bucket with its objects. Returns whether it existed.
+    pub(crate) async fn delete(&self) -> Result<bool, CloudError> {
         if !self.exists().await? {
             return Ok(false);
         }
-        let attempt = format!("remove the bucket {}", self.bucket);
-        let begun = Instant::now();
+        let attempt = format!("delete the bucket {}", self.name);
+        let started = Instant::now();
         loop {
-            self.clear(&self.bucket, |_| false).await?;
-            let delete = self.s3.delete_bucket().bucket(&self.bucket).expected_bucket_owner(&self.account.id);
+            self.delete_objects(&self.name, |_| false).await?;
+            let delete = self.s3.delete_bucket().bucket(&self.name).expected_bucket_owner(&self.account.id);
             let Err(error) = delete.send().await else { return Ok(true) };
             match code(&error) {
                 "NoSuchBucket" => return Ok(true),
-                "BucketNotEmpty" | "OperationAborted" if begun.elapsed() < PATIENCE => sleep(PAUSE).await,
-                _ => return Err(self.account.adviser.trouble(attempt, error)),
+                "BucketNotEmpty" | "OperationAborted" if started.elapsed() < RETRY_FOR => {
+                    sleep(RETRY_EVERY).await;
+                }
+                _ => return Err(self.account.errors.call_failed(attempt, error)),
             }
         }
     }
 
-    /// Empties another bucket of the room. One that is gone is empty.
+    /// Empties another bucket of the room. It need not exist.
     pub(crate) async fn empty(&self, bucket: &str) -> Result<(), CloudError> {
-        self.clear(bucket, |_| false).await.map(drop)
+        self.delete_objects(bucket, |_| false).await
     }
 
-    async fn clear(&self, bucket: &str, keep: impl Fn(&str) -> bool) -> Result<usize, CloudError> {
+    async fn delete_objects(&self, bucket: &str, keep: impl Fn(&str) -> bool) -> Result<(), CloudError> {
         let attempt = format!("empty the bucket {bucket}");
-        let (owner, adviser) = (&self.account.id, &self.account.adviser);
-        let (mut removed, mut more) = (0, None);
+        let (owner, errors) = (&self.account.id, &self.account.errors);
+        let mut next_page = None;
         loop {
             let list = self.s3.list_objects_v2().bucket(bucket).expected_bucket_owner(owner);
-            let listed = match list.set_continuation_token(more).send().await {
-                Ok(listed) => listed,
-                Err(error) if code(&error) == "NoSuchBucket" => return Ok(removed),
-                Err(error) => return Err(adviser.trouble(attempt, error)),
+            let page = match list.set_continuation_token(next_page).send().await {
+                Ok(page) => page,
+                Err(error) if code(&error) == "NoSuchBucket" => return Ok(()),
+                Err(error) => return Err(errors.call_failed(attempt, error)),
             };
-            for key in listed.contents.unwrap_or_default().into_iter().filter_map(|object| object.key) {
+            for object in page.contents.unwrap_or_default() {
+                let key = object.key.or_incomplete(&attempt, "the key of an object")?;
                 if !keep(&key) {
                     let delete = self.s3.delete_object().bucket(bucket).key(key).expected_bucket_owner(owner);
-                    delete.send().await.map_err(|error| adviser.trouble(&attempt, error))?;
-                    removed += 1;
+                    delete.send().await.map_err(|error| errors.call_failed(&attempt, error))?;
                 }
             }
-            more = listed.next_continuation_token;
-            if more.is_none() {
-                return Ok(removed);
+            next_page = page.next_continuation_token;
+            if next_page.is_none() {
+                return Ok(());
             }
         }
     }
+}
+
+/// Encrypts objects with S3's own keys.
+fn encryption() -> Result<ServerSideEncryptionConfiguration, BuildError> {
+    let algorithm =
+        ServerSideEncryptionByDefault::builder().sse_algorithm(ServerSideEncryption::Aes256).build()?;
+    let rule = ServerSideEncryptionRule::builder().apply_server_side_encryption_by_default(algorithm).build();
+    ServerSideEncryptionConfiguration::builder().rules(rule).build()
 }

@@ -1,30 +1,31 @@
-//! What a beekeeper carries of a room: the template, and the packages of its functions.
+//! What this program contains of a room: the template, and the function packages.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::template::{Stack, TEMPLATE, parse};
 use serde_json::{Value, json};
 
-use crate::{Architecture, CloudError, Kind, names};
+use crate::template::{Stack, TEMPLATE, TemplateError, parse};
+use crate::{Architecture, CloudError, CloudErrorKind, names};
 
-/// A function, zipped for Lambda.
+/// A function as a zip file for Lambda.
 #[derive(Clone, Debug)]
 pub struct FunctionPackage {
     pub architecture: Architecture,
-    /// As the template calls it, in lower case.
+    /// The function's name in the template, in lower case.
     pub function: String,
     pub zip: Cow<'static, [u8]>,
 }
 
 impl FunctionPackage {
-    /// Called by what is in it: an unchanged package is not sent again, and a changed one is another.
+    /// The key in the artefact bucket. It contains the digest, so an unchanged package is not uploaded again, and a
+    /// changed one does not overwrite the one before.
     pub(crate) fn key(&self) -> String {
         format!("functions/{}/{}.zip", self.function, names::sha256(&self.zip))
     }
 }
 
-/// Packages of all functions, for one architecture or more.
+/// The packages of all functions, for one or more architectures.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     packages: Vec<FunctionPackage>,
@@ -35,27 +36,22 @@ impl Bundle {
         Self { packages: packages.into_iter().collect() }
     }
 
-    /// What there are packages for.
+    /// The architectures that have packages.
     pub fn architectures(&self) -> BTreeSet<Architecture> {
         self.packages.iter().map(|package| package.architecture).collect()
     }
 
-    /// The one that is wanted, or the cheaper one of those that there are.
-    pub(crate) fn choose(&self, wanted: Option<Architecture>) -> Result<Architecture, CloudError> {
-        let carried = self.architectures();
-        let chosen = wanted.or_else(|| carried.first().copied());
-        chosen.filter(|chosen| carried.contains(chosen)).ok_or_else(|| {
-            let reason = match wanted {
-                Some(wanted) if !carried.is_empty() => {
-                    format!("this beekeeper carries no function packages for {wanted}")
-                }
-                _ => "this beekeeper carries no function packages".into(),
-            };
-            let advice = match wanted {
-                Some(wanted) => format!("build one with: cargo xtask dist --arch {wanted}"),
-                None => "build one with: cargo xtask dist".into(),
-            };
-            CloudError::new(Kind::Failed, "deploy a room", reason).advise(advice)
+    /// The requested architecture. Without a request the cheapest one that has packages.
+    pub(crate) fn choose(&self, requested: Option<Architecture>) -> Result<Architecture, CloudError> {
+        let available = self.architectures();
+        // The cheapest is the first in the order of `Architecture`.
+        let chosen = requested.or_else(|| available.first().copied());
+        chosen.filter(|chosen| available.contains(chosen)).ok_or_else(|| match requested {
+            Some(architecture) if !available.is_empty() => {
+                let reason = format!("this program contains no function packages for {architecture}");
+                missing_package(reason, Some(architecture))
+            }
+            _ => missing_package("this program contains no function packages".into(), requested),
         })
     }
 
@@ -63,22 +59,20 @@ impl Bundle {
         self.packages.iter().filter(move |package| package.architecture == architecture)
     }
 
-    /// The template as CloudFormation takes it from a bucket: JSON, with the functions' code where it lies.
+    /// The template for CloudFormation, as JSON. Each function's code refers to its package in the bucket.
     pub(crate) fn template(&self, architecture: Architecture, bucket: &str) -> Result<String, CloudError> {
-        let mut template = parse(TEMPLATE).map_err(|error| misread(&error))?;
+        let mut template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
         let keys: BTreeMap<_, _> =
             self.packages(architecture).map(|package| (package.function.as_str(), package.key())).collect();
         for function in functions(&template) {
             let Some(key) = keys.get(function.to_lowercase().as_str()) else {
-                let reason = format!(
-                    "this beekeeper carries no package of the function {function} for {architecture}"
-                );
-                return Err(CloudError::new(Kind::Failed, "deploy a room", reason)
-                    .advise("build one with: cargo xtask dist"));
+                let reason =
+                    format!("this program contains no package of the function {function} for {architecture}");
+                return Err(missing_package(reason, None));
             };
             let resource = &mut template["Resources"][&function];
             resource["Properties"]["CodeUri"] = json!({ "Bucket": bucket, "Key": key });
-            // How `sam build` makes it: here it is made.
+            // How `sam build` builds the function. Here it is built already.
             if let Some(resource) = resource.as_object_mut() {
                 resource.remove("Metadata");
             }
@@ -86,11 +80,18 @@ impl Bundle {
         Ok(template.to_string())
     }
 
-    /// Another text whenever the setup is another one: it brings our page.
+    /// Changes whenever the setup function changes. That function contains the built-in page, and CloudFormation calls it
+    /// again only when this changes.
     pub(crate) fn page_version(&self, architecture: Architecture) -> Option<String> {
         let mut packages = self.packages(architecture);
         packages.find(|package| package.function == "setup").map(|package| names::sha256(&package.zip))
     }
+}
+
+fn missing_package(reason: String, architecture: Option<Architecture>) -> CloudError {
+    let option = architecture.map_or(String::new(), |architecture| format!(" --arch {architecture}"));
+    CloudError::new(CloudErrorKind::Other, "deploy a room", reason)
+        .with_advice(format!("build a program that does, with: cargo xtask dist{option}"))
 }
 
 /// The names of the functions in the template.
@@ -100,29 +101,30 @@ fn functions(template: &Value) -> Vec<String> {
     functions.map(|(name, _)| name.clone()).collect()
 }
 
-/// The template with these parameters, to be asked what is in it.
+/// The template with these parameters, to look up resources.
 pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack, CloudError> {
     let parameters: Vec<_> = parameters.iter().map(|(&name, value)| (name, value.as_str())).collect();
-    Stack::with(&parameters).map_err(|error| misread(&error))
+    Stack::with(&parameters).map_err(|error| unreadable(&error))
 }
 
-/// These parameters, and the template's values for the others: what CloudFormation would do with those that are not
-/// named depends on what the stack was made with.
-pub(crate) fn all_parameters(
-    given: &BTreeMap<&'static str, String>,
+/// These parameters, and the template's defaults for the others. All are passed to CloudFormation, because on an update it
+/// would not use the default for a parameter that is left out.
+pub(crate) fn with_defaults(
+    parameters: &BTreeMap<&'static str, String>,
 ) -> Result<BTreeMap<String, String>, CloudError> {
-    let template = parse(TEMPLATE).map_err(|error| misread(&error))?;
+    let template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let declared = template["Parameters"].as_object().into_iter().flatten();
     let mut all: BTreeMap<_, _> = declared
         .filter_map(|(name, parameter)| Some((name.clone(), text(parameter.get("Default")?))))
         .collect();
-    all.extend(given.iter().map(|(&name, value)| (name.to_owned(), value.clone())));
+    all.extend(parameters.iter().map(|(&name, value)| (name.to_owned(), value.clone())));
     Ok(all)
 }
 
-pub(crate) fn misread(error: &crate::template::Misread) -> CloudError {
-    CloudError::new(Kind::Failed, "use the template that this beekeeper carries", error.to_string())
+/// The template in this program cannot be read: a bug.
+pub(crate) fn unreadable(error: &TemplateError) -> CloudError {
+    CloudError::new(CloudErrorKind::Other, "use the template in this program", error.to_string())
 }
 
 #[cfg(test)]
@@ -140,7 +142,7 @@ mod tests {
     const ALL: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "setup"];
 
     #[test]
-    fn the_template_names_each_package_by_what_is_in_it() {
+    fn the_template_refers_to_each_package_by_its_digest() {
         let template = bundle(&ALL, Architecture::Arm64).template(Architecture::Arm64, "bucket").unwrap();
         let template: Value = serde_json::from_str(&template).unwrap();
         let code = &template["Resources"]["Producer"]["Properties"]["CodeUri"];
@@ -149,30 +151,30 @@ mod tests {
         let functions = functions(&template);
         assert_eq!(functions.len(), ALL.len());
         let relative = template.to_string().contains("../target");
-        assert!(!relative, "nothing is looked for on this machine");
+        assert!(!relative, "no path on this machine");
     }
 
     #[test]
-    fn a_missing_package_is_told_with_how_to_get_it() {
-        let told = |bundle: Bundle, wanted| {
-            let trouble = bundle
-                .choose(wanted)
+    fn a_missing_package_is_reported_with_how_to_build_it() {
+        let refused = |bundle: Bundle, requested| {
+            let error = bundle
+                .choose(requested)
                 .and_then(|architecture| bundle.template(architecture, "bucket"))
                 .unwrap_err();
-            (std::error::Error::source(&trouble).unwrap().to_string(), trouble.advice().unwrap().to_owned())
+            (error.reason(), error.advice().unwrap().to_owned())
         };
-        let (said, advice) = told(Bundle::default(), None);
-        assert_eq!(said, "this beekeeper carries no function packages");
-        assert_eq!(advice, "build one with: cargo xtask dist");
-        let (said, advice) = told(bundle(&ALL, Architecture::Arm64), Some(Architecture::X86));
-        assert_eq!(said, "this beekeeper carries no function packages for x86_64");
-        assert_eq!(advice, "build one with: cargo xtask dist --arch x86_64");
-        let (said, _) = told(bundle(&ALL[..4], Architecture::Arm64), None);
-        assert_eq!(said, "this beekeeper carries no package of the function Setup for arm64");
+        let (reason, advice) = refused(Bundle::default(), None);
+        assert_eq!(reason, "this program contains no function packages");
+        assert_eq!(advice, "build a program that does, with: cargo xtask dist");
+        let (reason, advice) = refused(bundle(&ALL, Architecture::Arm64), Some(Architecture::X86));
+        assert_eq!(reason, "this program contains no function packages for x86_64");
+        assert_eq!(advice, "build a program that does, with: cargo xtask dist --arch x86_64");
+        let (reason, _) = refused(bundle(&ALL[..4], Architecture::Arm64), None);
+        assert_eq!(reason, "this program contains no package of the function Setup for arm64");
     }
 
     #[test]
-    fn the_cheaper_architecture_is_taken_where_there_are_both() {
+    fn the_cheaper_architecture_is_the_default() {
         let both =
             [Architecture::X86, Architecture::Arm64].map(|architecture| bundle(&ALL, architecture).packages);
         let both = Bundle::new(both.into_iter().flatten());

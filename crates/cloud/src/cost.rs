@@ -1,79 +1,77 @@
-//! What a room costs, roughly: list prices of us-east-1 in dollars, without any free tier and without tax. Other regions
-//! cost up to half as much again. The figures are worked out from what one visitor asks for, so that who knows better can
-//! correct them.
+//! An estimate of what a room costs: list prices of us-east-1 in dollars, without free tier and tax. Other regions cost up
+//! to 50 % more. Every figure is derived from the requests of one visitor, so it can be corrected where it is wrong.
 
 use serde::Serialize;
 
 use crate::Architecture;
 
-/// Prices, as AWS lists them for us-east-1 (2026).
+/// AWS's list prices for us-east-1 (2026).
 mod price {
-    /// REST API, each request.
+    /// REST API, per request.
     pub(super) const REQUEST: f64 = 3.50e-6;
-    /// Lambda, each invocation.
+    /// Lambda, per invocation.
     pub(super) const INVOCATION: f64 = 0.20e-6;
-    /// Lambda, each gigabyte for a second.
+    /// Lambda, per gigabyte and second.
     pub(super) const GB_SECOND_ARM64: f64 = 13.3334e-6;
     pub(super) const GB_SECOND_X86: f64 = 16.6667e-6;
-    /// SQS standard, each call.
+    /// SQS standard, per call.
     pub(super) const QUEUE_CALL: f64 = 0.40e-6;
-    /// DynamoDB on demand: 4 kB read strongly consistent, or 8 kB eventually.
+    /// DynamoDB on demand: 4 kB read strongly consistent, or 8 kB eventually consistent.
     pub(super) const READ_UNIT: f64 = 0.125e-6;
     /// DynamoDB on demand: 1 kB written.
     pub(super) const WRITE_UNIT: f64 = 0.625e-6;
-    /// S3, each object read.
+    /// S3, per object read.
     pub(super) const OBJECT_READ: f64 = 0.40e-6;
     /// A gigabyte sent to the internet.
     pub(super) const GB_OUT: f64 = 0.09;
     /// A gigabyte of logs.
     pub(super) const GB_LOGGED: f64 = 0.50;
-    /// A month of a metric of our own; of an alarm for each metric that it looks at; of the firewall with one rule.
+    /// A month of a custom metric; of an alarm, per metric that it watches; of the firewall with one rule.
     pub(super) const METRIC: f64 = 0.30;
     pub(super) const ALARM_METRIC: f64 = 0.10;
     pub(super) const FIREWALL: f64 = 6.00;
-    /// The firewall, each request.
+    /// The firewall, per request.
     pub(super) const FIREWALL_REQUEST: f64 = 0.60e-6;
 }
 
 const VISITORS: f64 = 100_000.0;
-const MINUTES_A_MONTH: f64 = 43_800.0;
+const MINUTES_PER_MONTH: f64 = 43_800.0;
+/// The memory of trigger and throttle.
 const MEMORY_GB: f64 = 0.25;
-/// A consumer is given half as much.
-const SLICE_MEMORY_GB: f64 = 0.125;
-/// The door is given twice as much.
-const DOOR_MEMORY_GB: f64 = 0.5;
-/// A slice has its minute, and begins up to half a minute before.
+const CONSUMER_MEMORY_GB: f64 = 0.125;
+const PRODUCER_MEMORY_GB: f64 = 0.5;
+/// A consumer runs for the minute of its slice, and starts up to half a minute earlier.
 const SLICE_SECONDS: f64 = 75.0;
-/// People whom one slice lets in.
+/// How many visitors one slice releases.
 const SLICE_VISITORS: f64 = 1000.0;
 
-/// What the page loads once: its document, nine modules, the style inside the document, one language, one icon.
+/// What the page loads once: its document (which contains the style), nine modules, one language, one icon.
 const FILES: f64 = 12.0;
 const PAGE_KB: f64 = 40.0;
-/// With its headers.
+/// With headers.
 const POLL_KB: f64 = 0.8;
 
-/// How long the visitors of the estimate wait.
+/// How long each visitor waits, in the estimate.
 pub const WAIT_MINUTES: u32 = 30;
 
-/// Dollars.
+/// The estimate, in dollars.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// A month in which the room is on and nobody comes.
+    /// A month in which the room is on without visitors.
     pub idle_month: f64,
-    /// A month in which it is off or paused.
+    /// A month in which the room is off or paused.
     pub off_month: f64,
-    /// A hundred thousand visitors who wait half an hour each.
+    /// 100,000 visitors who wait [`WAIT_MINUTES`] each.
     pub per_100_000: f64,
-    /// How often each of those asks whether it is their turn.
-    pub polls_each: u32,
-    /// What the last figure is made of.
+    /// How often each of them polls.
+    pub polls_per_visitor: u32,
+    /// The parts of `per_100_000`, by service.
     pub parts: Vec<(&'static str, f64)>,
 }
 
-/// What of a room makes a difference.
+/// What the costs depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct CostInputs {
     pub(crate) architecture: Architecture,
     pub(crate) rate: u32,
     pub(crate) throttle: bool,
@@ -81,81 +79,83 @@ pub(crate) struct Shape {
     pub(crate) firewall: bool,
 }
 
-pub(crate) fn estimate(shape: Shape) -> Costs {
-    let gb_second = match shape.architecture {
+pub(crate) fn estimate(inputs: CostInputs) -> Costs {
+    let gb_second = match inputs.architecture {
         Architecture::Arm64 => price::GB_SECOND_ARM64,
         Architecture::X86 => price::GB_SECOND_X86,
     };
-    // Every minute: the trigger, a second of it, with a handful of reads and the progress that it writes.
+    // The trigger runs once a minute for a second, with a few reads and writes.
     let trigger =
         price::INVOCATION + gb_second * MEMORY_GB + 5.0 * price::READ_UNIT + 2.0 * price::QUEUE_CALL;
-    // Twenty requests, four at a time, to a shop that answers in half a second.
-    let throttle = if shape.throttle {
+    // The throttle sends 20 requests, four at a time, to a shop that responds within half a second.
+    let throttle = if inputs.throttle {
         price::INVOCATION + gb_second * MEMORY_GB * 3.0 + 4.0 * price::WRITE_UNIT
     } else {
         0.0
     };
-    // One consumer asks the line all the time, counts it every ten seconds, and reads the room once a second.
+    // Without visitors one consumer polls the queue all the time, counts it every ten seconds, and reads the room once a
+    // second.
     let idle_slice = slice(gb_second)
         + 70.0 * price::QUEUE_CALL
         + SLICE_SECONDS * price::READ_UNIT
         + 4.0 * price::WRITE_UNIT;
-    let metrics = 4.0 + if shape.throttle { 3.0 } else { 0.0 };
-    let standing = metrics * price::METRIC
-        + if shape.alarms { 15.0 * price::ALARM_METRIC } else { 0.0 }
-        + if shape.firewall { price::FIREWALL } else { 0.0 };
-    let off_month = standing + MINUTES_A_MONTH * (trigger + throttle);
+    let metrics = 4.0 + if inputs.throttle { 3.0 } else { 0.0 };
+    let fixed = metrics * price::METRIC
+        + if inputs.alarms { 15.0 * price::ALARM_METRIC } else { 0.0 }
+        + if inputs.firewall { price::FIREWALL } else { 0.0 };
+    let off_month = fixed + MINUTES_PER_MONTH * (trigger + throttle);
 
     let polls = polls(f64::from(WAIT_MINUTES));
     let requests = VISITORS * (polls + FILES + 2.0);
-    let minutes = VISITORS / f64::from(shape.rate);
+    let minutes = VISITORS / f64::from(inputs.rate);
     let slices = (VISITORS / SLICE_VISITORS).max(minutes);
     let parts = vec![
         (
             "API Gateway",
-            requests * (price::REQUEST + if shape.firewall { price::FIREWALL_REQUEST } else { 0.0 }),
+            requests * (price::REQUEST + if inputs.firewall { price::FIREWALL_REQUEST } else { 0.0 }),
         ),
-        // Twice at the door, 20 ms each.
+        // Two visits to the door, 20 ms each.
         (
             "Lambda",
-            VISITORS * 2.0 * (price::INVOCATION + gb_second * DOOR_MEMORY_GB * 0.02)
+            VISITORS * 2.0 * (price::INVOCATION + gb_second * PRODUCER_MEMORY_GB * 0.02)
                 + slices * slice(gb_second),
         ),
-        // A poll reads two items, eventually consistent. Whoever is admitted is one item; numbers, slices and the
-        // sixteen copies of the progress, which are written every two seconds at most, are the rest.
+        // A poll reads two items, eventually consistent. Each admission is one item. The rest are tickets, slices and the
+        // sixteen copies of the status, which are written every two seconds at most.
         (
             "DynamoDB",
             VISITORS * ((polls + 3.0) * price::READ_UNIT + 1.3 * price::WRITE_UNIT)
                 + minutes * 30.0 * 16.0 * price::WRITE_UNIT
                 + slices * SLICE_SECONDS * price::READ_UNIT,
         ),
-        // Sent one by one, received and removed in tens.
+        // Messages are sent one by one, and received and deleted in batches of ten.
         ("SQS", VISITORS * 1.2 * price::QUEUE_CALL),
         ("S3", VISITORS * FILES * price::OBJECT_READ),
         ("data sent out", VISITORS * (PAGE_KB + polls * POLL_KB) / 1e6 * price::GB_OUT),
-        // Half a kilobyte for each visit to the door.
+        // Half a kilobyte per visit to the door.
         ("logs", VISITORS * 2.0 * 0.5e-6 * price::GB_LOGGED),
     ];
     Costs {
-        idle_month: cents(off_month + MINUTES_A_MONTH * idle_slice),
+        idle_month: cents(off_month + MINUTES_PER_MONTH * idle_slice),
         off_month: cents(off_month),
         per_100_000: cents(parts.iter().map(|(_, dollars)| dollars).sum()),
-        polls_each: whole(polls),
+        polls_per_visitor: whole(polls),
         parts: parts.into_iter().map(|(name, dollars)| (name, cents(dollars))).collect(),
     }
 }
 
-/// No estimate is better than that.
+/// Rounded to cents.
 fn cents(dollars: f64) -> f64 {
     (dollars * 100.0).round() / 100.0
 }
 
+/// The consumer of one slice.
 fn slice(gb_second: f64) -> f64 {
-    price::INVOCATION + gb_second * SLICE_MEMORY_GB * SLICE_SECONDS
+    price::INVOCATION + gb_second * CONSUMER_MEMORY_GB * SLICE_SECONDS
 }
 
-/// How often somebody asks who waits so long: after a quarter of the forecast each time, from 5 s to 5 min.
-/// `site/line.js` has it as code.
+/// How often a visitor polls who waits this long. The page pauses for a quarter of the forecast wait between polls, but for
+/// at least 5 s and at most 5 min: see `site/line.js`.
 fn polls(wait_minutes: f64) -> f64 {
     let (mut left, mut polls) = (wait_minutes * 60.0, 0.0);
     while left > 0.0 {
@@ -165,16 +165,20 @@ fn polls(wait_minutes: f64) -> f64 {
     polls
 }
 
-/// How many requests a second a crowd sends of which so many enter a minute, besides those of the people behind the
-/// first twenty minutes' worth: they ask every five minutes.
+/// How many polls per second visitors send who wait for less than 20 minutes. Those behind them poll every five minutes and
+/// are not counted here. `rate` is in visitors per minute.
 pub(crate) fn polls_near_the_front(rate: u32) -> f64 {
     let rate = f64::from(rate);
-    // Twenty seconds' worth of people ask every 5 s. From there to twenty minutes the pause is a quarter of the
-    // forecast: as many people at each forecast, summed up over the pauses.
+    // Visitors of the first 20 seconds poll every 5 s. From there to 20 minutes the pause is a quarter of the forecast:
+    // the integral of 4 * rate / 60 / t from t = 20 s to 1200 s.
     rate / 3.0 / 5.0 + 4.0 * rate / 60.0 * 60.0_f64.ln()
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number is small and positive"
+)]
 fn whole(number: f64) -> u32 {
     number.round() as u32
 }
@@ -183,7 +187,7 @@ fn whole(number: f64) -> u32 {
 mod tests {
     use super::*;
 
-    const USUAL: Shape = Shape {
+    const BASE: CostInputs = CostInputs {
         architecture: Architecture::Arm64,
         rate: 300,
         throttle: false,
@@ -192,13 +196,13 @@ mod tests {
     };
 
     #[test]
-    fn who_waits_longer_asks_more_often_but_not_much() {
+    fn the_number_of_polls_grows_slower_than_the_wait() {
         assert_eq!([0.3, 5.0, 30.0, 120.0].map(|minutes| whole(polls(minutes))), [4, 14, 21, 39]);
     }
 
     #[test]
-    fn most_of_the_cost_is_requests() {
-        let costs = estimate(USUAL);
+    fn api_gateway_is_most_of_the_cost() {
+        let costs = estimate(BASE);
         let (name, most) = costs.parts[0];
         assert_eq!(name, "API Gateway");
         assert!(most > costs.per_100_000 / 2.0 && costs.per_100_000 < 20.0, "{costs:?}");
@@ -206,10 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_besides_costs_more() {
-        let usual = estimate(USUAL);
-        let more = estimate(Shape { throttle: true, alarms: true, firewall: true, ..USUAL });
-        assert!(more.off_month > usual.off_month + 6.0 && more.per_100_000 > usual.per_100_000, "{more:?}");
-        assert!(estimate(Shape { architecture: Architecture::X86, ..USUAL }).idle_month > usual.idle_month);
+    fn options_cost_more() {
+        let base = estimate(BASE);
+        let more = estimate(CostInputs { throttle: true, alarms: true, firewall: true, ..BASE });
+        assert!(more.off_month > base.off_month + 6.0 && more.per_100_000 > base.per_100_000, "{more:?}");
+        assert!(
+            estimate(CostInputs { architecture: Architecture::X86, ..BASE }).idle_month > base.idle_month
+        );
     }
 }

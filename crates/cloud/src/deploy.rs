@@ -1,7 +1,7 @@
-//! Making a room, and changing one.
+//! Creating a room, and updating one.
 //!
-//! A run may end anywhere: what it has begun goes on in AWS, and the next run begins by looking how far it came. Nothing
-//! is remembered on this machine.
+//! A run can stop at any point: an operation that it started continues in AWS, and the next run reads the state of the
+//! stack and continues from there. Nothing is stored on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,324 +11,333 @@ use aws_sdk_cloudformation::types::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::artefacts::Artefacts;
-use crate::error::{code, message};
-use crate::progress::{DeployStep, Tell, step};
-use crate::stack::{Next, StackState, Stacks, next_step};
+use crate::artefacts::ArtefactBucket;
+use crate::aws_errors::{code, message};
+use crate::error::OrIncomplete;
+use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{
-    Account, Architecture, Bundle, CloudError, DeployEvent, DeployedRoom, Kind, RoomConfig, bundle, names,
-    page, remove,
+    Account, Architecture, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, RoomConfig, bundle,
+    names, page, remove,
 };
 
-/// How often it is looked whether CloudFormation has worked out what there is to do.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long CloudFormation may take for that.
-const PLANNED_WITHIN: Duration = Duration::from_mins(2);
+/// How long to wait before a change set that CloudFormation is still working on can be deleted.
+const CHANGE_SET_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A change set has a name; an earlier one of that name is what an interrupted run left.
-const TO_EXECUTE: &str = "beekeeper-deploy";
-const TO_LOOK_AT: &str = "beekeeper-dry-run";
+/// Change sets have fixed names, so that a run finds and deletes what an interrupted run left.
+const DEPLOY_CHANGE_SET: &str = "beekeeper-deploy";
+const DRY_RUN_CHANGE_SET: &str = "beekeeper-dry-run";
 
-/// What CloudFormation would do to one part of a stack.
+/// How CloudFormation would change one resource of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ResourceChange {
-    /// As the template calls it.
+    /// The logical ID in the template.
     pub name: String,
     /// Like `AWS::SQS::Queue`.
     pub kind: String,
-    /// `Add`, `Modify`, `Remove`, as CloudFormation says it.
+    /// CloudFormation's word: `Add`, `Modify`, `Remove`.
     pub action: String,
-    /// Whether it would be another one afterwards: `True`, `False`, `Conditional`.
+    /// Whether the resource would be replaced by a new one: `True`, `False`, `Conditional`.
     pub replacement: Option<String>,
 }
 
-/// What a deployment is made of.
-struct Made<'a> {
-    wanted: &'a RoomConfig,
+/// What one deployment needs: the configuration, and what to upload.
+struct Deployment<'a> {
+    config: &'a RoomConfig,
     bundle: &'a Bundle,
     architecture: Architecture,
-    artefacts: Artefacts<'a>,
+    artefacts: ArtefactBucket<'a>,
     template: String,
 }
 
-impl<'a> Made<'a> {
-    fn of(account: &'a Account, wanted: &'a RoomConfig, bundle: &'a Bundle) -> Result<Self, CloudError> {
-        wanted.page.as_ref().map_or(Ok(()), page::check)?;
-        let architecture = bundle.choose(wanted.architecture)?;
-        let artefacts = Artefacts::of(account, &wanted.room);
-        let template = bundle.template(architecture, &artefacts.bucket)?;
-        Ok(Self { wanted, bundle, architecture, artefacts, template })
+impl<'a> Deployment<'a> {
+    fn new(account: &'a Account, config: &'a RoomConfig, bundle: &'a Bundle) -> Result<Self, CloudError> {
+        config.page.as_ref().map_or(Ok(()), page::check)?;
+        let architecture = bundle.choose(config.architecture)?;
+        let artefacts = ArtefactBucket::new(account, &config.room);
+        let template = bundle.template(architecture, &artefacts.name)?;
+        Ok(Self { config, bundle, architecture, artefacts, template })
     }
 
     fn template_key(&self) -> String {
         format!("template/{}.json", names::sha256(self.template.as_bytes()))
     }
 
+    /// Every object that this deployment needs.
     fn keys(&self) -> BTreeSet<String> {
         let packages = self.bundle.packages(self.architecture).map(crate::FunctionPackage::key);
         packages.chain([self.template_key()]).collect()
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
-        let mut given = self.wanted.parameters(self.architecture);
-        given.extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
-        bundle::all_parameters(&given)
+        let mut parameters = self.config.parameters(self.architecture);
+        parameters
+            .extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
+        bundle::with_defaults(&parameters)
     }
 
-    async fn send(&self, tell: Tell<'_>) -> Result<(), CloudError> {
+    async fn upload(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {
         for package in self.bundle.packages(self.architecture) {
-            step(
-                tell,
-                DeployStep::Upload,
-                format!("send the function {} ({} kB)", package.function, package.zip.len() / 1000),
-            );
-            self.artefacts.put(&package.key(), "application/zip", &package.zip).await?;
+            let size = package.zip.len() / 1000;
+            let text = format!("upload the function {} ({size} kB)", package.function);
+            report_step(on_event, DeployStep::Upload, text);
+            self.artefacts.upload(&package.key(), "application/zip", &package.zip).await?;
         }
-        self.send_template(tell).await.map(drop)
+        self.upload_template(on_event).await.map(drop)
     }
 
-    async fn send_template(&self, tell: Tell<'_>) -> Result<bool, CloudError> {
-        step(tell, DeployStep::Upload, "send the template");
-        self.artefacts.put(&self.template_key(), "application/json", self.template.as_bytes()).await
+    /// Returns whether it was uploaded: it may have been there.
+    async fn upload_template(&self, on_event: OnEvent<'_>) -> Result<bool, CloudError> {
+        report_step(on_event, DeployStep::Upload, "upload the template");
+        self.artefacts.upload(&self.template_key(), "application/json", self.template.as_bytes()).await
     }
 }
 
 impl Account {
-    /// Makes the room, or changes it to what is wanted. Line, epoch and keys stay what they are.
+    /// Creates the room, or updates it to this configuration. An update keeps line, epoch and signing keys.
     pub async fn deploy(
         &self,
-        wanted: &RoomConfig,
+        config: &RoomConfig,
         bundle: &Bundle,
-        tell: Tell<'_>,
+        on_event: OnEvent<'_>,
     ) -> Result<DeployedRoom, CloudError> {
-        let made = Made::of(self, wanted, bundle)?;
-        let stacks = Stacks::of(self, &wanted.room);
-        let before = ready(&stacks, tell).await?;
-        step(tell, DeployStep::Bucket, format!("make the bucket {}", made.artefacts.bucket));
-        made.artefacts.make().await?;
-        made.send(tell).await?;
+        let deployment = Deployment::new(self, config, bundle)?;
+        let stack = RoomStack::new(self, &config.room);
+        let existing = prepare(&stack, on_event).await?;
+        let bucket = &deployment.artefacts;
+        report_step(on_event, DeployStep::Bucket, format!("create the bucket {}", bucket.name));
+        bucket.ensure().await?;
+        deployment.upload(on_event).await?;
 
-        step(tell, DeployStep::Plan, "let CloudFormation work out what there is to do");
-        if let Some(planned) = plan(&stacks, &made, before.as_ref(), TO_EXECUTE).await? {
-            let what = if before.is_some() { "change" } else { "make" };
-            step(tell, DeployStep::Stack, format!("{what} the stack {}", stacks.name));
-            execute(&stacks, &planned, what, tell).await?;
+        report_step(on_event, DeployStep::Plan, "let CloudFormation compute the changes");
+        let change_set = create_change_set(&stack, &deployment, existing.as_ref(), DEPLOY_CHANGE_SET).await?;
+        if let Some(change_set) = change_set {
+            let action = if existing.is_some() { "update" } else { "create" };
+            report_step(on_event, DeployStep::Stack, format!("{action} the stack {}", stack.name));
+            execute(&stack, &change_set, action, on_event).await?;
         } else {
-            step(tell, DeployStep::Stack, format!("the stack {} is as it should be", stacks.name));
+            report_step(on_event, DeployStep::Stack, format!("the stack {} is up to date", stack.name));
         }
-        let room = self.room(&wanted.room).await?;
-        if let Some(page) = &wanted.page {
-            step(tell, DeployStep::Page, "put your page where the API serves it from");
-            room.put_page(page).await?;
+        let room = self.room(&config.room).await?;
+        if let Some(page) = &config.page {
+            report_step(on_event, DeployStep::Page, "upload the custom page");
+            room.upload_page(page).await?;
         }
-        step(tell, DeployStep::Tidy, "remove what earlier deployments were made from");
-        made.artefacts.keep_only(&made.keys()).await?;
+        report_step(on_event, DeployStep::Tidy, "delete packages and templates of earlier deployments");
+        bucket.keep_only(&deployment.keys()).await?;
         Ok(room)
     }
 
-    /// What [`Account::deploy`] would do to a stack that is there: none if there is no such stack, an empty list if
-    /// it is as it should be. Leaves everything as it was.
+    /// What [`Account::deploy`] would change in an existing stack. `None` if there is no stack that could be updated, an
+    /// empty list if it is up to date. Nothing is changed.
     pub async fn changes(
         &self,
-        wanted: &RoomConfig,
+        config: &RoomConfig,
         bundle: &Bundle,
-        tell: Tell<'_>,
+        on_event: OnEvent<'_>,
     ) -> Result<Option<Vec<ResourceChange>>, CloudError> {
-        let made = Made::of(self, wanted, bundle)?;
-        let stacks = Stacks::of(self, &wanted.room);
-        let Some(before) = stacks.standing().await? else { return Ok(None) };
-        if next_step(Some(&before.status)) != Next::Update || !made.artefacts.exists().await? {
+        let deployment = Deployment::new(self, config, bundle)?;
+        let stack = RoomStack::new(self, &config.room);
+        let Some(existing) = stack.find().await? else { return Ok(None) };
+        let can_update = next_step(Some(&existing.status)) == NextStep::Update;
+        if !can_update || !deployment.artefacts.exists().await? {
             return Ok(None);
         }
         // CloudFormation reads a template of this size only from a bucket.
-        let was_sent = made.send_template(tell).await?;
-        step(tell, DeployStep::Plan, "let CloudFormation work out what there is to do");
-        let planned = plan(&stacks, &made, Some(&before), TO_LOOK_AT).await;
-        if was_sent {
-            made.artefacts.remove(&made.template_key()).await?;
+        let was_uploaded = deployment.upload_template(on_event).await?;
+        report_step(on_event, DeployStep::Plan, "let CloudFormation compute the changes");
+        let change_set = create_change_set(&stack, &deployment, Some(&existing), DRY_RUN_CHANGE_SET).await;
+        if was_uploaded {
+            deployment.artefacts.delete_object(&deployment.template_key()).await?;
         }
-        let Some(planned) = planned? else { return Ok(Some(Vec::new())) };
-        discard(&stacks, TO_LOOK_AT).await?;
-        Ok(Some(planned.changes))
+        let Some(change_set) = change_set? else { return Ok(Some(Vec::new())) };
+        delete_change_set(&stack, DRY_RUN_CHANGE_SET).await?;
+        Ok(Some(change_set.changes))
     }
 }
 
-/// Brings the stack into a state from which it can be made or changed. The stack, if there is one to be changed.
-async fn ready(stacks: &Stacks<'_>, tell: Tell<'_>) -> Result<Option<StackState>, CloudError> {
+/// Brings the stack into a state in which it can be created or updated. Returns the stack to update, if there is one.
+async fn prepare(stack: &RoomStack<'_>, on_event: OnEvent<'_>) -> Result<Option<StackState>, CloudError> {
     loop {
-        let standing = stacks.standing().await?;
-        let next = next_step(standing.as_ref().map(|standing| &standing.status));
-        let Some(found) = standing else { return Ok(None) };
+        let found = stack.find().await?;
+        let next = next_step(found.as_ref().map(|found| &found.status));
+        let Some(found) = found else { return Ok(None) };
         match next {
-            Next::Create => return Ok(None),
-            Next::Update => return Ok(Some(found)),
-            Next::Wait => {
-                step(
-                    tell,
-                    DeployStep::Attach,
-                    format!("wait for what happens to the stack already ({})", found.status),
-                );
-                let mut watch = stacks.attach(&found.id).await?;
-                watch.until_done(tell).await?;
-                if let Some(failed) = watch.first_failure() {
-                    let reason = failed.reason.as_deref().unwrap_or("AWS does not say why");
-                    let text = format!("it failed at {} ({}): {reason}", failed.name, failed.kind);
-                    tell(DeployEvent::Warning { text, advice: stacks.account.adviser.advice("", reason).1 });
-                }
+            NextStep::Create => return Ok(None),
+            NextStep::Update => return Ok(Some(found)),
+            NextStep::Wait => wait(stack, &found, on_event).await?,
+            NextStep::Remove => {
+                let text = format!("delete the stack that an earlier run left ({})", found.status);
+                report_step(on_event, DeployStep::Clear, text);
+                remove::delete_stack(stack, &found, on_event).await?;
             }
-            Next::Remove => {
-                step(tell, DeployStep::Clear, format!("remove what an earlier run left ({})", found.status));
-                remove::stack(stacks, &found, tell).await?;
-            }
-            Next::ContinueRollback => {
-                step(tell, DeployStep::Clear, "finish taking back an earlier change");
-                let attempt = format!("take back an earlier change of {}", stacks.place());
-                let mut watch = stacks.watch(&found.id).await?;
-                let rollback =
-                    stacks.cloudformation.continue_update_rollback().stack_name(&found.id).send().await;
-                rollback.map_err(|error| stacks.account.adviser.trouble(&attempt, error))?;
-                let standing = watch.until_done(tell).await?;
-                if standing
-                    .as_ref()
-                    .is_some_and(|standing| standing.status == StackStatus::UpdateRollbackFailed)
-                {
-                    let trouble = watch.trouble(attempt, standing.as_ref());
-                    return Err(trouble.or_advise("deal with that, and run the same command again"));
-                }
-            }
-            Next::Unknown => {
-                let reason = format!("it is in a state that this beekeeper does not know: {}", found.status);
-                return Err(CloudError::new(Kind::Failed, format!("change {}", stacks.place()), reason)
-                    .advise("a newer beekeeper may"));
+            NextStep::ContinueRollback => finish_rollback(stack, &found, on_event).await?,
+            NextStep::Unknown => {
+                let reason = format!("this version of beekeeper does not know its status {}", found.status);
+                let attempt = format!("update {}", stack.description());
+                return Err(CloudError::new(CloudErrorKind::Other, attempt, reason)
+                    .with_advice("try a newer version of beekeeper"));
             }
         }
     }
 }
 
-/// What CloudFormation has worked out, and holds ready to be executed.
-struct Planned {
-    change_set: String,
-    stack: String,
+/// Waits for an operation that another run or another program started.
+async fn wait(stack: &RoomStack<'_>, found: &StackState, on_event: OnEvent<'_>) -> Result<(), CloudError> {
+    let text = format!("wait for the operation that is running on the stack ({})", found.status);
+    report_step(on_event, DeployStep::Attach, text);
+    let mut watch = stack.attach(&found.id).await?;
+    watch.until_done(on_event).await?;
+    if let Some(failed) = watch.first_failure() {
+        let reason = failed.reason.as_deref().unwrap_or("AWS gave no reason");
+        let text = format!("that operation failed at {} ({}): {reason}", failed.name, failed.kind);
+        on_event(DeployEvent::Warning { text, advice: stack.account.errors.advice_for(reason) });
+    }
+    Ok(())
+}
+
+/// Finishes the rollback of an update that got stuck.
+async fn finish_rollback(
+    stack: &RoomStack<'_>,
+    found: &StackState,
+    on_event: OnEvent<'_>,
+) -> Result<(), CloudError> {
+    report_step(on_event, DeployStep::Clear, "finish the rollback of an earlier update");
+    let attempt = format!("roll back an earlier update of {}", stack.description());
+    let mut watch = stack.watch(&found.id).await?;
+    let rollback = stack.cloudformation.continue_update_rollback().stack_name(&found.id).send().await;
+    rollback.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
+    match watch.until_done(on_event).await? {
+        Some(state) if state.status == StackStatus::UpdateRollbackFailed => Err(watch
+            .error(attempt, Some(&state))
+            .or_advice("solve this problem, and run the same command again")),
+        _ => Ok(()),
+    }
+}
+
+/// A change set that is ready to be executed.
+struct ChangeSet {
+    id: String,
+    stack_id: String,
     changes: Vec<ResourceChange>,
 }
 
-/// None if there is nothing to change.
-async fn plan(
-    stacks: &Stacks<'_>,
-    made: &Made<'_>,
-    before: Option<&StackState>,
+/// Lets CloudFormation compute the changes. `None` if there are none.
+async fn create_change_set(
+    stack: &RoomStack<'_>,
+    deployment: &Deployment<'_>,
+    existing: Option<&StackState>,
     name: &str,
-) -> Result<Option<Planned>, CloudError> {
-    discard(stacks, name).await?;
-    let (adviser, cloudformation) = (&stacks.account.adviser, &stacks.cloudformation);
-    let attempt = format!("plan {}", stacks.place());
+) -> Result<Option<ChangeSet>, CloudError> {
+    delete_change_set(stack, name).await?;
+    let (errors, cloudformation) = (&stack.account.errors, &stack.cloudformation);
+    let attempt = format!("compute the changes of {}", stack.description());
     let create = cloudformation
         .create_change_set()
-        .stack_name(&stacks.name)
+        .stack_name(&stack.name)
         .change_set_name(name)
-        .template_url(made.artefacts.url(&made.template_key()))
+        .template_url(deployment.artefacts.url(&deployment.template_key()))
         .capabilities(Capability::CapabilityIam)
         .capabilities(Capability::CapabilityAutoExpand)
-        .tags(Tag::builder().key(names::TAG).value(made.wanted.room.to_string()).build());
-    let create = match before {
+        .tags(Tag::builder().key(names::TAG).value(deployment.config.room.to_string()).build());
+    let create = match existing {
         Some(_) => create.change_set_type(ChangeSetType::Update),
-        // A stack that could not be made goes by itself.
+        // CloudFormation then deletes a stack that it could not create.
         None => create.change_set_type(ChangeSetType::Create).on_stack_failure(OnStackFailure::Delete),
     };
-    let parameters = made.parameters()?.into_iter();
+    let parameters = deployment.parameters()?.into_iter();
     let parameters = parameters
         .map(|(name, value)| Parameter::builder().parameter_key(name).parameter_value(value).build());
     let created = create.set_parameters(Some(parameters.collect())).send().await;
-    let created = created.map_err(|error| adviser.trouble(&attempt, error))?;
-    let (change_set, stack) = (created.id.unwrap_or_default(), created.stack_id.unwrap_or_default());
-    let mut changes = Vec::new();
-    let mut more = None;
+    let created = created.map_err(|error| errors.call_failed(&attempt, error))?;
+    let id = created.id.or_incomplete(&attempt, "the change set's ID")?;
+    let stack_id = created.stack_id.or_incomplete(&attempt, "the stack's ID")?;
+
+    let (mut changes, mut next_page) = (Vec::new(), None);
     loop {
-        let describe = cloudformation.describe_change_set().change_set_name(&change_set).stack_name(&stack);
-        let described = describe.set_next_token(more.take()).send().await;
-        let described = described.map_err(|error| adviser.trouble(&attempt, error))?;
-        match described.status {
+        let describe = cloudformation.describe_change_set().change_set_name(&id).stack_name(&stack_id);
+        let page = describe.set_next_token(next_page.take()).send().await;
+        let page = page.map_err(|error| errors.call_failed(&attempt, error))?;
+        match page.status {
             Some(ChangeSetStatus::CreateComplete) => {}
             Some(ChangeSetStatus::Failed) => {
-                let reason = described.status_reason.unwrap_or_else(|| "AWS does not say why".into());
-                discard(stacks, name).await?;
-                if is_nothing_to_do(&reason) {
+                let reason = page.status_reason.unwrap_or_else(|| "AWS gave no reason".into());
+                delete_change_set(stack, name).await?;
+                if says_no_changes(&reason) {
                     return Ok(None);
                 }
-                if before.is_none() {
-                    // With nothing in it.
-                    drop(cloudformation.delete_stack().stack_name(&stack).send().await);
+                if existing.is_none() {
+                    // The stack was created for this change set and has no resources. The next run copes with it too, so
+                    // a failure here does not matter.
+                    drop(cloudformation.delete_stack().stack_name(&stack_id).send().await);
                 }
-                let (kind, advice) = adviser.advice("", &reason);
-                let trouble = CloudError::new(kind, attempt, reason);
-                return Err(match advice {
-                    Some(advice) => trouble.advise(advice),
-                    None => trouble,
-                });
+                return Err(errors.failed_with(attempt, reason.clone(), &reason));
             }
             _ => {
-                sleep(LOOK_EVERY).await;
+                sleep(CHECK_INTERVAL).await;
                 continue;
             }
         }
-        let resources =
-            described.changes.unwrap_or_default().into_iter().filter_map(|change| change.resource_change);
-        changes.extend(resources.map(|change| ResourceChange {
-            name: change.logical_resource_id.unwrap_or_default(),
-            kind: change.resource_type.unwrap_or_default(),
-            action: change.action.map(|action| action.to_string()).unwrap_or_default(),
-            replacement: change.replacement.map(|replacement| replacement.to_string()),
-        }));
-        more = described.next_token;
-        if more.is_none() {
-            return Ok(Some(Planned { change_set, stack, changes }));
+        for change in page.changes.unwrap_or_default() {
+            let Some(change) = change.resource_change else { continue };
+            changes.push(ResourceChange {
+                name: change.logical_resource_id.or_incomplete(&attempt, "the name of a changed resource")?,
+                kind: change.resource_type.or_incomplete(&attempt, "the type of a changed resource")?,
+                action: change.action.or_incomplete(&attempt, "the action of a change")?.to_string(),
+                replacement: change.replacement.map(|replacement| replacement.to_string()),
+            });
+        }
+        next_page = page.next_token;
+        if next_page.is_none() {
+            return Ok(Some(ChangeSet { id, stack_id, changes }));
         }
     }
 }
 
-/// In CloudFormation's own words, of which there are two.
-fn is_nothing_to_do(reason: &str) -> bool {
+/// CloudFormation reports this as a failure, in one of two sentences.
+fn says_no_changes(reason: &str) -> bool {
     reason.contains("didn't contain changes") || reason.contains("No updates are to be performed")
 }
 
-/// Removes a change set, if there is one.
-async fn discard(stacks: &Stacks<'_>, name: &str) -> Result<(), CloudError> {
-    let delete = stacks.cloudformation.delete_change_set().stack_name(&stacks.name).change_set_name(name);
-    let begun = Instant::now();
+/// Deletes a change set, if there is one.
+async fn delete_change_set(stack: &RoomStack<'_>, name: &str) -> Result<(), CloudError> {
+    let delete = stack.cloudformation.delete_change_set().stack_name(&stack.name).change_set_name(name);
+    let started = Instant::now();
     loop {
         let Err(error) = delete.clone().send().await else { return Ok(()) };
         let code = code(&error);
-        // Somebody, or a run that was interrupted, had it made a moment ago.
-        if code == "InvalidChangeSetStatus" && begun.elapsed() < PLANNED_WITHIN {
-            sleep(LOOK_EVERY).await;
+        // CloudFormation is still working on it: an interrupted run, or somebody else, created it a moment ago.
+        if code == "InvalidChangeSetStatus" && started.elapsed() < CHANGE_SET_TIMEOUT {
+            sleep(CHECK_INTERVAL).await;
             continue;
         }
         if code.starts_with("ChangeSetNotFound") || message(&error).contains("does not exist") {
             return Ok(());
         }
-        let attempt = format!("remove an earlier plan of {}", stacks.place());
-        return Err(stacks.account.adviser.trouble(attempt, error));
+        let attempt = format!("delete an earlier change set of {}", stack.description());
+        return Err(stack.account.errors.call_failed(attempt, error));
     }
 }
 
 async fn execute(
-    stacks: &Stacks<'_>,
-    planned: &Planned,
-    what: &str,
-    tell: Tell<'_>,
+    stack: &RoomStack<'_>,
+    change_set: &ChangeSet,
+    action: &str,
+    on_event: OnEvent<'_>,
 ) -> Result<(), CloudError> {
-    let attempt = format!("{what} {}", stacks.place());
-    let mut watch = stacks.watch(&planned.stack).await?;
+    let attempt = format!("{action} {}", stack.description());
+    let mut watch = stack.watch(&change_set.stack_id).await?;
     let token = format!("beekeeper-{:016x}", rand::random::<u64>());
-    let execute = stacks.cloudformation.execute_change_set().change_set_name(&planned.change_set);
-    let executed = execute.stack_name(&planned.stack).client_request_token(token).send().await;
-    executed.map_err(|error| stacks.account.adviser.trouble(&attempt, error))?;
-    let standing = watch.until_done(tell).await?;
-    match standing.as_ref().map(|standing| &standing.status) {
+    let execute = stack.cloudformation.execute_change_set().change_set_name(&change_set.id);
+    let executed = execute.stack_name(&change_set.stack_id).client_request_token(token).send().await;
+    executed.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
+    let state = watch.until_done(on_event).await?;
+    match state.as_ref().map(|state| &state.status) {
         Some(StackStatus::CreateComplete | StackStatus::UpdateComplete) => Ok(()),
-        _ => Err(watch.trouble(attempt, standing.as_ref()).or_advise(
-            "what had been made was taken back; deal with the reason, and run the same command again",
-        )),
+        _ => Err(watch
+            .error(attempt, state.as_ref())
+            .or_advice("AWS rolled the changes back; solve this problem, and run the same command again")),
     }
 }

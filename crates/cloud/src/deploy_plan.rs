@@ -1,260 +1,282 @@
-//! What is looked at before anything is made: whose account it is, what it bears, how the shop does, what there will be,
-//! and what that costs. It changes nothing.
+//! The plan of a deployment: what would be created, what the account's limits allow, whether the shop responds, and what
+//! the room costs. It changes nothing.
 
 use std::collections::BTreeMap;
 
-use crate::template::Stack;
 use clock::SystemClock;
 use probe::HttpProbe;
 use serde::Serialize;
 use waitroom::throttle_rules::{Baseline, Sample};
 use waitroom::{Epoch, Rate, Room, Settings, WebUrl};
 
-use crate::bundle::misread;
-use crate::cost::{Costs, Shape, estimate, polls_near_the_front};
-use crate::error::code;
-use crate::stack::{Next, Stacks, next_step};
-use crate::{Account, Architecture, Bundle, CloudError, RoomConfig, bundle};
+use crate::artefacts::ArtefactBucket;
+use crate::aws_errors::code;
+use crate::bundle::unreadable;
+use crate::cost::{CostInputs, Costs, estimate, polls_near_the_front};
+use crate::stack::{NextStep, RoomStack, next_step};
+use crate::template::Stack;
+use crate::{Account, Architecture, Bundle, CloudError, CloudErrorKind, RoomConfig, bundle};
 
-/// Whether to worry if the shop takes longer than this, in seconds.
+/// A shop that takes longer than this gets a warning, in seconds.
 const SLOW_SHOP: f64 = 2.0;
-/// The page asks at most every five minutes.
-const LONGEST_PAUSE: f64 = 300.0;
-/// How long the door works for one visitor, in seconds.
-const AT_THE_DOOR: f64 = 0.03;
-/// People whom one slice of a plan lets in a minute.
-const SLICE: u32 = 1000;
+/// The longest pause between two polls of a page, in seconds.
+const MAX_POLL_PAUSE: f64 = 300.0;
+/// How long the producer works on one request, in seconds.
+const PRODUCER_SECONDS: f64 = 0.03;
+/// How many visitors one slice releases in a minute.
+const SLICE_VISITORS: u32 = 1000;
+/// Functions that run beside producers and consumers: trigger, throttle, and sometimes setup.
+const OTHER_FUNCTIONS: f64 = 3.0;
+/// How many producers a room needs at least.
+const MIN_PRODUCERS: f64 = 2.0;
 
-/// What a deployment would do, and what to know before.
+/// Limits in Service Quotas: service, code and name.
+const CONCURRENCY: (&str, &str, &str) = ("lambda", "L-B99A9384", "Lambda: concurrent executions");
+const REQUESTS: (&str, &str, &str) = ("apigateway", "L-8A5B8E43", "API Gateway: requests per second");
+
+/// What a deployment would do, and what to know before it starts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeployPlan {
     pub room: String,
     pub account: String,
-    /// Whose credentials these are.
-    pub whose: String,
+    /// The ARN of the user or role that the credentials belong to.
+    pub caller: String,
     pub region: String,
     pub architecture: Architecture,
-    pub purpose: DeployAction,
-    /// How many resources of each kind there will be.
-    pub makes: BTreeMap<String, usize>,
-    pub quotas: Vec<Quota>,
-    pub bears: Capacity,
+    pub action: DeployAction,
+    /// How many resources of each type the stack will have.
+    pub resources: BTreeMap<String, usize>,
+    pub limits: Vec<AccountLimit>,
+    pub capacity: Capacity,
     pub shop: ShopCheck,
     pub costs: Costs,
-    /// What speaks against it, each with what to do.
-    pub concerns: Vec<Concern>,
+    pub warnings: Vec<PlanWarning>,
 }
 
-/// What becomes of the stack.
+/// What happens to the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum DeployAction {
-    Make,
-    Change,
-    /// What is left of a stack that cannot be made whole goes, with its line, and a new one is made.
+    Create,
+    Update,
+    /// The existing stack is beyond repair. It is deleted, with its line, and a new one is created.
     Replace {
         status: String,
     },
-    /// An earlier run is under way, or was left half done: first this is dealt with.
-    GoOn {
+    /// An operation on the stack is running or has stopped halfway. It is finished first.
+    Resume {
         status: String,
     },
 }
 
 /// One of the account's limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Quota {
+pub struct AccountLimit {
     pub name: &'static str,
-    /// None if it could not be read; `unread` says why.
+    /// `None` if it could not be read.
     pub value: Option<f64>,
-    pub unread: Option<String>,
+    /// Why it could not be read.
+    pub error: Option<String>,
 }
 
-/// What the account's limits allow, as far as they are known.
+/// What the account's limits allow. `None` where a limit is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Capacity {
-    /// How many can wait at once.
+    /// How many visitors can wait at the same time.
     pub waiting: Option<u64>,
-    /// How many can join in a second.
-    pub joins_a_second: Option<u64>,
-    /// How many may enter a minute.
+    /// How many visitors can join per second.
+    pub joins_per_second: Option<u64>,
+    /// How many visitors can enter per minute.
     pub rate: Option<u64>,
 }
 
-/// How the shop answered twenty requests.
+/// How the shop responded to 20 requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShopCheck {
     pub url: String,
-    /// Seconds, on average. None if it is in no state to be measured.
+    /// The mean response time in seconds. `None` if too many requests failed.
     pub mean: Option<f64>,
     pub answered: usize,
     pub failed: usize,
 }
 
+/// A problem to know about before deploying, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Concern {
+pub struct PlanWarning {
     pub text: String,
     pub advice: String,
 }
 
-/// Functions at work besides: the trigger, the throttle, and the setup now and then.
-const OTHERS: f64 = 3.0;
-/// Fewer functions than this are no door.
-const AT_LEAST_AT_THE_DOOR: f64 = 2.0;
-
-/// Service Quotas' own codes.
-const CONCURRENCY: (&str, &str, &str) = ("lambda", "L-B99A9384", "Lambda: functions at work at once");
-const REQUESTS: (&str, &str, &str) = ("apigateway", "L-8A5B8E43", "API Gateway: requests a second");
-
 impl Account {
-    /// Looks at everything that a deployment depends on. An error if it is out of the question.
-    pub async fn plan(&self, wanted: &RoomConfig, carried: &Bundle) -> Result<DeployPlan, CloudError> {
-        let architecture = carried.choose(wanted.architecture)?;
-        let stacks = Stacks::of(self, &wanted.room);
-        let standing = stacks.standing().await?;
-        // Whose bucket it is, if there is one.
-        crate::artefacts::Artefacts::of(self, &wanted.room).exists().await?;
-        let purpose = match (&standing, next_step(standing.as_ref().map(|standing| &standing.status))) {
-            (None, _) | (_, Next::Create) => DeployAction::Make,
-            (_, Next::Update) => DeployAction::Change,
-            (Some(standing), Next::Remove) => DeployAction::Replace { status: standing.status.to_string() },
-            (Some(standing), _) => DeployAction::GoOn { status: standing.status.to_string() },
+    /// Plans a deployment. An error if it cannot work.
+    pub async fn plan(&self, config: &RoomConfig, bundle: &Bundle) -> Result<DeployPlan, CloudError> {
+        let architecture = bundle.choose(config.architecture)?;
+        let stack = RoomStack::new(self, &config.room);
+        let found = stack.find().await?;
+        // Fails if the bucket belongs to another account.
+        ArtefactBucket::new(self, &config.room).exists().await?;
+        let action = match (&found, next_step(found.as_ref().map(|found| &found.status))) {
+            (None, _) | (_, NextStep::Create) => DeployAction::Create,
+            (_, NextStep::Update) => DeployAction::Update,
+            (Some(found), NextStep::Remove) => DeployAction::Replace { status: found.status.to_string() },
+            (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let (concurrency, requests, sample) =
-            futures_util::join!(self.quota(CONCURRENCY), self.quota(REQUESTS), measured(wanted));
-        let bears = bears(wanted, concurrency.value, requests.value);
+            futures_util::join!(self.limit(CONCURRENCY), self.limit(REQUESTS), measure_shop(config));
+        let sample = sample?;
+        let capacity = capacity(config, concurrency.value, requests.value);
         let shop = ShopCheck {
-            url: wanted.health.as_ref().unwrap_or(&wanted.shop).to_string(),
+            url: config.health.as_ref().unwrap_or(&config.shop).to_string(),
             mean: Baseline::of(&sample).map(|baseline| baseline.mean),
             answered: sample.answered.len(),
             failed: sample.failed,
         };
-        let stack = bundle::stack(&wanted.parameters(architecture))?;
-        let shape = Shape {
+        let costs = estimate(CostInputs {
             architecture,
-            rate: wanted.rate.get(),
-            throttle: wanted.throttle,
-            alarms: wanted.alarm_email.is_some(),
-            firewall: wanted.requests_per_address.is_some_and(|limit| limit > 0),
-        };
+            rate: config.rate.get(),
+            throttle: config.throttle,
+            alarms: config.alarm_email.is_some(),
+            firewall: config.requests_per_address.is_some_and(|limit| limit > 0),
+        });
         Ok(DeployPlan {
-            room: wanted.room.to_string(),
+            room: config.room.to_string(),
             account: self.id.clone(),
-            whose: self.arn.clone(),
+            caller: self.arn.clone(),
             region: self.region.clone(),
             architecture,
-            purpose,
-            makes: makes(&stack)?,
-            concerns: concerns(wanted, &bears, &shop),
-            quotas: vec![concurrency, requests],
-            bears,
+            action,
+            resources: count_resources(&bundle::stack(&config.parameters(architecture))?)?,
+            warnings: warnings(config, &capacity, &shop),
+            limits: vec![concurrency, requests],
+            capacity,
             shop,
-            costs: estimate(shape),
+            costs,
         })
     }
 
-    /// What the account was given, or else what every account is given.
-    async fn quota(&self, (service, quota, name): (&'static str, &'static str, &'static str)) -> Quota {
+    /// The account's own limit, or AWS's default if the account has none.
+    async fn limit(
+        &self,
+        (service, quota_code, name): (&'static str, &'static str, &'static str),
+    ) -> AccountLimit {
         let quotas = aws_sdk_servicequotas::Client::new(&self.config);
-        let given = quotas.get_service_quota().service_code(service).quota_code(quota).send().await;
-        let given = match given {
+        let own = quotas.get_service_quota().service_code(service).quota_code(quota_code).send().await;
+        let quota = match own {
             Err(error) if code(&error) == "NoSuchResourceException" => {
-                let usual = quotas.get_aws_default_service_quota().service_code(service).quota_code(quota);
-                usual.send().await.map(|usual| usual.quota).map_err(|error| self.adviser.trouble("", error))
+                let get = quotas.get_aws_default_service_quota().service_code(service).quota_code(quota_code);
+                let default = get.send().await.map_err(|error| self.errors.call_failed("", error));
+                default.map(|answer| answer.quota)
             }
-            given => given.map(|given| given.quota).map_err(|error| self.adviser.trouble("", error)),
+            own => own.map(|answer| answer.quota).map_err(|error| self.errors.call_failed("", error)),
         };
-        match given {
-            Ok(quota) => Quota { name, value: quota.and_then(|quota| quota.value), unread: None },
-            Err(trouble) => {
-                let source = std::error::Error::source(&trouble).map(ToString::to_string);
-                Quota { name, value: None, unread: source }
+        let value = quota.map(|quota| quota.and_then(|quota| quota.value));
+        match value {
+            Ok(Some(value)) => AccountLimit { name, value: Some(value), error: None },
+            Ok(None) => {
+                AccountLimit { name, value: None, error: Some("AWS answered without a value".into()) }
             }
+            Err(error) => AccountLimit { name, value: None, error: Some(error.reason()) },
         }
     }
 }
 
-/// As the throttle measures it.
-async fn measured(wanted: &RoomConfig) -> Sample {
-    let Ok(probe) = HttpProbe::new() else { return Sample::default() };
+/// Measures the shop as the throttle does.
+async fn measure_shop(config: &RoomConfig) -> Result<Sample, CloudError> {
+    let failed = |reason: String| {
+        let attempt = format!("prepare to measure the shop {}", config.shop);
+        CloudError::new(CloudErrorKind::Other, attempt, reason)
+    };
+    let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
     let settings = Settings {
-        room: wanted.room.clone(),
-        title: wanted.title.clone(),
-        shop: wanted.shop.clone(),
-        health: wanted.health.clone(),
-        rate: wanted.rate,
+        room: config.room.clone(),
+        title: config.title.clone(),
+        shop: config.shop.clone(),
+        health: config.health.clone(),
+        rate: config.rate,
         message: waitroom::Message::default(),
         lifetimes: waitroom::Lifetimes::default(),
     };
-    // A shop that sends people into the room fails; only of a domain of one's own it is known before that it is that.
-    let domain = wanted.domain.as_ref().map_or("waiting-room.invalid", |domain| &domain.name);
-    let (Ok(epoch), Ok(url)) = ("none".parse::<Epoch>(), format!("https://{domain}").parse::<WebUrl>())
-    else {
-        return Sample::default();
-    };
-    let room = Room::new(settings, url, epoch);
-    throttle::measure(&probe, &SystemClock, &room).await
+    // A response that redirects to the room counts as failed. Before the first deployment only a custom domain is known:
+    // without one, the URL is one that no shop redirects to.
+    let domain = config.domain.as_ref().map_or("waiting-room.invalid", |domain| &domain.name);
+    let url: WebUrl = format!("https://{domain}")
+        .parse()
+        .map_err(|error| failed(format!("the domain {domain} is not valid: {error}")))?;
+    // Measuring does not use the epoch.
+    let epoch: Epoch = "none".parse().map_err(|error| failed(format!("{error}")))?;
+    Ok(throttle::measure(&probe, &SystemClock, &Room::new(settings, url, epoch)).await)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "quotas are small and positive")]
-fn bears(wanted: &RoomConfig, concurrency: Option<f64>, requests: Option<f64>) -> Capacity {
-    let rate = wanted.rate.get();
-    // A plan's slices begin while those of the one before are still at work, for half a minute.
-    let slices = f64::from(rate.div_ceil(SLICE)) * 1.5;
-    let door = concurrency.map(|all| ((all - slices - OTHERS).max(0.0) / AT_THE_DOOR) as u64);
-    // Everybody comes to the door twice.
-    let spare = requests.map(|all| all - polls_near_the_front(rate) - f64::from(rate) / 60.0 * 2.0);
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limits are small and positive")]
+fn capacity(config: &RoomConfig, concurrency: Option<f64>, requests: Option<f64>) -> Capacity {
+    let rate = config.rate.get();
+    // Consumers of a window start while those of the one before still run, for half a minute.
+    let consumers = f64::from(rate.div_ceil(SLICE_VISITORS)) * 1.5;
+    let producers = concurrency.map(|all| (all - consumers - OTHER_FUNCTIONS).max(0.0));
+    let joins = producers.map(|producers| (producers / PRODUCER_SECONDS) as u64);
+    // Every visitor comes to the door twice.
+    let polls = requests.map(|all| all - polls_near_the_front(rate) - f64::from(rate) / 60.0 * 2.0);
     Capacity {
-        waiting: spare.map(|spare| (20.0 * f64::from(rate) + spare.max(0.0) * LONGEST_PAUSE) as u64),
-        joins_a_second: match (door, requests) {
-            (Some(door), Some(requests)) => Some(door.min(requests as u64)),
-            (door, requests) => door.or(requests.map(|requests| requests as u64)),
+        waiting: polls.map(|polls| (20.0 * f64::from(rate) + polls.max(0.0) * MAX_POLL_PAUSE) as u64),
+        joins_per_second: match (joins, requests) {
+            (Some(joins), Some(requests)) => Some(joins.min(requests as u64)),
+            (joins, requests) => joins.or(requests.map(|requests| requests as u64)),
         },
         rate: concurrency
-            .map(|all| ((all - OTHERS - AT_LEAST_AT_THE_DOOR).max(0.0) / 1.5) as u64 * u64::from(SLICE))
-            .map(|most| most.min(u64::from(Rate::MAX.get()))),
+            .map(|all| ((all - OTHER_FUNCTIONS - MIN_PRODUCERS).max(0.0) / 1.5) as u64)
+            .map(|slices| (slices * u64::from(SLICE_VISITORS)).min(u64::from(Rate::MAX.get()))),
     }
 }
 
-fn concerns(wanted: &RoomConfig, bears: &Capacity, shop: &ShopCheck) -> Vec<Concern> {
-    let mut concerns = Vec::new();
-    let rate = u64::from(wanted.rate.get());
-    if let Some(most) = bears.rate.filter(|&most| most < rate) {
-        concerns.push(Concern {
-            text: format!("{rate} a minute need more functions at once than the account may run: it bears about {most} a minute"),
-            advice: "ask for more in the AWS console: Service Quotas, AWS Lambda, Concurrent executions".into(),
-        });
+fn warnings(config: &RoomConfig, capacity: &Capacity, shop: &ShopCheck) -> Vec<PlanWarning> {
+    let mut warnings = Vec::new();
+    let mut warn =
+        |text: String, advice: &str| warnings.push(PlanWarning { text, advice: advice.to_owned() });
+    let more_concurrency =
+        "request a higher limit in the AWS console: Service Quotas, AWS Lambda, Concurrent executions";
+    let rate = u64::from(config.rate.get());
+    if let Some(most) = capacity.rate.filter(|&most| most < rate) {
+        warn(
+            format!(
+                "the account's limit of concurrent functions allows about {most} visitors a minute, but the rate is {rate}"
+            ),
+            more_concurrency,
+        );
     }
-    if let Some(most) = bears.joins_a_second.filter(|&most| most < 100) {
-        concerns.push(Concern {
-            text: format!("only about {most} people can join in a second; the others are asked to wait a moment and try again by themselves"),
-            advice: "ask for more in the AWS console: Service Quotas, AWS Lambda, Concurrent executions".into(),
-        });
+    if let Some(most) = capacity.joins_per_second.filter(|&most| most < 100) {
+        warn(
+            format!(
+                "only about {most} visitors can join per second; the others have to wait, and their browsers retry"
+            ),
+            more_concurrency,
+        );
     }
-    if shop.mean.is_none() {
-        let (failed, all) = (shop.failed, shop.failed + shop.answered);
-        concerns.push(Concern {
-            text: format!("{} failed {failed} of {all} requests", shop.url),
-            advice: "is the address right, and is the shop up? Visitors would be sent there".into(),
-        });
-    } else if let Some(mean) = shop.mean.filter(|&mean| mean > SLOW_SHOP) {
-        concerns.push(Concern {
-            text: format!("{} takes {mean:.1} s to answer although nobody comes yet", shop.url),
-            advice: "the throttle compares later answers with this; deploy when the shop is well".into(),
-        });
+    match shop.mean {
+        None => {
+            let (failed, all) = (shop.failed, shop.failed + shop.answered);
+            warn(
+                format!("{failed} of {all} requests to {} failed", shop.url),
+                "check the address, and whether the shop is up: the room sends visitors there",
+            );
+        }
+        Some(mean) if mean > SLOW_SHOP => warn(
+            format!("{} takes {mean:.1} s to respond, and it has no crowd yet", shop.url),
+            "deploy when the shop is fast: the throttle compares later response times with this one",
+        ),
+        Some(_) => {}
     }
-    concerns
+    warnings
 }
 
-/// The template's resources, with those that its short forms stand for.
-fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError> {
-    let mut makes = BTreeMap::new();
-    let mut count = |kind: &str| *makes.entry(kind.to_owned()).or_default() += 1;
-    for (name, kind) in stack.resources().map_err(|error| misread(&error))? {
+/// The resources of the template by type, including those that the SAM transform adds.
+fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError> {
+    let mut counts = BTreeMap::new();
+    let mut count = |kind: &str| *counts.entry(kind.to_owned()).or_default() += 1;
+    for (name, kind) in stack.resources().map_err(|error| unreadable(&error))? {
         match kind.as_str() {
             "AWS::Serverless::Function" => {
                 count("AWS::Lambda::Function");
-                let properties = stack.properties(&name).map_err(|error| misread(&error))?;
+                let properties = stack.properties(&name).map_err(|error| unreadable(&error))?;
                 for _ in properties["Events"].as_object().into_iter().flatten() {
                     count("AWS::Events::Rule");
                     count("AWS::Lambda::Permission");
@@ -271,7 +293,7 @@ fn makes(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError> {
             other => count(other),
         }
     }
-    Ok(makes)
+    Ok(counts)
 }
 
 #[cfg(test)]
@@ -279,17 +301,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_account_bears_little_and_not_nothing() {
+    fn a_new_account_has_a_small_capacity() {
         let shop = "https://shop.example".parse().unwrap();
-        let wanted = |rate| {
-            let rate = Rate::new(rate).unwrap();
-            RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate)
-        };
-        let wanted = wanted(300);
-        let few = bears(&wanted, Some(10.0), Some(10_000.0));
-        assert_eq!((few.rate, few.joins_a_second), (Some(3000), Some(183)), "{few:?}");
-        let usual = bears(&wanted, Some(1000.0), Some(10_000.0));
-        assert!(usual.rate >= Some(270_000) && usual.waiting >= Some(1_000_000), "{usual:?}");
-        assert_eq!(bears(&wanted, None, None), Capacity::default());
+        let rate = Rate::new(300).unwrap();
+        let config = RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate);
+        let new = capacity(&config, Some(10.0), Some(10_000.0));
+        assert_eq!((new.rate, new.joins_per_second), (Some(3000), Some(183)), "{new:?}");
+        let default = capacity(&config, Some(1000.0), Some(10_000.0));
+        assert!(default.rate >= Some(270_000) && default.waiting >= Some(1_000_000), "{default:?}");
+        assert_eq!(capacity(&config, None, None), Capacity::default());
     }
 }

@@ -1,11 +1,14 @@
-//! A room that is deployed, as its operator meets it.
+//! A room that is deployed.
 
 use aws::{AwsStore, RoomResources, tuned};
+use aws_sdk_cloudwatch::types::{MetricAlarm, StateValue};
 use aws_sdk_sqs::types::QueueAttributeName;
+use operator::{Alarm, AlarmState};
 use waitroom::RoomId;
 
-use crate::stack::{Next, Stacks, next_step};
-use crate::{Account, CloudError, Kind};
+use crate::error::OrIncomplete;
+use crate::stack::{NextStep, RoomStack, next_step};
+use crate::{Account, CloudError, CloudErrorKind};
 
 /// A room in an account.
 #[derive(Clone, Debug)]
@@ -13,53 +16,41 @@ pub struct DeployedRoom {
     pub room: RoomId,
     pub urls: Urls,
     pub(crate) account: Account,
-    pub(crate) stack: String,
-    /// With the waiting page.
-    pub(crate) bucket: String,
+    pub(crate) stack_id: String,
+    /// The bucket with the waiting page.
+    pub(crate) page_bucket: String,
     store: AwsStore,
     dead_letters_url: String,
 }
 
-/// Where a room is reached.
+/// The URLs of a room.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Urls {
-    /// What to publish.
+    /// The door: the URL to publish.
     pub room: String,
-    /// Where the shop's pages ask whether a visitor waited.
+    /// The client check, for the shop's pages.
     pub client: String,
-    /// The room under the name that AWS gave it, without a slash at the end.
+    /// The API's own URL, without a slash at the end.
     pub stage: String,
-    /// What the CNAME of a domain of one's own has to point to.
+    /// The target for the CNAME of a custom domain.
     pub domain_target: Option<String>,
 }
 
-/// An alarm of the room.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct CloudAlarm {
-    pub name: String,
-    /// `OK`, `ALARM` or `INSUFFICIENT_DATA`.
-    pub state: String,
-    pub description: String,
-    pub reason: String,
-}
-
 impl Account {
-    /// The room of this name. An error of the kind [`Kind::Absent`] if there is none.
+    /// The deployed room of this name. An error of the kind [`CloudErrorKind::NotFound`] if there is none.
     pub async fn room(&self, room: &RoomId) -> Result<DeployedRoom, CloudError> {
-        let stacks = Stacks::of(self, room);
-        let found = stacks.standing().await?;
-        let attempt = || format!("find {}", stacks.place());
-        let again = format!("run: beekeeper deploy {room}");
-        let Some(found) = found else {
-            return Err(CloudError::new(Kind::Absent, attempt(), "there is none").advise(again));
+        let stack = RoomStack::new(self, room);
+        let not_found = |reason: String| {
+            CloudError::new(CloudErrorKind::NotFound, format!("find {}", stack.description()), reason)
+                .with_advice(format!("run: beekeeper deploy {room}"))
         };
+        let found = stack.find().await?.ok_or_else(|| not_found("it does not exist".into()))?;
         let output = |name: &str| {
             found.outputs.get(name).cloned().ok_or_else(|| {
-                let reason = match next_step(Some(&found.status)) {
-                    Next::Wait => format!("it is not done yet ({})", found.status),
-                    _ => format!("it is not whole ({}): there is no {name}", found.status),
-                };
-                CloudError::new(Kind::Absent, attempt(), reason).advise(again.clone())
+                not_found(match next_step(Some(&found.status)) {
+                    NextStep::Wait => format!("an operation on it is still running ({})", found.status),
+                    _ => format!("it is incomplete ({}): the output {name} is missing", found.status),
+                })
             })
         };
         let urls = Urls {
@@ -68,19 +59,19 @@ impl Account {
             stage: output("StageUrl")?,
             domain_target: found.outputs.get("DomainTarget").cloned(),
         };
-        let places = RoomResources {
+        let resources = RoomResources {
             ledger_table: output("LedgerTable")?,
             line_url: output("LineUrl")?,
             dead_letters_url: output("DeadLettersUrl")?,
         };
-        let dead_letters_url = places.dead_letters_url.clone();
-        let store = AwsStore::new(&tuned(self.config.clone()), places);
+        let dead_letters_url = resources.dead_letters_url.clone();
+        let store = AwsStore::new(&tuned(self.config.clone()), resources);
         Ok(DeployedRoom {
             room: room.clone(),
             urls,
             account: self.clone(),
-            stack: found.id.clone(),
-            bucket: output("PageBucket")?,
+            stack_id: found.id.clone(),
+            page_bucket: output("PageBucket")?,
             store,
             dead_letters_url,
         })
@@ -93,43 +84,56 @@ impl DeployedRoom {
         &self.store
     }
 
-    /// How many messages lie there that are no visitors.
+    /// How many messages are in the queue of dead letters.
     pub async fn dead_letters(&self) -> Result<u64, CloudError> {
+        let attempt = format!("count the dead letters of {}", self.account.describe_stack(&self.room));
+        let attribute = QueueAttributeName::ApproximateNumberOfMessages;
         let sqs = aws_sdk_sqs::Client::new(&self.account.config);
         let get = sqs.get_queue_attributes().queue_url(&self.dead_letters_url);
-        let get = get.attribute_names(QueueAttributeName::ApproximateNumberOfMessages).send().await;
-        let attempt = format!("count the dead letters of {}", self.account.place(&self.room));
-        let attributes = get.map_err(|error| self.account.adviser.trouble(attempt, error))?.attributes;
-        Ok(attributes.unwrap_or_default().values().filter_map(|count| count.parse::<u64>().ok()).sum())
+        let answer = get.attribute_names(attribute.clone()).send().await;
+        let answer = answer.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
+        let count = answer.attributes.and_then(|attributes| attributes.get(&attribute)?.parse().ok());
+        count.or_incomplete(&attempt, "the number of messages")
     }
 
-    /// The room's alarms; none if they were not wanted.
-    pub async fn alarms(&self) -> Result<Vec<CloudAlarm>, CloudError> {
-        let attempt = format!("look at the alarms of {}", self.account.place(&self.room));
-        // CloudFormation calls them by the stack, the alarm and something random.
+    /// The room's alarms. Empty if the room has none.
+    pub async fn alarms(&self) -> Result<Vec<Alarm>, CloudError> {
+        let attempt = format!("read the alarms of {}", self.account.describe_stack(&self.room));
+        // CloudFormation names them `<stack>-<alarm>-<random>`.
         let prefix = format!("{}-", crate::names::stack(&self.room));
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
-        let (mut all, mut more) = (Vec::new(), None);
+        let (mut alarms, mut next_page) = (Vec::new(), None);
         loop {
-            let describe = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).set_next_token(more);
+            let describe = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).set_next_token(next_page);
             let page =
-                describe.send().await.map_err(|error| self.account.adviser.trouble(&attempt, error))?;
-            all.extend(page.metric_alarms.unwrap_or_default().into_iter().map(|alarm| CloudAlarm {
-                name: alarm.alarm_name.unwrap_or_default(),
-                state: alarm.state_value.map(|state| state.to_string()).unwrap_or_default(),
-                description: alarm.alarm_description.unwrap_or_default(),
-                reason: alarm.state_reason.unwrap_or_default(),
-            }));
-            more = page.next_token;
-            if more.is_none() {
-                break;
+                describe.send().await.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
+            for alarm in page.metric_alarms.unwrap_or_default() {
+                let name = alarm.alarm_name.clone().or_incomplete(&attempt, "the name of an alarm")?;
+                if belongs_to_stack(&name, &prefix) {
+                    alarms.push(read_alarm(name, alarm));
+                }
+            }
+            next_page = page.next_token;
+            if next_page.is_none() {
+                return Ok(alarms);
             }
         }
-        // The room `sale` is not the room `sale-2`: what follows begins with a capital letter.
-        all.retain(|alarm| {
-            let rest = alarm.name.strip_prefix(&prefix);
-            rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
-        });
-        Ok(all)
     }
+}
+
+/// The prefix of the room `sale` also matches alarms of a room `sale-2`. An alarm's name in the template begins with a
+/// capital letter, and a room's name has none.
+fn belongs_to_stack(alarm: &str, prefix: &str) -> bool {
+    let rest = alarm.strip_prefix(prefix);
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+}
+
+fn read_alarm(name: String, alarm: MetricAlarm) -> Alarm {
+    let state = match alarm.state_value {
+        Some(StateValue::Ok) => AlarmState::Quiet,
+        Some(StateValue::Alarm) => AlarmState::Ringing,
+        // Too little data.
+        _ => AlarmState::Unknown,
+    };
+    Alarm { name, state, reason: alarm.state_reason.unwrap_or_default() }
 }

@@ -1,21 +1,22 @@
-//! A room's stack in an AWS account: made, changed, watched, removed.
+//! A room's stack in an AWS account: creating, updating, watching and removing it.
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Access`], [`Account`] | who and where |
-//! | [`RoomConfig`], [`Bundle`] | the room that is wanted, and what it is made from |
-//! | [`Account::plan`] | what to know before: limits, the shop, what it costs |
-//! | [`Account::deploy`], [`Account::changes`] | made or changed; what would be |
-//! | [`Account::destroy`] | removed, with proof |
-//! | [`Account::room`] | [`DeployedRoom`]: the room as its operator meets it |
-//! | [`DeployEvent`] | what is told meanwhile |
-//! | [`CloudError`] | what went wrong, and what to do |
+//! | [`Access`], [`Account`] | an AWS account and its region |
+//! | [`RoomConfig`], [`Bundle`] | the configuration of the room, and the function packages |
+//! | [`Account::plan`] | what to know before: account limits, the shop, the costs |
+//! | [`Account::deploy`], [`Account::changes`] | create or update the room; a dry run of an update |
+//! | [`Account::destroy`] | remove the room, and prove that nothing is left |
+//! | [`Account::room`] | a [`DeployedRoom`]: its store, alarms, logs and smoke check |
+//! | [`DeployEvent`] | what is reported meanwhile |
+//! | [`CloudError`] | what failed, and what to do |
 //!
-//! Nothing is remembered on the machine that deploys. Each run looks how the stack stands and goes on from there, so it
-//! does not matter where the one before it ended, or on whose machine.
+//! Nothing is stored on the machine that deploys. Each run reads the state of the stack and continues from there, so an
+//! interrupted run can be repeated on any machine.
 
 mod access;
 mod artefacts;
+mod aws_errors;
 mod bundle;
 mod cost;
 mod deploy;
@@ -36,10 +37,10 @@ pub use access::{Access, Account};
 pub use bundle::{Bundle, FunctionPackage};
 pub use cost::{Costs, WAIT_MINUTES};
 pub use deploy::ResourceChange;
-pub use deploy_plan::{Capacity, Concern, DeployAction, DeployPlan, Quota, ShopCheck};
-pub use deployed_room::{CloudAlarm, DeployedRoom, Urls};
-pub use error::{CloudError, Kind};
+pub use deploy_plan::{AccountLimit, Capacity, DeployAction, DeployPlan, PlanWarning, ShopCheck};
+pub use deployed_room::{DeployedRoom, Urls};
+pub use error::{CloudError, CloudErrorKind};
 pub use logs::{LogLine, LogQuery};
-pub use progress::{DeployEvent, DeployStep, Resource, Tell};
+pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
 pub use remove::RemovalProof;
 pub use room_config::{Architecture, Domain, RoomConfig};

@@ -1,4 +1,4 @@
-//! What a room's functions write, from CloudWatch Logs.
+//! The logs of a room's functions, from CloudWatch Logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,19 +8,20 @@ use tokio::time::sleep;
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
 
-use crate::error::code;
-use crate::stack::Stacks;
+use crate::aws_errors::code;
+use crate::error::OrIncomplete;
+use crate::stack::RoomStack;
 use crate::{CloudError, DeployedRoom};
 
-/// CloudWatch takes a while to show a line, and shows them in no order: so far back it is looked again.
-const LATE: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// CloudWatch shows a line with a delay, and not in order. So each read goes back this far before the previous one.
+const OVERLAP: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Which lines are wanted.
+/// Which lines to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogQuery {
     pub since: Timestamp,
-    /// Whether to go on with what is written from now on, without end.
+    /// Whether to wait for new lines, forever.
     pub follow: bool,
 }
 
@@ -28,78 +29,81 @@ pub struct LogQuery {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct LogLine {
     pub at: Timestamp,
-    /// As the template calls it, in lower case: `producer`.
+    /// The function's name in the template, in lower case: `producer`.
     pub function: String,
     pub text: String,
 }
 
 impl DeployedRoom {
-    /// Hands over every line once, oldest first; of those that come while it follows, in the order in which they become
-    /// visible.
-    pub async fn logs(&self, query: &LogQuery, mut see: impl FnMut(LogLine)) -> Result<(), CloudError> {
+    /// Calls `on_line` once for every line, oldest first. New lines follow in the order in which CloudWatch shows them.
+    pub async fn logs(&self, query: &LogQuery, mut on_line: impl FnMut(LogLine)) -> Result<(), CloudError> {
         let groups = self.log_groups().await?;
         let mut since = query.since;
-        // What was handed over already, of the time that is looked at again.
+        // The events that were passed on already, by log group and event ID, as far back as is read again.
         let mut seen = BTreeMap::new();
         loop {
             let now = SystemClock.now();
             let mut lines = BTreeSet::new();
             for (function, group) in &groups {
-                for (id, at, text) in self.lines(group, since).await? {
+                for (id, at, text) in self.log_events(group, since).await? {
                     if seen.insert((group.clone(), id.clone()), at).is_none() {
                         lines.insert((LogLine { at, function: function.clone(), text }, id));
                     }
                 }
             }
             for (line, _) in lines {
-                see(line);
+                on_line(line);
             }
             if !query.follow {
                 return Ok(());
             }
-            since = since.max(now - LATE);
+            since = since.max(now - OVERLAP);
             seen.retain(|_, at| *at >= since);
-            sleep(LOOK_EVERY).await;
+            sleep(CHECK_INTERVAL).await;
         }
     }
 
-    /// Each function's log group.
+    /// Each function with its log group.
     async fn log_groups(&self) -> Result<Vec<(String, String)>, CloudError> {
-        let resources = Stacks::of(&self.account, &self.room).resources(&self.stack).await?;
+        let resources = RoomStack::new(&self.account, &self.room).resources(&self.stack_id).await?;
         let groups =
             resources.into_iter().filter(|resource| resource.resource_type() == Some("AWS::Logs::LogGroup"));
-        Ok(groups
-            .filter_map(|group| {
-                let function = group.logical_resource_id?.strip_suffix("Log")?.to_lowercase();
-                Some((function, group.physical_resource_id?))
-            })
-            .collect())
+        // In the template, a function's log group is called like the function with `Log` at the end. A group that is not
+        // created yet has no physical ID.
+        let named = groups.filter_map(|group| {
+            let function = group.logical_resource_id?.strip_suffix("Log")?.to_lowercase();
+            Some((function, group.physical_resource_id?))
+        });
+        Ok(named.collect())
     }
 
-    async fn lines(
+    /// The ID, time and text of each event.
+    async fn log_events(
         &self,
         group: &str,
         since: Timestamp,
     ) -> Result<Vec<(String, Timestamp, String)>, CloudError> {
-        let since = i64::try_from(since.as_millis()).unwrap_or_default();
-        let (mut all, mut more) = (Vec::new(), None);
+        let attempt = format!("read the log group {group}");
+        let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        let (mut events, mut next_page) = (Vec::new(), None);
         loop {
             let filter = self.account.logs().filter_log_events().log_group_name(group).start_time(since);
-            let page = match filter.set_next_token(more).send().await {
+            let page = match filter.set_next_token(next_page).send().await {
                 Ok(page) => page,
-                // Nothing was ever written.
-                Err(error) if code(&error) == "ResourceNotFoundException" => return Ok(all),
-                Err(error) => {
-                    return Err(self.account.adviser.trouble(format!("read the log {group}"), error));
-                }
+                // Nothing was written to it yet.
+                Err(error) if code(&error) == "ResourceNotFoundException" => return Ok(events),
+                Err(error) => return Err(self.account.errors.call_failed(attempt, error)),
             };
-            all.extend(page.events.unwrap_or_default().into_iter().filter_map(|event| {
-                let at = Timestamp::from_millis(u64::try_from(event.timestamp?).ok()?);
-                Some((event.event_id.unwrap_or_default(), at, event.message?.trim_end().to_owned()))
-            }));
-            more = page.next_token;
-            if more.is_none() {
-                return Ok(all);
+            for event in page.events.unwrap_or_default() {
+                let at = event.timestamp.and_then(|at| u64::try_from(at).ok());
+                let at = at.or_incomplete(&attempt, "the time of a log line")?;
+                let id = event.event_id.or_incomplete(&attempt, "the ID of a log line")?;
+                let text = event.message.or_incomplete(&attempt, "the text of a log line")?;
+                events.push((id, Timestamp::from_millis(at), text.trim_end().to_owned()));
+            }
+            next_page = page.next_token;
+            if next_page.is_none() {
+                return Ok(events);
             }
         }
     }

@@ -1,31 +1,32 @@
-//! What things are called in the account.
+//! Names of what a room has in the account.
 
 use std::fmt::Write;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use waitroom::RoomId;
 
-/// What everything of a room is tagged with; its value is the room's name.
+/// Everything that belongs to a room has this tag. Its value is the room's name.
 pub(crate) const TAG: &str = "beekeeper:room";
 
-/// S3 takes no longer name.
-const LONGEST_BUCKET: usize = 63;
+/// S3's limit.
+const MAX_BUCKET_NAME: usize = 63;
 
 pub(crate) fn stack(room: &RoomId) -> String {
     format!("beekeeper-{room}")
 }
 
-/// The bucket for what a stack is made from. Always the same for a room in an account and region, so that a run which
-/// was interrupted finds it again.
-pub(crate) fn artefacts(room: &RoomId, account: &str, region: &str) -> String {
+/// The bucket for function packages and template. The name depends only on room, account and region, so the run after
+/// an interrupted one finds the bucket again.
+pub(crate) fn artefact_bucket(room: &RoomId, account: &str, region: &str) -> String {
     let name = format!("beekeeper-{room}-{account}-{region}");
-    if name.len() <= LONGEST_BUCKET {
+    if name.len() <= MAX_BUCKET_NAME {
         return name;
     }
-    // A room's name is ASCII, so it can be cut anywhere; its digest keeps it apart from others that begin like it.
+    // A room's name is ASCII, so it can be cut anywhere. The digest keeps the names of rooms with the same beginning
+    // apart.
     let tail = format!("-{}-{account}-{region}", &sha256(room.to_string().as_bytes())[..8]);
     let mut head = format!("beekeeper-{room}");
-    head.truncate(LONGEST_BUCKET.saturating_sub(tail.len()));
+    head.truncate(MAX_BUCKET_NAME.saturating_sub(tail.len()));
     head + &tail
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn artefacts(room: &RoomId, account: &str, region: &str) -> String {
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut digits = String::new();
     for byte in digest(&SHA256, bytes).as_ref() {
-        // A `String` takes whatever it is given.
+        // Writing to a `String` cannot fail.
         let _ = write!(digits, "{byte:02x}");
     }
     digits
@@ -44,12 +45,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_has_a_name_of_its_own_that_s3_takes() {
-        let name = |room: &str, region: &str| artefacts(&room.parse().unwrap(), "123456789012", region);
+    fn every_room_has_its_own_valid_bucket_name() {
+        let name = |room: &str, region: &str| artefact_bucket(&room.parse().unwrap(), "123456789012", region);
         assert_eq!(name("sale", "eu-central-1"), "beekeeper-sale-123456789012-eu-central-1");
         let (long, other) = ("a-room-with-a-really-long-nam1", "a-room-with-a-really-long-nam2");
         let longest = name(long, "ap-southeast-1");
-        assert_eq!(longest.len(), LONGEST_BUCKET);
+        assert_eq!(longest.len(), MAX_BUCKET_NAME);
         assert!(
             longest.starts_with("beekeeper-a-room-with") && longest.ends_with("-123456789012-ap-southeast-1")
         );
@@ -62,14 +63,14 @@ mod tests {
         let (account, region) = ("123456789012", "eu-central-1");
         let room = "sale".parse().unwrap();
         let bucket =
-            artefacts(&room, account, region).replace(account, "<account>").replace(region, "<region>");
+            artefact_bucket(&room, account, region).replace(account, "<account>").replace(region, "<region>");
         let names = [format!("stack {}", stack(&room)), format!("bucket {bucket}"), format!("tag {TAG}")];
         let names = names.map(|name| name.replace("-sale", "-<room>"));
         frozen_names::assert_frozen(frozen_names::Section::AccountNames, names);
     }
 
     #[test]
-    fn a_digest_is_what_everybody_calls_sha256() {
+    fn a_digest_is_the_sha256_in_hexadecimal() {
         assert_eq!(sha256(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }

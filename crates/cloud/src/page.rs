@@ -1,33 +1,34 @@
-//! A page of the operator's own.
+//! A custom page on AWS.
 
 use ::page::Page;
 use aws_sdk_s3::primitives::ByteStream;
 
-use crate::{CloudError, DeployedRoom, Kind};
+use crate::{CloudError, CloudErrorKind, DeployedRoom};
 
-/// The API hands on what is text, and would garble everything else.
+/// The API serves text only; it would corrupt any other file.
 pub(crate) fn check(page: &Page) -> Result<(), CloudError> {
-    let is_text = |kind: &str| kind.starts_with("text/") || kind == "image/svg+xml";
+    let is_text = |content_type: &str| content_type.starts_with("text/") || content_type == "image/svg+xml";
     match page.files().find(|(_, file)| !is_text(file.content_type)) {
         None => Ok(()),
         Some((name, file)) => {
             let reason =
-                format!("{name} is {}, and API Gateway would garble what is not text", file.content_type);
-            Err(CloudError::new(Kind::Failed, "bring your page to AWS", reason)
-                .advise("use SVG images, and fonts that visitors have"))
+                format!("{name} is {}, and on AWS a page can contain only text and SVG", file.content_type);
+            Err(CloudError::new(CloudErrorKind::Other, "deploy the custom page", reason)
+                .with_advice("use SVG images, and fonts that visitors have installed"))
         }
     }
 }
 
 impl DeployedRoom {
-    pub(crate) async fn put_page(&self, page: &Page) -> Result<(), CloudError> {
+    pub(crate) async fn upload_page(&self, page: &Page) -> Result<(), CloudError> {
         let s3 = self.account.s3();
         for (name, file) in page.files() {
-            // The API serves a file with the policy that lies beside it.
-            let put = s3.put_object().bucket(&self.bucket).expected_bucket_owner(&self.account.id).key(name);
-            let put = put.content_type(file.content_type).metadata("policy", &file.policy);
+            // The API sends this metadata as the file's Content-Security-Policy.
+            let put = s3.put_object().bucket(&self.page_bucket).expected_bucket_owner(&self.account.id);
+            let put = put.key(name).content_type(file.content_type).metadata("policy", &file.policy);
             put.body(ByteStream::from(file.body.clone())).send().await.map_err(|error| {
-                self.account.adviser.trouble(format!("put {name} into the bucket {}", self.bucket), error)
+                let attempt = format!("upload {name} to the bucket {}", self.page_bucket);
+                self.account.errors.call_failed(attempt, error)
             })?;
         }
         Ok(())
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_of_text_goes_and_a_photograph_does_not() {
+    fn a_page_of_text_is_accepted_and_a_photograph_refused() {
         let folder = tempfile::tempdir().unwrap();
         let read = || Design::read(folder.path()).unwrap().page(&"Sale".parse().unwrap());
         fs::write(folder.path().join("bee.svg"), "<svg/>").unwrap();
@@ -52,7 +53,7 @@ mod tests {
         assert!(check(&read()).is_ok());
         fs::write(folder.path().join("bee.png"), "PNG").unwrap();
         fs::write(folder.path().join("page.toml"), "logo = \"bee.png\"").unwrap();
-        let trouble = check(&read()).unwrap_err();
-        assert!(trouble.source().unwrap().to_string().starts_with("bee.png is image/png"));
+        let error = check(&read()).unwrap_err();
+        assert!(error.source().unwrap().to_string().starts_with("bee.png is image/png"));
     }
 }

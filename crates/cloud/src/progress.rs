@@ -1,61 +1,61 @@
-//! What is told while a room is deployed or destroyed.
+//! What is reported while a room is deployed or destroyed.
 
 use serde::Serialize;
 
-/// One thing that happened. As JSON it is an object with `event`.
+/// One thing that happened. In JSON it is an object with `event`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum DeployEvent {
-    /// What is done from now on.
+    /// The next step begins.
     Step { step: DeployStep, text: String },
-    /// A part of the stack.
+    /// The status of a resource changed.
     Resource(Resource),
-    /// Something that need not keep the room from working, and that somebody should know.
+    /// A problem that need not keep the room from working.
     Warning { text: String, advice: Option<String> },
 }
 
-/// The steps in which a room comes and goes. Each can be the last one of a run, and is done again by the next.
+/// The steps of deploying and destroying a room. A run may stop after any of them; the next run repeats what is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeployStep {
-    /// Somebody else's work on the stack is waited for.
+    /// Wait for an operation on the stack that is already running.
     Attach,
-    /// What an earlier run left behind is removed.
+    /// Clean up after an earlier run.
     Clear,
-    /// The bucket for what the stack is made from.
+    /// Create the bucket for packages and template.
     Bucket,
-    /// Packages and template are sent there.
+    /// Upload packages and template to it.
     Upload,
-    /// CloudFormation works out what there is to do.
+    /// CloudFormation computes the changes.
     Plan,
-    /// CloudFormation does it.
+    /// CloudFormation executes them.
     Stack,
-    /// The operator's page is put where visitors find it.
+    /// Upload the custom page.
     Page,
-    /// The room is looked at from outside.
-    Look,
-    /// Its schedule is waited for.
+    /// Request the room's URLs.
+    SmokeCheck,
+    /// Wait until the schedule runs.
     Schedule,
-    /// What the stack was made from before is removed.
+    /// Delete packages and templates of earlier deployments.
     Tidy,
-    /// The stack goes.
+    /// Delete the stack.
     Remove,
-    /// The bucket goes.
+    /// Delete the bucket.
     RemoveBucket,
-    /// Logs go that AWS made besides.
+    /// Delete log groups that do not belong to the stack.
     RemoveLogs,
-    /// Whether anything is left.
-    Prove,
+    /// Check that nothing is left.
+    Verify,
 }
 
-/// How a part of the stack stands.
+/// The status of a resource, or of the stack itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resource {
-    /// As the template calls it; the stack itself by its own name.
+    /// The logical ID in the template; for the stack its name.
     pub name: String,
     /// Like `AWS::SQS::Queue`.
     pub kind: String,
-    /// In CloudFormation's words, like `CREATE_IN_PROGRESS`.
+    /// CloudFormation's status, like `CREATE_IN_PROGRESS`.
     pub status: String,
     pub reason: Option<String>,
 }
@@ -74,9 +74,9 @@ impl Resource {
     }
 }
 
-/// Who is told. Cheap, and never waits.
-pub type Tell<'a> = &'a (dyn Fn(DeployEvent) + Send + Sync);
+/// Called with each event. It has to return at once.
+pub type OnEvent<'a> = &'a (dyn Fn(DeployEvent) + Send + Sync);
 
-pub(crate) fn step(tell: Tell<'_>, step: DeployStep, text: impl Into<String>) {
-    tell(DeployEvent::Step { step, text: text.into() });
+pub(crate) fn report_step(on_event: OnEvent<'_>, step: DeployStep, text: impl Into<String>) {
+    on_event(DeployEvent::Step { step, text: text.into() });
 }

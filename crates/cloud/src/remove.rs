@@ -1,4 +1,4 @@
-//! Taking a room away, and proving that it is gone.
+//! Removing a room, and proving that nothing of it is left.
 
 use std::time::Duration;
 
@@ -7,91 +7,80 @@ use aws_sdk_resourcegroupstagging::types::TagFilter;
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
-use crate::artefacts::Artefacts;
-use crate::error::code;
-use crate::progress::{DeployStep, Tell, step};
-use crate::stack::{Next, StackState, Stacks, next_step_to_nothing};
-use crate::{Account, CloudError, DeployEvent, Kind, names};
+use crate::artefacts::ArtefactBucket;
+use crate::aws_errors::code;
+use crate::error::OrIncomplete;
+use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::stack::{RemovalStep, RoomStack, StackState, next_removal_step};
+use crate::{Account, CloudError, CloudErrorKind, DeployEvent, names};
 
-/// How often a stack is told to go that does not.
+/// How often the deletion of a stack is attempted.
 const ATTEMPTS: u32 = 3;
 
-/// AWS's index of tags hears of what is gone a little later.
-const INDEX_LAGS: Duration = Duration::from_secs(45);
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+/// AWS's index of tags lists deleted resources for a while.
+const TAG_INDEX_DELAY: Duration = Duration::from_secs(45);
+const CHECK_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The functions, as the template calls them. Should one have written its log after that was removed, or elsewhere than it
-/// is told, there is one again.
+/// The functions' names in the template. A function can create its log group again by writing to it after the stack
+/// deleted it, or create one under Lambda's default name.
 const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Setup"];
 
-/// What was removed, and what was looked for afterwards without being found.
+/// What was removed, and what was checked afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RemovalProof {
-    /// What was there, and has been removed by this run. Nothing, if the room was gone already.
+    /// What this run removed. Empty if the room was gone already.
     pub removed: Vec<String>,
-    /// What was looked for, and is not there.
+    /// What was looked for afterwards and does not exist.
     pub gone: Vec<String>,
-    /// What could not be looked for, and why.
-    pub unseen: Vec<String>,
+    /// What could not be checked, and why.
+    pub unverified: Vec<String>,
 }
 
 impl Account {
-    /// Removes everything that belongs to a room. To do that again, or when there is nothing, is no mistake.
-    pub async fn destroy(&self, room: &RoomId, tell: Tell<'_>) -> Result<RemovalProof, CloudError> {
-        let stacks = Stacks::of(self, room);
+    /// Removes everything that belongs to a room. It can be repeated, and succeeds if there is nothing to remove.
+    pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<RemovalProof, CloudError> {
+        let stack = RoomStack::new(self, room);
         let mut proof = RemovalProof::default();
-        loop {
-            let Some(found) = stacks.standing().await? else { break };
-            match next_step_to_nothing(Some(&found.status)) {
-                Next::Create => break,
-                Next::Wait => {
-                    step(
-                        tell,
-                        DeployStep::Attach,
-                        format!("wait for what happens to the stack already ({})", found.status),
-                    );
-                    stacks.attach(&found.id).await?.until_done(tell).await?;
+        while let Some(found) = stack.find().await? {
+            match next_removal_step(&found.status) {
+                RemovalStep::Done => break,
+                RemovalStep::Wait => {
+                    let text =
+                        format!("wait for the operation that is running on the stack ({})", found.status);
+                    report_step(on_event, DeployStep::Attach, text);
+                    stack.attach(&found.id).await?.until_done(on_event).await?;
                 }
-                _ => {
-                    step(tell, DeployStep::Remove, format!("remove the stack {}", stacks.name));
-                    self::stack(&stacks, &found, tell).await?;
+                RemovalStep::Delete => {
+                    report_step(on_event, DeployStep::Remove, format!("delete the stack {}", stack.name));
+                    delete_stack(&stack, &found, on_event).await?;
                 }
             }
-            if !proof.removed.contains(&stacks.name) {
-                proof.removed.push(stacks.name.clone());
+            if !proof.removed.contains(&stack.name) {
+                proof.removed.push(stack.name.clone());
             }
         }
-        let artefacts = Artefacts::of(self, room);
-        step(tell, DeployStep::RemoveBucket, format!("remove the bucket {}", artefacts.bucket));
-        if artefacts.destroy().await? {
-            proof.removed.push(artefacts.bucket.clone());
+        let artefacts = ArtefactBucket::new(self, room);
+        report_step(on_event, DeployStep::RemoveBucket, format!("delete the bucket {}", artefacts.name));
+        if artefacts.delete().await? {
+            proof.removed.push(artefacts.name.clone());
         }
-        step(tell, DeployStep::RemoveLogs, "remove what AWS logged besides");
-        let logs: Vec<_> = FUNCTIONS
-            .iter()
-            .flat_map(|function| ["", "/aws/lambda/"].map(|place| (place, function)))
-            .map(|(place, function)| {
-                // What is random in their names begins after these.
-                let log = if place.is_empty() { "Log" } else { "" };
-                format!("{place}{}-{function}{log}-", stacks.name)
-            })
-            .collect();
-        for prefix in &logs {
-            proof.removed.extend(self.remove_logs(prefix).await?);
+        report_step(on_event, DeployStep::RemoveLogs, "delete log groups that are left");
+        for prefix in log_prefixes(&stack.name) {
+            proof.removed.extend(self.delete_log_groups(&prefix).await?);
         }
-        step(tell, DeployStep::Prove, "look whether anything is left");
-        self.prove(&stacks, &artefacts, &logs, room, &mut proof, tell).await?;
+        report_step(on_event, DeployStep::Verify, "check that nothing is left");
+        self.verify(&stack, &artefacts, &mut proof, on_event).await?;
         Ok(proof)
     }
 
-    async fn remove_logs(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
+    async fn delete_log_groups(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
         let groups = self.log_groups(prefix).await?;
         for group in &groups {
             match self.logs().delete_log_group().log_group_name(group).send().await {
                 Ok(_) => {}
                 Err(error) if code(&error) == "ResourceNotFoundException" => {}
                 Err(error) => {
-                    return Err(self.adviser.trouble(format!("remove the log group {group}"), error));
+                    return Err(self.errors.call_failed(format!("delete the log group {group}"), error));
                 }
             }
         }
@@ -99,144 +88,154 @@ impl Account {
     }
 
     async fn log_groups(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
-        let (mut all, mut more) = (Vec::new(), None);
+        let attempt = format!("look for log groups {prefix}…");
+        let (mut groups, mut next_page) = (Vec::new(), None);
         loop {
             let describe =
-                self.logs().describe_log_groups().log_group_name_prefix(prefix).set_next_token(more);
-            let page = describe.send().await;
-            let page =
-                page.map_err(|error| self.adviser.trouble(format!("look for log groups {prefix}…"), error))?;
-            all.extend(
-                page.log_groups.unwrap_or_default().into_iter().filter_map(|group| group.log_group_name),
-            );
-            more = page.next_token;
-            if more.is_none() {
-                return Ok(all);
+                self.logs().describe_log_groups().log_group_name_prefix(prefix).set_next_token(next_page);
+            let page = describe.send().await.map_err(|error| self.errors.call_failed(&attempt, error))?;
+            for group in page.log_groups.unwrap_or_default() {
+                groups.push(group.log_group_name.or_incomplete(&attempt, "the name of a log group")?);
+            }
+            next_page = page.next_token;
+            if next_page.is_none() {
+                return Ok(groups);
             }
         }
     }
 
-    async fn prove(
+    /// Looks for everything that a room has. An error if something is left.
+    async fn verify(
         &self,
-        stacks: &Stacks<'_>,
-        artefacts: &Artefacts<'_>,
-        logs: &[String],
-        room: &RoomId,
+        stack: &RoomStack<'_>,
+        artefacts: &ArtefactBucket<'_>,
         proof: &mut RemovalProof,
-        tell: Tell<'_>,
+        on_event: OnEvent<'_>,
     ) -> Result<(), CloudError> {
         let mut left = Vec::new();
-        match stacks.standing().await? {
-            Some(standing) => left.push(format!("the stack {} ({})", stacks.name, standing.status)),
-            None => proof.gone.push(format!("the stack {}", stacks.name)),
+        match stack.find().await? {
+            Some(found) => left.push(format!("the stack {} ({})", stack.name, found.status)),
+            None => proof.gone.push(format!("the stack {}", stack.name)),
         }
         if artefacts.exists().await? {
-            left.push(format!("the bucket {}", artefacts.bucket));
+            left.push(format!("the bucket {}", artefacts.name));
         } else {
-            proof.gone.push(format!("the bucket {}", artefacts.bucket));
+            proof.gone.push(format!("the bucket {}", artefacts.name));
         }
         let mut groups = Vec::new();
-        for prefix in logs {
-            groups.extend(self.log_groups(prefix).await?);
+        for prefix in log_prefixes(&stack.name) {
+            groups.extend(self.log_groups(&prefix).await?);
         }
         if groups.is_empty() {
-            proof.gone.push(format!("log groups of {}", stacks.name));
+            proof.gone.push(format!("log groups of {}", stack.name));
         }
         left.extend(groups.into_iter().map(|group| format!("the log group {group}")));
         if !left.is_empty() {
-            let reason = format!("there is still {}", left.join(", "));
-            let attempt = format!("remove everything of the room {room}");
-            return Err(CloudError::new(Kind::Failed, attempt, reason).advise("run the same command again"));
+            let reason = format!("these still exist: {}", left.join(", "));
+            let attempt = format!("remove everything of the room {}", stack.room());
+            return Err(CloudError::new(CloudErrorKind::Other, attempt, reason)
+                .with_advice("run the same command again"));
         }
-        let tagged = format!("whatever has the tag {}={room}", names::TAG);
-        match self.tagged(room).await {
-            Ok(found) if found.is_empty() => proof.gone.push(tagged),
-            Ok(found) => {
-                let text = format!("AWS still lists by the room's tag: {}", found.join(", "));
-                let advice = "its index of tags forgets what is gone only after a while; run the same command again later to see it empty";
-                tell(DeployEvent::Warning { text, advice: Some(advice.into()) });
-                proof.unseen.push(tagged);
-            }
-            Err(trouble) => {
-                let because =
-                    std::error::Error::source(&trouble).map(ToString::to_string).unwrap_or_default();
-                proof.unseen.push(format!("{tagged} ({because})"));
-            }
-        }
+        self.verify_tags(stack.room(), proof, on_event).await;
         Ok(())
     }
 
-    /// The ARNs of what is tagged as the room's, once that no longer changes.
+    /// A second check, by AWS's index of tags. The result goes into the proof; it is never an error.
+    async fn verify_tags(&self, room: &RoomId, proof: &mut RemovalProof, on_event: OnEvent<'_>) {
+        let tagged = format!("resources with the tag {}={room}", names::TAG);
+        match self.tagged(room).await {
+            Ok(found) if found.is_empty() => proof.gone.push(tagged),
+            Ok(found) => {
+                let text = format!("AWS still lists resources with the room's tag: {}", found.join(", "));
+                let advice = "its index of tags lists deleted resources for a while; to check again, run the same \
+                              command later";
+                on_event(DeployEvent::Warning { text, advice: Some(advice.into()) });
+                proof.unverified.push(tagged);
+            }
+            Err(error) => proof.unverified.push(format!("{tagged} ({})", error.reason())),
+        }
+    }
+
+    /// The ARNs of the resources with the room's tag. Retries until there are none, or the index had time to catch up.
     async fn tagged(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
-        let begun = Instant::now();
-        let tagging = aws_sdk_resourcegroupstagging::Client::new(&self.config);
+        let started = Instant::now();
         loop {
-            let filter = TagFilter::builder().key(names::TAG).values(room.to_string()).build();
-            let (mut all, mut more) = (Vec::new(), None);
-            loop {
-                let page = tagging
-                    .get_resources()
-                    .tag_filters(filter.clone())
-                    .set_pagination_token(more)
-                    .send()
-                    .await;
-                let page =
-                    page.map_err(|error| self.adviser.trouble("look for what has the room's tag", error))?;
-                let found = page.resource_tag_mapping_list.unwrap_or_default().into_iter();
-                all.extend(found.filter_map(|found| found.resource_arn));
-                more = page.pagination_token.filter(|token| !token.is_empty());
-                if more.is_none() {
-                    break;
-                }
+            let found = self.tagged_now(room).await?;
+            if found.is_empty() || started.elapsed() > TAG_INDEX_DELAY {
+                return Ok(found);
             }
-            if all.is_empty() || begun.elapsed() > INDEX_LAGS {
-                return Ok(all);
+            sleep(CHECK_INTERVAL).await;
+        }
+    }
+
+    async fn tagged_now(&self, room: &RoomId) -> Result<Vec<String>, CloudError> {
+        let attempt = "look for resources with the room's tag";
+        let tagging = aws_sdk_resourcegroupstagging::Client::new(&self.config);
+        let filter = TagFilter::builder().key(names::TAG).values(room.to_string()).build();
+        let (mut arns, mut next_page) = (Vec::new(), None);
+        loop {
+            let get = tagging.get_resources().tag_filters(filter.clone()).set_pagination_token(next_page);
+            let page = get.send().await.map_err(|error| self.errors.call_failed(attempt, error))?;
+            for resource in page.resource_tag_mapping_list.unwrap_or_default() {
+                arns.push(resource.resource_arn.or_incomplete(attempt, "the ARN of a resource")?);
             }
-            sleep(LOOK_EVERY).await;
+            next_page = page.pagination_token.filter(|token| !token.is_empty());
+            if next_page.is_none() {
+                return Ok(arns);
+            }
         }
     }
 }
 
-/// Deletes a stack until it is gone. What keeps it is dealt with as far as that is possible from here.
-pub(crate) async fn stack(stacks: &Stacks<'_>, found: &StackState, tell: Tell<'_>) -> Result<(), CloudError> {
-    let attempt = format!("remove {}", stacks.place());
+/// What the names of the functions' log groups begin with: those of the stack, and Lambda's default names.
+fn log_prefixes(stack: &str) -> Vec<String> {
+    let of_function =
+        |function: &str| [format!("{stack}-{function}Log-"), format!("/aws/lambda/{stack}-{function}-")];
+    FUNCTIONS.into_iter().flat_map(of_function).collect()
+}
+
+/// Deletes a stack. If CloudFormation fails to, removes what blocks the deletion, and tries again.
+pub(crate) async fn delete_stack(
+    stack: &RoomStack<'_>,
+    found: &StackState,
+    on_event: OnEvent<'_>,
+) -> Result<(), CloudError> {
+    let attempt = format!("delete {}", stack.description());
     let mut retain = Vec::new();
-    for round in 1.. {
-        let mut watch = stacks.watch(&found.id).await?;
+    let mut attempts = 0;
+    loop {
+        let mut watch = stack.watch(&found.id).await?;
         let token = format!("beekeeper-{:016x}", rand::random::<u64>());
-        let delete = stacks.cloudformation.delete_stack().stack_name(&found.id).client_request_token(token);
+        let delete = stack.cloudformation.delete_stack().stack_name(&found.id).client_request_token(token);
         let delete = delete.set_retain_resources((!retain.is_empty()).then(|| retain.clone()));
-        delete.send().await.map_err(|error| stacks.account.adviser.trouble(&attempt, error))?;
-        let standing = watch.until_done(tell).await?;
-        let Some(standing) = standing.filter(|standing| !standing.is_gone()) else { return Ok(()) };
-        let trouble = watch.trouble(&attempt, Some(&standing));
-        if round == ATTEMPTS {
-            return Err(trouble.or_advise("deal with that, and run the same command again"));
+        delete.send().await.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
+        let state = watch.until_done(on_event).await?;
+        let Some(state) = state.filter(|state| !state.is_gone()) else { return Ok(()) };
+        let error = watch.error(&attempt, Some(&state));
+        attempts += 1;
+        if attempts == ATTEMPTS {
+            return Err(error.or_advice("solve this problem, and run the same command again"));
         }
-        let reason = std::error::Error::source(&trouble).map(ToString::to_string).unwrap_or_default();
-        tell(DeployEvent::Warning {
-            text: format!("the stack did not go, and is told again: {reason}"),
-            advice: None,
-        });
-        for resource in kept(stacks, &found.id).await? {
+        let text = format!("CloudFormation could not delete the stack; trying again: {}", error.reason());
+        on_event(DeployEvent::Warning { text, advice: None });
+        for resource in undeletable(stack, &found.id).await? {
             let (name, kind) = (resource.logical_resource_id, resource.resource_type);
             match (kind.as_deref(), resource.physical_resource_id, name) {
-                // Somebody put something into it after the setup had emptied it.
+                // Something was put into the bucket after the setup function had emptied it.
                 (Some("AWS::S3::Bucket"), Some(bucket), _) => {
-                    Artefacts::of(stacks.account, stacks.room()).empty(&bucket).await?;
+                    ArtefactBucket::new(stack.account, stack.room()).empty(&bucket).await?;
                 }
-                // The setup does not answer, and is not needed any more: what it clears was cleared here.
+                // The setup function does not respond. It is no longer needed: it would only empty the bucket.
                 (Some("Custom::Room"), _, Some(name)) => retain.push(name),
                 _ => {}
             }
         }
     }
-    Ok(())
 }
 
-/// What CloudFormation could not remove.
-async fn kept(stacks: &Stacks<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-    let mut resources = stacks.resources(id).await?;
+/// The resources that CloudFormation could not delete.
+async fn undeletable(stack: &RoomStack<'_>, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
+    let mut resources = stack.resources(id).await?;
     resources.retain(|resource| resource.resource_status == Some(ResourceStatus::DeleteFailed));
     Ok(resources)
 }

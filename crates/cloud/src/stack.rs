@@ -1,82 +1,95 @@
-//! A stack in an account: how it stands, what has to be done with it, and watching it while that happens.
+//! A room's stack: its state, the next step with it, and watching an operation on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::types::{StackEvent, StackResourceSummary, StackStatus};
+use aws_sdk_cloudformation::types::{Stack, StackEvent, StackResourceSummary, StackStatus};
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
 
-use crate::error::message;
-use crate::progress::{Resource, Tell};
-use crate::{Account, CloudError, DeployEvent, Kind, names};
+use crate::aws_errors::message;
+use crate::error::OrIncomplete;
+use crate::progress::{OnEvent, Resource};
+use crate::{Account, CloudError, CloudErrorKind, DeployEvent, names};
 
-/// How often a stack is looked at while something happens to it.
-const LOOK_EVERY: Duration = Duration::from_millis(1500);
+/// How often the state of a stack is read while an operation on it runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// For how long an order may go unseen before a stack that stands still is believed to have done nothing.
-const BEGINS_WITHIN: Duration = Duration::from_mins(1);
+/// How long an operation may take to show up in the stack's events. After that, a stack that is not in progress counts as
+/// done: the operation had nothing to do.
+const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
-/// The next thing to do with a stack.
+/// The next step towards a working room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// There is none, or one that was never begun.
+pub(crate) enum NextStep {
+    /// There is no stack, or only one in which nothing was created yet.
     Create,
     Update,
-    /// Something happens to it; afterwards this question is asked again.
+    /// Wait for the operation that is running, then decide again.
     Wait,
-    /// It is good for nothing else.
+    /// Delete the stack: it can be neither updated nor repaired.
     Remove,
-    /// An update could not be taken back; once it is, this question is asked again.
+    /// Finish the rollback of an update, then decide again.
     ContinueRollback,
-    /// CloudFormation has learned something that this beekeeper does not know.
+    /// CloudFormation returned a status that this version of beekeeper does not know.
     Unknown,
 }
 
-/// What leads to a working room from here.
-pub(crate) fn next_step(status: Option<&StackStatus>) -> Next {
+pub(crate) fn next_step(status: Option<&StackStatus>) -> NextStep {
     use StackStatus as Is;
-    let Some(status) = status else { return Next::Create };
+    let Some(status) = status else { return NextStep::Create };
     match status {
-        Is::DeleteComplete | Is::ReviewInProgress => Next::Create,
+        Is::DeleteComplete | Is::ReviewInProgress => NextStep::Create,
         Is::CreateComplete
         | Is::UpdateComplete
         | Is::UpdateFailed
         | Is::UpdateRollbackComplete
         | Is::ImportComplete
-        | Is::ImportRollbackComplete => Next::Update,
-        Is::UpdateRollbackFailed => Next::ContinueRollback,
-        Is::CreateFailed | Is::RollbackComplete | Is::RollbackFailed | Is::DeleteFailed => Next::Remove,
-        // Nothing that beekeeper does, to a room that worked before.
-        Is::ImportRollbackFailed => Next::Unknown,
-        other if other.as_str().ends_with("_IN_PROGRESS") => Next::Wait,
-        _ => Next::Unknown,
+        | Is::ImportRollbackComplete => NextStep::Update,
+        Is::UpdateRollbackFailed => NextStep::ContinueRollback,
+        Is::CreateFailed | Is::RollbackComplete | Is::RollbackFailed | Is::DeleteFailed => NextStep::Remove,
+        // Beekeeper never imports, and the room worked before somebody else did: so do not delete it.
+        Is::ImportRollbackFailed => NextStep::Unknown,
+        other if is_in_progress(other) => NextStep::Wait,
+        _ => NextStep::Unknown,
     }
 }
 
-/// What leads to nothing being left from here.
-pub(crate) fn next_step_to_nothing(status: Option<&StackStatus>) -> Next {
+/// The next step towards removing the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RemovalStep {
+    /// There is no stack.
+    Done,
+    /// Wait for the operation that is running, then decide again.
+    Wait,
+    Delete,
+}
+
+pub(crate) fn next_removal_step(status: &StackStatus) -> RemovalStep {
     use StackStatus as Is;
-    let Some(status) = status else { return Next::Create };
     match status {
-        Is::DeleteComplete => Next::Create,
-        // What is only begun, or taken back, need not be finished first.
-        Is::ReviewInProgress | Is::CreateInProgress => Next::Remove,
-        other if other.as_str().ends_with("_IN_PROGRESS") => Next::Wait,
-        _ => Next::Remove,
+        Is::DeleteComplete => RemovalStep::Done,
+        // CloudFormation deletes these without finishing the creation first.
+        Is::ReviewInProgress | Is::CreateInProgress => RemovalStep::Delete,
+        other if is_in_progress(other) => RemovalStep::Wait,
+        _ => RemovalStep::Delete,
     }
 }
 
-/// A stack as it stands.
+fn is_in_progress(status: &StackStatus) -> bool {
+    status.as_str().ends_with("_IN_PROGRESS")
+}
+
+/// What CloudFormation says about a stack.
 #[derive(Clone, Debug)]
 pub(crate) struct StackState {
-    /// Its ARN: a stack of the same name that is made later has another.
+    /// The ARN. A stack that is created later under the same name has another one.
     pub(crate) id: String,
     pub(crate) status: StackStatus,
     pub(crate) reason: Option<String>,
     pub(crate) outputs: BTreeMap<String, String>,
-    /// The room that its tag names.
+    /// The room in the stack's tag.
     pub(crate) room: Option<String>,
 }
 
@@ -84,200 +97,210 @@ impl StackState {
     pub(crate) fn is_gone(&self) -> bool {
         self.status == StackStatus::DeleteComplete
     }
+
+    fn from_description(stack: Stack, attempt: &str) -> Result<Self, CloudError> {
+        let outputs = stack.outputs.unwrap_or_default().into_iter();
+        let tag = stack.tags.unwrap_or_default().into_iter().find(|tag| tag.key() == Some(names::TAG));
+        Ok(Self {
+            id: stack.stack_id.or_incomplete(attempt, "the stack's ID")?,
+            status: stack.stack_status.or_incomplete(attempt, "the stack's status")?,
+            reason: stack.stack_status_reason,
+            outputs: outputs.filter_map(|output| Some((output.output_key?, output.output_value?))).collect(),
+            room: tag.and_then(|tag| tag.value),
+        })
+    }
 }
 
-/// The room's stack, by the name that it always has.
-pub(crate) struct Stacks<'a> {
+/// The stack of one room, which may not exist. Its name depends only on the room.
+pub(crate) struct RoomStack<'a> {
     pub(crate) account: &'a Account,
     pub(crate) cloudformation: Client,
     pub(crate) name: String,
     room: RoomId,
 }
 
-impl<'a> Stacks<'a> {
-    pub(crate) fn of(account: &'a Account, room: &RoomId) -> Self {
+impl<'a> RoomStack<'a> {
+    pub(crate) fn new(account: &'a Account, room: &RoomId) -> Self {
         let cloudformation = account.cloudformation();
         Self { account, cloudformation, name: names::stack(room), room: room.clone() }
     }
 
-    pub(crate) fn place(&self) -> String {
-        self.account.place(&self.room)
+    /// With its region and account, for error texts.
+    pub(crate) fn description(&self) -> String {
+        self.account.describe_stack(&self.room)
     }
 
     pub(crate) fn room(&self) -> &RoomId {
         &self.room
     }
 
-    /// The stack, if there is one. An error if it is not this room's.
-    pub(crate) async fn standing(&self) -> Result<Option<StackState>, CloudError> {
-        let found = self.described(&self.name).await?.filter(|found| !found.is_gone());
-        // One that was never executed has no tags yet, and nothing in it.
+    /// The state of the stack, if it exists. An error if a stack of this name exists that is not this room's.
+    pub(crate) async fn find(&self) -> Result<Option<StackState>, CloudError> {
+        let found = self.describe(&self.name).await?.filter(|found| !found.is_gone());
         match found {
+            // A stack whose first change set was never executed has no tags yet, and no resources.
             Some(other)
                 if other.status != StackStatus::ReviewInProgress
                     && other.room.as_deref() != Some(self.room.as_str()) =>
             {
                 let reason = format!(
-                    "there is a stack of that name without the tag {}={}: it is not this room's",
+                    "a stack of this name exists without the tag {}={}, so it is not this room's",
                     names::TAG,
                     self.room
                 );
-                let advice = "give the room another name, or remove that stack if nobody needs it";
-                Err(CloudError::new(Kind::Taken, format!("use {}", self.place()), reason).advise(advice))
+                let attempt = format!("use {}", self.description());
+                let error = CloudError::new(CloudErrorKind::NameTaken, attempt, reason);
+                Err(error.with_advice("give the room another name, or delete that stack if nobody needs it"))
             }
             found => Ok(found),
         }
     }
 
-    /// By name, or by ARN: then one that has gone is found too.
-    pub(crate) async fn described(&self, stack: &str) -> Result<Option<StackState>, CloudError> {
-        let answer = match self.cloudformation.describe_stacks().stack_name(stack).send().await {
-            Ok(answer) => answer,
-            Err(error) if message(&error).contains("does not exist") => return Ok(None),
-            Err(error) => {
-                return Err(self.account.adviser.trouble(format!("look for {}", self.place()), error));
+    /// Reads the state of a stack by name or ARN. By ARN, a deleted stack is found too.
+    async fn describe(&self, name_or_id: &str) -> Result<Option<StackState>, CloudError> {
+        let attempt = format!("look for {}", self.description());
+        match self.cloudformation.describe_stacks().stack_name(name_or_id).send().await {
+            Ok(answer) => {
+                let stack = answer.stacks.unwrap_or_default().into_iter().next();
+                let stack = stack.or_incomplete(&attempt, "the stack")?;
+                StackState::from_description(stack, &attempt).map(Some)
             }
-        };
-        Ok(answer.stacks.unwrap_or_default().into_iter().next().map(|stack| {
-            let outputs = stack.outputs.unwrap_or_default().into_iter();
-            let tag = stack.tags.unwrap_or_default().into_iter().find(|tag| tag.key() == Some(names::TAG));
-            StackState {
-                id: stack.stack_id.unwrap_or_default(),
-                status: stack.stack_status.unwrap_or(StackStatus::from("UNKNOWN")),
-                reason: stack.stack_status_reason,
-                outputs: outputs
-                    .filter_map(|output| Some((output.output_key?, output.output_value?)))
-                    .collect(),
-                room: tag.and_then(|tag| tag.value),
-            }
-        }))
+            Err(error) if message(&error).contains("does not exist") => Ok(None),
+            Err(error) => Err(self.account.errors.call_failed(attempt, error)),
+        }
     }
 
-    /// What happened to a stack, oldest first. What is known already is not read once more, but for the last of it.
+    /// The events of a stack, oldest first. Events come in pages, newest first: reading stops after the first page with
+    /// a known event at its end.
     async fn events(&self, id: &str, known: &BTreeSet<String>) -> Result<Vec<StackEvent>, CloudError> {
-        let (mut all, mut more) = (Vec::new(), None);
+        let (mut events, mut next_page) = (Vec::new(), None);
         loop {
-            let ask = self.cloudformation.describe_stack_events().stack_name(id).set_next_token(more);
-            let page = ask.send().await.map_err(|error| {
-                self.account.adviser.trouble(format!("read what happens to {}", self.place()), error)
+            let describe =
+                self.cloudformation.describe_stack_events().stack_name(id).set_next_token(next_page);
+            let page = describe.send().await.map_err(|error| {
+                let attempt = format!("read the events of {}", self.description());
+                self.account.errors.call_failed(attempt, error)
             })?;
-            all.extend(page.stack_events.unwrap_or_default());
-            more = page.next_token;
+            events.extend(page.stack_events.unwrap_or_default());
+            next_page = page.next_token;
             let is_known = |event: &StackEvent| event.event_id().is_some_and(|id| known.contains(id));
-            if more.is_none() || all.last().is_some_and(is_known) {
-                all.reverse();
-                return Ok(all);
+            if next_page.is_none() || events.last().is_some_and(is_known) {
+                events.reverse();
+                return Ok(events);
             }
         }
     }
 
-    /// What a stack is made of.
     pub(crate) async fn resources(&self, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-        let (mut all, mut more) = (Vec::new(), None);
+        let (mut resources, mut next_page) = (Vec::new(), None);
         loop {
-            let list = self.cloudformation.list_stack_resources().stack_name(id).set_next_token(more);
+            let list = self.cloudformation.list_stack_resources().stack_name(id).set_next_token(next_page);
             let page = list.send().await.map_err(|error| {
-                self.account.adviser.trouble(format!("list the parts of {}", self.place()), error)
+                let attempt = format!("list the resources of {}", self.description());
+                self.account.errors.call_failed(attempt, error)
             })?;
-            all.extend(page.stack_resource_summaries.unwrap_or_default());
-            more = page.next_token;
-            if more.is_none() {
-                return Ok(all);
+            resources.extend(page.stack_resource_summaries.unwrap_or_default());
+            next_page = page.next_token;
+            if next_page.is_none() {
+                return Ok(resources);
             }
         }
     }
 
-    /// From here on only what is new is told.
-    pub(crate) async fn watch(&self, id: &str) -> Result<Watch<'_>, CloudError> {
-        let seen =
-            self.events(id, &BTreeSet::new()).await?.into_iter().filter_map(|event| event.event_id).collect();
-        Ok(Watch { stacks: self, id: id.to_owned(), seen, has_begun: false, failed: None })
+    /// Watches an operation that is about to start. Events until now are not reported.
+    pub(crate) async fn watch(&self, id: &str) -> Result<StackWatch<'_>, CloudError> {
+        let events = self.events(id, &BTreeSet::new()).await?;
+        let seen = events.into_iter().filter_map(|event| event.event_id).collect();
+        Ok(StackWatch { stack: self, id: id.to_owned(), seen, has_started: false, failed: None })
     }
 
-    /// Somebody else's work on the stack is told from its beginning.
-    pub(crate) async fn attach(&self, id: &str) -> Result<Watch<'_>, CloudError> {
+    /// Watches an operation that is already running. Its events are reported from its beginning.
+    pub(crate) async fn attach(&self, id: &str) -> Result<StackWatch<'_>, CloudError> {
         let events = self.events(id, &BTreeSet::new()).await?;
-        let of_stack = |event: &StackEvent| event.physical_resource_id() == Some(id);
-        let begins = |event: &StackEvent| {
-            let status = event.resource_status().map(ToString::to_string).unwrap_or_default();
-            of_stack(event)
-                && ["CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS"]
-                    .contains(&status.as_str())
+        let is_start = |event: &StackEvent| {
+            let status = event.resource_status().map(ToString::to_string);
+            event.physical_resource_id() == Some(id)
+                && matches!(
+                    status.as_deref(),
+                    Some("CREATE_IN_PROGRESS" | "UPDATE_IN_PROGRESS" | "DELETE_IN_PROGRESS")
+                )
         };
-        let before = events.iter().rposition(begins).unwrap_or(0);
-        let seen = events.into_iter().take(before).filter_map(|event| event.event_id).collect();
-        Ok(Watch { stacks: self, id: id.to_owned(), seen, has_begun: true, failed: None })
+        let start = events.iter().rposition(is_start).unwrap_or(0);
+        let seen = events.into_iter().take(start).filter_map(|event| event.event_id).collect();
+        Ok(StackWatch { stack: self, id: id.to_owned(), seen, has_started: true, failed: None })
     }
 }
 
-/// Follows one stack, and remembers what failed first: all later failures only follow from that one.
-pub(crate) struct Watch<'a> {
-    stacks: &'a Stacks<'a>,
+/// Watches an operation on a stack. It keeps the first failure, since later ones are only its consequences.
+pub(crate) struct StackWatch<'a> {
+    stack: &'a RoomStack<'a>,
     id: String,
     seen: BTreeSet<String>,
-    /// Whether anything has happened to the stack itself. Right after an order it may still stand as it stood before.
-    has_begun: bool,
+    /// Whether an event of the stack itself was seen. Right after the call that starts an operation, the stack may still
+    /// have the status from before.
+    has_started: bool,
     failed: Option<Resource>,
 }
 
-impl Watch<'_> {
-    /// Until nothing happens to it any more. How it stands then; none if it is gone without a trace.
-    pub(crate) async fn until_done(&mut self, tell: Tell<'_>) -> Result<Option<StackState>, CloudError> {
-        let begun = Instant::now();
+impl StackWatch<'_> {
+    /// Reports events until the operation has ended. Returns the state of the stack then, or `None` if CloudFormation no
+    /// longer knows it.
+    pub(crate) async fn until_done(
+        &mut self,
+        on_event: OnEvent<'_>,
+    ) -> Result<Option<StackState>, CloudError> {
+        let started = Instant::now();
         loop {
-            // In this order, so that no event of what is done is missed. Whether it has begun must be known before it is
-            // looked at: else it may stand as it stood before, and be taken for done.
-            let had_begun = self.has_begun;
-            let Some(standing) = self.stacks.described(&self.id).await? else { return Ok(None) };
-            self.tell_new(tell).await?;
-            let is_done = !standing.status.as_str().ends_with("_IN_PROGRESS");
-            if is_done && (had_begun || begun.elapsed() > BEGINS_WITHIN) {
-                return Ok(Some(standing));
+            // `has_started` is read first: otherwise a status from before the operation could be taken for its end. The
+            // state is read before the events, so that the events include all that led to it.
+            let had_started = self.has_started;
+            let Some(state) = self.stack.describe(&self.id).await? else { return Ok(None) };
+            self.report_new_events(on_event).await?;
+            if !is_in_progress(&state.status) && (had_started || started.elapsed() > STARTS_WITHIN) {
+                return Ok(Some(state));
             }
-            sleep(LOOK_EVERY).await;
+            sleep(CHECK_INTERVAL).await;
         }
     }
 
-    async fn tell_new(&mut self, tell: Tell<'_>) -> Result<(), CloudError> {
-        for event in self.stacks.events(&self.id, &self.seen).await? {
-            let Some(id) = event.event_id else { continue };
+    async fn report_new_events(&mut self, on_event: OnEvent<'_>) -> Result<(), CloudError> {
+        for event in self.stack.events(&self.id, &self.seen).await? {
+            let attempt = || format!("read the events of {}", self.stack.description());
+            let id = event.event_id.or_incomplete(&attempt(), "the ID of an event")?;
             if !self.seen.insert(id) {
                 continue;
             }
-            self.has_begun |= event.physical_resource_id.as_ref() == Some(&self.id);
+            self.has_started |= event.physical_resource_id.as_ref() == Some(&self.id);
+            // AWS may leave these out, and they are only shown.
             let resource = Resource {
                 name: event.logical_resource_id.unwrap_or_default(),
                 kind: event.resource_type.unwrap_or_default(),
                 status: event.resource_status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
                 reason: event.resource_status_reason,
             };
+            // When one resource fails, CloudFormation cancels the others: these fail too, but are not the cause.
             let was_cancelled = resource.reason.as_deref().is_some_and(|reason| reason.contains("cancelled"));
             if resource.has_failed() && !resource.is_stack() && !was_cancelled && self.failed.is_none() {
                 self.failed = Some(resource.clone());
             }
-            tell(DeployEvent::Resource(resource));
+            on_event(DeployEvent::Resource(resource));
         }
         Ok(())
     }
 
-    /// Why what was attempted has failed.
-    pub(crate) fn trouble(&self, attempt: impl Into<String>, standing: Option<&StackState>) -> CloudError {
-        let (said, advice) = match (&self.failed, standing) {
+    /// The error for an operation that failed. `attempt` completes the sentence "could not …".
+    pub(crate) fn error(&self, attempt: impl Into<String>, state: Option<&StackState>) -> CloudError {
+        let errors = &self.stack.account.errors;
+        match (&self.failed, state) {
             (Some(failed), _) => {
-                let reason = failed.reason.as_deref().unwrap_or("AWS does not say why");
-                (format!("{} ({}): {reason}", failed.name, failed.kind), reason.to_owned())
+                let reason = failed.reason.as_deref().unwrap_or("AWS gave no reason");
+                errors.failed_with(attempt, format!("{} ({}): {reason}", failed.name, failed.kind), reason)
             }
-            (None, Some(standing)) => {
-                let reason = standing.reason.clone().unwrap_or_else(|| standing.status.to_string());
-                (reason.clone(), reason)
+            (None, Some(state)) => {
+                let reason = state.reason.clone().unwrap_or_else(|| state.status.to_string());
+                errors.failed_with(attempt, reason.clone(), &reason)
             }
-            (None, None) => ("the stack is gone".to_owned(), String::new()),
-        };
-        let (kind, advice) = self.stacks.account.adviser.advice("", &advice);
-        let trouble = CloudError::new(kind, attempt, said);
-        match advice {
-            Some(advice) => trouble.advise(advice),
-            None => trouble,
+            (None, None) => CloudError::new(CloudErrorKind::Other, attempt, "the stack no longer exists"),
         }
     }
 
@@ -291,29 +314,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_of_a_stack_leads_to_a_room() {
+    fn from_every_status_there_is_a_way_to_a_working_room() {
         for status in StackStatus::values() {
             let next = next_step(Some(&StackStatus::from(*status)));
-            assert_eq!(next == Next::Unknown, *status == "IMPORT_ROLLBACK_FAILED", "{status}");
+            assert_eq!(next == NextStep::Unknown, *status == "IMPORT_ROLLBACK_FAILED", "{status}");
             let is_under_way = status.ends_with("_IN_PROGRESS") && *status != "REVIEW_IN_PROGRESS";
-            assert_eq!(next == Next::Wait, is_under_way, "{status}");
+            assert_eq!(next == NextStep::Wait, is_under_way, "{status}");
         }
         let table = [
-            (None, Next::Create),
-            (Some("REVIEW_IN_PROGRESS"), Next::Create),
-            (Some("DELETE_COMPLETE"), Next::Create),
-            (Some("CREATE_COMPLETE"), Next::Update),
-            (Some("UPDATE_COMPLETE"), Next::Update),
-            (Some("UPDATE_ROLLBACK_COMPLETE"), Next::Update),
-            (Some("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"), Next::Wait),
-            (Some("DELETE_IN_PROGRESS"), Next::Wait),
-            (Some("ROLLBACK_IN_PROGRESS"), Next::Wait),
-            (Some("ROLLBACK_COMPLETE"), Next::Remove),
-            (Some("ROLLBACK_FAILED"), Next::Remove),
-            (Some("CREATE_FAILED"), Next::Remove),
-            (Some("DELETE_FAILED"), Next::Remove),
-            (Some("UPDATE_ROLLBACK_FAILED"), Next::ContinueRollback),
-            (Some("SOMETHING_NEW"), Next::Unknown),
+            (None, NextStep::Create),
+            (Some("REVIEW_IN_PROGRESS"), NextStep::Create),
+            (Some("DELETE_COMPLETE"), NextStep::Create),
+            (Some("CREATE_COMPLETE"), NextStep::Update),
+            (Some("UPDATE_COMPLETE"), NextStep::Update),
+            (Some("UPDATE_ROLLBACK_COMPLETE"), NextStep::Update),
+            (Some("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"), NextStep::Wait),
+            (Some("DELETE_IN_PROGRESS"), NextStep::Wait),
+            (Some("ROLLBACK_IN_PROGRESS"), NextStep::Wait),
+            (Some("ROLLBACK_COMPLETE"), NextStep::Remove),
+            (Some("ROLLBACK_FAILED"), NextStep::Remove),
+            (Some("CREATE_FAILED"), NextStep::Remove),
+            (Some("DELETE_FAILED"), NextStep::Remove),
+            (Some("UPDATE_ROLLBACK_FAILED"), NextStep::ContinueRollback),
+            (Some("SOMETHING_NEW"), NextStep::Unknown),
         ];
         for (status, expected) in table {
             assert_eq!(next_step(status.map(StackStatus::from).as_ref()), expected, "{status:?}");
@@ -321,17 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn every_state_of_a_stack_leads_to_nothing() {
+    fn from_every_status_there_is_a_way_to_no_stack() {
+        let of = |status: &str| next_removal_step(&StackStatus::from(status));
         for status in StackStatus::values() {
-            let next = next_step_to_nothing(Some(&StackStatus::from(*status)));
-            assert!(
-                matches!(next, Next::Wait | Next::Remove) || *status == "DELETE_COMPLETE",
-                "{status}: {next:?}"
-            );
+            assert_eq!(of(status) == RemovalStep::Done, *status == "DELETE_COMPLETE", "{status}");
         }
-        let of = |status: &str| next_step_to_nothing(Some(&StackStatus::from(status)));
-        assert_eq!(next_step_to_nothing(None), Next::Create);
-        assert_eq!((of("CREATE_IN_PROGRESS"), of("UPDATE_IN_PROGRESS")), (Next::Remove, Next::Wait));
-        assert_eq!((of("DELETE_IN_PROGRESS"), of("DELETE_FAILED")), (Next::Wait, Next::Remove));
+        assert_eq!(
+            (of("CREATE_IN_PROGRESS"), of("UPDATE_IN_PROGRESS")),
+            (RemovalStep::Delete, RemovalStep::Wait)
+        );
+        assert_eq!((of("DELETE_IN_PROGRESS"), of("DELETE_FAILED")), (RemovalStep::Wait, RemovalStep::Delete));
     }
 }

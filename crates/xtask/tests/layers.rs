@@ -35,7 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "functions",
         &["waitroom", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle", "aws"],
     ),
-    ("cloud", &["waitroom", "clock", "probe", "page", "throttle", "aws"]),
+    ("cloud", &["waitroom", "clock", "operator", "probe", "page", "throttle", "aws"]),
     ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "cloud"]),
     // Testing.
     ("port_contracts", &["waitroom", "pass"]),

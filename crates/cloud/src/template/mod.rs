@@ -1,7 +1,6 @@
-//! `infra/template.yaml` as CloudFormation reads it.
+//! Reads `infra/template.yaml` as CloudFormation does, without AWS.
 //!
-//! [`TEMPLATE`] is the text, [`parse`] returns it as JSON, and [`Stack`] is the template with its parameters filled in and
-//! its conditions evaluated.
+//! [`TEMPLATE`] is the text, [`parse`] converts it to JSON, and [`Stack`] fills in parameters and evaluates conditions.
 
 mod resolved;
 mod yaml;
@@ -9,12 +8,12 @@ mod yaml;
 pub use resolved::Stack;
 pub use yaml::parse;
 
-/// The text of the template that is deployed.
+/// The template that is deployed.
 pub const TEMPLATE: &str = include_str!("../../../../infra/template.yaml");
 
-/// The template contains something that CloudFormation does not accept, or that is not implemented here.
+/// The template is invalid, or uses something that this module does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not read the template: {0}")]
-pub struct Misread(pub(crate) String);
+pub struct TemplateError(pub(crate) String);
 
-type Result<T> = std::result::Result<T, Misread>;
+type Result<T> = std::result::Result<T, TemplateError>;

@@ -1,13 +1,13 @@
-//! The template with its parameters filled in and its conditions evaluated.
+//! The template with parameters filled in and conditions evaluated.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Misread, Result, TEMPLATE, yaml};
+use super::{Result, TEMPLATE, TemplateError, yaml};
 
-/// The stack that CloudFormation would create. Values that only AWS knows stay names: `Ledger` for a reference to the
-/// table, `Ledger.Arn` for its ARN, `AWS::Region` for the region.
+/// The stack that the template describes. Values that only AWS knows are replaced by their names: `Ledger` for a reference
+/// to the table, `Ledger.Arn` for its ARN, `AWS::Region` for the region.
 #[derive(Clone, Debug)]
 pub struct Stack {
     pub template: Value,
@@ -15,7 +15,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// The stack with these parameters, and the defaults of the others.
+    /// With these parameters, and the defaults for the others.
     pub fn with(parameters: &[(&str, &str)]) -> Result<Self> {
         let template = yaml::parse(TEMPLATE)?;
         let mut all = BTreeMap::new();
@@ -28,7 +28,7 @@ impl Stack {
         Ok(Self { template, parameters: all })
     }
 
-    /// The stack of a room with only the required parameters.
+    /// With the required parameters only.
     pub fn usual() -> Result<Self> {
         Self::with(&[
             ("Room", "sale"),
@@ -38,26 +38,30 @@ impl Stack {
         ])
     }
 
-    /// The names of the resources that are created, each with its type.
+    /// The resources that would be created: names and types.
     pub fn resources(&self) -> Result<BTreeMap<String, String>> {
-        let mut created = BTreeMap::new();
+        let mut resources = BTreeMap::new();
         for (name, resource) in members(&self.template, "Resources")? {
-            let wanted = match resource.get("Condition").and_then(Value::as_str) {
+            let exists = match resource.get("Condition").and_then(Value::as_str) {
                 Some(condition) => self.condition(condition)?,
                 None => true,
             };
-            if wanted {
-                let kind = resource["Type"].as_str().ok_or_else(|| Misread(format!("{name} has no type")))?;
-                created.insert(name.clone(), kind.to_owned());
+            if exists {
+                let kind = resource["Type"]
+                    .as_str()
+                    .ok_or_else(|| TemplateError(format!("the resource {name} has no type")))?;
+                resources.insert(name.clone(), kind.to_owned());
             }
         }
-        Ok(created)
+        Ok(resources)
     }
 
     /// The properties of a resource, resolved.
     pub fn properties(&self, resource: &str) -> Result<Value> {
         let found = self.template["Resources"].get(resource);
-        self.resolve(&found.ok_or_else(|| Misread(format!("there is no {resource}")))?["Properties"])
+        self.resolve(
+            &found.ok_or_else(|| TemplateError(format!("there is no resource {resource}")))?["Properties"],
+        )
     }
 
     pub fn resolve(&self, value: &Value) -> Result<Value> {
@@ -84,31 +88,29 @@ impl Stack {
     }
 
     fn call(&self, function: &str, argument: &Value) -> Result<Value> {
-        let text =
-            || argument.as_str().ok_or_else(|| Misread(format!("{function} {argument} is not a string")));
+        let text = || {
+            argument.as_str().ok_or_else(|| {
+                TemplateError(format!("the argument of {function} is not a string: {argument}"))
+            })
+        };
         match function {
             "Ref" => Ok(self.reference(text()?)),
-            "Fn::GetAtt" => {
-                let parts: Vec<&str> = list(argument)?.iter().filter_map(Value::as_str).collect();
-                Ok(json!(parts.join(".")))
-            }
+            "Fn::GetAtt" => Ok(json!(strings(argument)?.join("."))),
             "Fn::Sub" => Ok(json!(self.substitute(text()?)?)),
             "Fn::Join" => {
                 let [separator, items] = list(argument)? else {
-                    return Err(Misread(format!("!Join {argument}")));
+                    return Err(TemplateError(format!("!Join needs two arguments: {argument}")));
                 };
                 let items = self.resolve(items)?;
-                let items: Vec<&str> = list(&items)?.iter().filter_map(Value::as_str).collect();
-                Ok(json!(items.join(separator.as_str().unwrap_or_default())))
+                Ok(json!(strings(&items)?.join(string(separator)?)))
             }
             "Fn::If" => {
                 let [condition, then, otherwise] = list(argument)? else {
-                    return Err(Misread(format!("!If {argument}")));
+                    return Err(TemplateError(format!("!If needs three arguments: {argument}")));
                 };
-                let condition = condition.as_str().ok_or_else(|| Misread(format!("!If {condition}")))?;
-                self.resolve(if self.condition(condition)? { then } else { otherwise })
+                self.resolve(if self.condition(string(condition)?)? { then } else { otherwise })
             }
-            other => Err(Misread(format!("{other} is not implemented here"))),
+            other => Err(TemplateError(format!("{other} is not supported"))),
         }
     }
 
@@ -123,7 +125,9 @@ impl Stack {
         let mut parts = text.split("${");
         let mut substituted = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let (name, rest) = part.split_once('}').ok_or_else(|| Misread(format!("no }} in {text}")))?;
+            let (name, rest) = part
+                .split_once('}')
+                .ok_or_else(|| TemplateError(format!("a closing }} is missing in {text}")))?;
             match self.reference(name) {
                 Value::String(text) => substituted += &text,
                 other => substituted += &other.to_string(),
@@ -135,26 +139,27 @@ impl Stack {
 
     fn condition(&self, name: &str) -> Result<bool> {
         let condition = self.template["Conditions"].get(name);
-        self.holds(condition.ok_or_else(|| Misread(format!("there is no condition {name}")))?)
+        self.evaluate(condition.ok_or_else(|| TemplateError(format!("there is no condition {name}")))?)
     }
 
-    fn holds(&self, condition: &Value) -> Result<bool> {
-        let object =
-            condition.as_object().ok_or_else(|| Misread(format!("{condition} is not a condition")))?;
-        let (function, argument) =
-            intrinsic(object).ok_or_else(|| Misread(format!("{condition} is not a condition")))?;
+    fn evaluate(&self, condition: &Value) -> Result<bool> {
+        let object = condition
+            .as_object()
+            .ok_or_else(|| TemplateError(format!("this is not a condition: {condition}")))?;
+        let (function, argument) = intrinsic(object)
+            .ok_or_else(|| TemplateError(format!("this is not a condition: {condition}")))?;
         match (function, list(argument)?) {
             ("Fn::Equals", [left, right]) => {
                 let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
-            ("Fn::Not", [inner]) => Ok(!self.holds(inner)?),
-            _ => Err(Misread(format!("{condition} is not implemented here"))),
+            ("Fn::Not", [inner]) => Ok(!self.evaluate(inner)?),
+            _ => Err(TemplateError(format!("this condition is not supported: {condition}"))),
         }
     }
 }
 
-/// The value that means "leave this out".
+/// CloudFormation's marker for a property that is left out.
 fn no_value() -> Value {
     json!({ "Ref": "AWS::NoValue" })
 }
@@ -164,10 +169,18 @@ fn intrinsic(object: &Map<String, Value>) -> Option<(&str, &Value)> {
     (object.len() == 1 && (name == "Ref" || name.starts_with("Fn::"))).then_some((name.as_str(), argument))
 }
 
+fn string(value: &Value) -> Result<&str> {
+    value.as_str().ok_or_else(|| TemplateError(format!("{value} is not a string")))
+}
+
+fn strings(value: &Value) -> Result<Vec<&str>> {
+    list(value)?.iter().map(string).collect()
+}
+
 fn list(value: &Value) -> Result<&[Value]> {
-    value.as_array().map(Vec::as_slice).ok_or_else(|| Misread(format!("{value} is not a list")))
+    value.as_array().map(Vec::as_slice).ok_or_else(|| TemplateError(format!("{value} is not a list")))
 }
 
 fn members<'a>(template: &'a Value, section: &str) -> Result<&'a Map<String, Value>> {
-    template[section].as_object().ok_or_else(|| Misread(format!("there are no {section}")))
+    template[section].as_object().ok_or_else(|| TemplateError(format!("the section {section} is missing")))
 }

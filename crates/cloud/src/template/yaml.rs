@@ -1,14 +1,16 @@
-//! Reads YAML with CloudFormation's short forms (`!Ref X`) as JSON.
+//! Converts YAML with CloudFormation's short forms to JSON.
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-use super::{Misread, Result};
+use super::{Result, TemplateError};
 
-/// Reads a text with one YAML document.
+/// The text has to contain exactly one document.
 pub fn parse(text: &str) -> Result<Value> {
-    let documents = Yaml::load_from_str(text).map_err(|error| Misread(error.to_string()))?;
-    let [document] = &documents[..] else { return Err(Misread("one YAML document is expected".into())) };
+    let documents = Yaml::load_from_str(text).map_err(|error| TemplateError(error.to_string()))?;
+    let [document] = &documents[..] else {
+        return Err(TemplateError("expected exactly one YAML document".into()));
+    };
     value(document)
 }
 
@@ -22,13 +24,14 @@ fn value(node: &Yaml) -> Result<Value> {
         Yaml::Sequence(items) => items.iter().map(value).collect::<Result<_>>()?,
         Yaml::Mapping(members) => {
             let members = members.iter().map(|(key, member)| {
-                let key = key.as_str().ok_or_else(|| Misread(format!("{key:?} is not a name")))?;
+                let key =
+                    key.as_str().ok_or_else(|| TemplateError(format!("the key {key:?} is not a string")))?;
                 Ok((key.to_owned(), value(member)?))
             });
             Value::Object(members.collect::<Result<Map<_, _>>>()?)
         }
         Yaml::Tagged(tag, inner) => short_form(&tag.suffix, &value(inner)?)?,
-        other => return Err(Misread(format!("{other:?} is not YAML that CloudFormation accepts"))),
+        other => return Err(TemplateError(format!("{other:?} is not supported"))),
     })
 }
 
@@ -38,8 +41,9 @@ fn short_form(name: &str, argument: &Value) -> Result<Value> {
         "Ref" => json!({ "Ref": argument }),
         "GetAtt" => {
             let path = argument.as_str().and_then(|path| path.split_once('.'));
-            let (resource, attribute) =
-                path.ok_or_else(|| Misread(format!("!GetAtt {argument} has no dot")))?;
+            let (resource, attribute) = path.ok_or_else(|| {
+                TemplateError(format!("!GetAtt {argument} does not have the form Resource.Attribute"))
+            })?;
             json!({ "Fn::GetAtt": [resource, attribute] })
         }
         _ => json!({ format!("Fn::{name}"): argument }),

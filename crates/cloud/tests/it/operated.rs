@@ -1,4 +1,4 @@
-//! What an operator asks of a room that is deployed, on LocalEmu.
+//! What an operator does with a deployed room, on LocalEmu.
 
 use std::env::consts;
 use std::fs;
@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use cloud::{
-    Access, Account, Architecture, Bundle, DeployEvent, FunctionPackage, Kind, LogLine, LogQuery, RoomConfig,
+    Access, Account, Architecture, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery,
+    RoomConfig,
 };
 use emulators::{LocalEmu, workspace};
 use waitroom::ports::RoomReader;
@@ -15,7 +16,7 @@ use waitroom::{Rate, RoomState, Timestamp};
 
 const REGION: &str = "us-east-1";
 
-fn config() -> SdkConfig {
+fn sdk_config() -> SdkConfig {
     let credentials = Credentials::new("test", "test", None, None, "testbed");
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
@@ -28,7 +29,7 @@ fn config() -> SdkConfig {
 
 async fn account() -> Account {
     let access = Access { region: REGION.into(), aws_profile: None, account: None };
-    Account::with(config(), &access).await.unwrap()
+    Account::with_config(sdk_config(), &access).await.unwrap()
 }
 
 /// The packages of this machine's architecture.
@@ -46,70 +47,73 @@ fn bundle() -> Bundle {
 
 #[tokio::test]
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
-async fn a_room_that_is_not_there_is_absent() {
-    let trouble = account().await.room(&"nobody".parse().unwrap()).await.unwrap_err();
-    assert_eq!(trouble.kind(), Kind::Absent);
+async fn a_room_that_does_not_exist_is_not_found() {
+    let error = account().await.room(&"nobody".parse().unwrap()).await.unwrap_err();
+    assert_eq!(error.kind(), CloudErrorKind::NotFound);
     assert_eq!(
-        trouble.to_string(),
+        error.to_string(),
         "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
     );
-    assert_eq!(trouble.advice(), Some("run: beekeeper deploy nobody"));
+    assert_eq!(error.advice(), Some("run: beekeeper deploy nobody"));
 }
 
 #[tokio::test]
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
-async fn another_account_than_the_rooms_is_refused() {
+async fn credentials_of_another_account_are_refused() {
     let access = Access { region: REGION.into(), aws_profile: None, account: Some("123456789012".into()) };
-    let trouble = Account::with(config(), &access).await.unwrap_err();
-    assert_eq!(trouble.kind(), Kind::Credentials);
-    let said = std::error::Error::source(&trouble).unwrap().to_string();
-    assert_eq!(said, "the room belongs to account 123456789012, and these credentials to 000000000000");
+    let error = Account::with_config(sdk_config(), &access).await.unwrap_err();
+    assert_eq!(error.kind(), CloudErrorKind::BadCredentials);
+    let reason = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(
+        reason,
+        "the room belongs to account 123456789012, but these credentials belong to 000000000000"
+    );
 }
 
 #[tokio::test]
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
-async fn a_stack_that_is_not_the_rooms_is_neither_changed_nor_removed() {
-    let cloudformation = aws_sdk_cloudformation::Client::new(&config());
+async fn a_stack_that_is_not_this_rooms_is_neither_changed_nor_removed() {
+    let cloudformation = aws_sdk_cloudformation::Client::new(&sdk_config());
     let template = r#"{"Resources": {"Line": {"Type": "AWS::SQS::Queue"}}}"#;
     cloudformation.create_stack().stack_name("beekeeper-taken").template_body(template).send().await.unwrap();
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
-    let wanted =
+    let config =
         RoomConfig::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
     let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| FunctionPackage {
         architecture: Architecture::Arm64,
         function: function.into(),
         zip: b"".as_slice().into(),
     });
-    let tell = |_: DeployEvent| {};
-    let refused = account.deploy(&wanted, &Bundle::new(packages), &tell).await.unwrap_err();
-    assert_eq!(refused.kind(), Kind::Taken);
-    assert_eq!(account.destroy(&wanted.room, &tell).await.unwrap_err().kind(), Kind::Taken);
-    assert_eq!(account.room(&wanted.room).await.unwrap_err().kind(), Kind::Taken);
+    let on_event = |_: DeployEvent| {};
+    let refused = account.deploy(&config, &Bundle::new(packages), &on_event).await.unwrap_err();
+    assert_eq!(refused.kind(), CloudErrorKind::NameTaken);
+    assert_eq!(account.destroy(&config.room, &on_event).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
+    assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
     let still = cloudformation.describe_stacks().stack_name("beekeeper-taken").send().await.unwrap();
     assert!(!still.stacks().is_empty());
 }
 
 #[tokio::test]
 #[ignore = "needs LocalEmu and the function packages: cargo xtask test cloud"]
-async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
+async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     let account = account().await;
     let shop = "https://shop.example".parse().unwrap();
-    let mut wanted =
+    let mut config =
         RoomConfig::new("operated".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
-    wanted.alarm_email = Some("anna@shop.example".into());
-    let told = Mutex::new(Vec::new());
-    let tell = |event: DeployEvent| told.lock().unwrap().push(event);
-    account.deploy(&wanted, &bundle(), &tell).await.unwrap();
+    config.alarm_email = Some("anna@shop.example".into());
+    let events = Mutex::new(Vec::new());
+    let on_event = |event: DeployEvent| events.lock().unwrap().push(event);
+    account.deploy(&config, &bundle(), &on_event).await.unwrap();
 
-    let room = account.room(&wanted.room).await.unwrap();
-    assert_eq!(room.look(&tell).await.unwrap(), RoomState::On);
+    let room = account.room(&config.room).await.unwrap();
+    assert_eq!(room.smoke_check(&on_event).await.unwrap(), RoomState::On);
     assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
     assert_eq!(alarms.len(), 6, "{alarms:?}");
 
-    // What is written is seen a little later.
+    // CloudWatch shows lines with a delay.
     let query = LogQuery { since: Timestamp::default(), follow: false };
     let mut lines: Vec<LogLine> = Vec::new();
     for _ in 0..40 {
@@ -124,9 +128,9 @@ async fn a_deployed_room_is_looked_at_and_gives_its_logs() {
     assert!(from("setup") && from("producer"), "{lines:?}");
     assert!(lines.is_sorted_by_key(|line| line.at));
 
-    let again = account.changes(&wanted, &bundle(), &tell).await.unwrap();
+    let again = account.changes(&config, &bundle(), &on_event).await.unwrap();
     assert_eq!(again, Some(Vec::new()), "nothing has changed");
-    let proof = account.destroy(&wanted.room, &tell).await.unwrap();
-    assert_eq!((proof.unseen.len(), proof.gone.len()), (0, 4), "{proof:?}");
-    assert_eq!(account.room(&wanted.room).await.unwrap_err().kind(), Kind::Absent);
+    let proof = account.destroy(&config.room, &on_event).await.unwrap();
+    assert_eq!((proof.unverified.len(), proof.gone.len()), (0, 4), "{proof:?}");
+    assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NotFound);
 }

@@ -40,9 +40,9 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     operator.profile("sale", "Seal's Sale").unwrap();
 
     let plan = operator.done(&["deploy", "sale", "--dry-run", "--json"]).unwrap();
-    assert_eq!((&plan["plan"]["purpose"]["kind"], &plan["changes"]), (&"make".into(), &().into()), "{plan}");
-    assert_eq!(plan["plan"]["quotas"][0]["value"], 1000.0, "{plan}");
-    assert!(plan["plan"]["bears"]["waiting"].as_u64().unwrap() > 1_000_000, "{plan}");
+    assert_eq!((&plan["plan"]["action"]["kind"], &plan["changes"]), (&"create".into(), &().into()), "{plan}");
+    assert_eq!(plan["plan"]["limits"][0]["value"], 1000.0, "{plan}");
+    assert!(plan["plan"]["capacity"]["waiting"].as_u64().unwrap() > 1_000_000, "{plan}");
     assert_eq!(operator.listing().unwrap(), before, "a dry run makes nothing");
     let unasked = operator.run(&["deploy", "sale"]).unwrap();
     assert_eq!(unasked.status.code(), Some(6), "{unasked:?}");
@@ -85,7 +85,7 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let begun = Instant::now();
     let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
     println!("gone after {:?}", begun.elapsed());
-    assert_eq!(gone["proof"]["unseen"], serde_json::json!([]), "{gone}");
+    assert_eq!(gone["proof"]["unverified"], serde_json::json!([]), "{gone}");
     assert_eq!(operator.listing().unwrap(), before);
     let again = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
     assert_eq!(again["proof"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
@@ -94,14 +94,14 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
 /// Lines that `beekeeper deploy` prints, in this order.
 const DEPLOYING: [&str; 9] = [
     "\"step\":\"bucket\"",
-    "send the function setup",
-    "send the template",
+    "upload the function setup",
+    "upload the template",
     "\"step\":\"plan\"",
     "\"step\":\"stack\"",
     "\"name\":\"Ledger\"",
     "\"name\":\"RoomSetup\"",
     "\"step\":\"tidy\"",
-    "\"step\":\"look\"",
+    "\"step\":\"smoke-check\"",
 ];
 
 const DESTROYING: [&str; 6] = [
@@ -110,7 +110,7 @@ const DESTROYING: [&str; 6] = [
     "\"name\":\"Ledger\"",
     "\"step\":\"remove-bucket\"",
     "\"step\":\"remove-logs\"",
-    "\"step\":\"prove\"",
+    "\"step\":\"verify\"",
 ];
 
 const DEPLOY: &[&str] = &["--yes", "--json"];
@@ -185,7 +185,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
         let failed = operator.run(&deploy).unwrap();
         let complaint = String::from_utf8_lossy(&failed.stderr).into_owned();
         assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-        assert!(complaint.contains("could not make the stack beekeeper-sale in us-east-1"), "{complaint}");
+        assert!(complaint.contains("could not create the stack beekeeper-sale in us-east-1"), "{complaint}");
         assert!(
             complaint.contains("RoomSetup (Custom::Room): could not put the room into the ledger"),
             "{complaint}"
@@ -212,7 +212,7 @@ fn what_is_not_allowed_or_not_there_is_told_apart() {
     let nobody = operator.run(&["deploy", "sale", "--yes"]).unwrap();
     let complaint = String::from_utf8_lossy(&nobody.stderr).into_owned();
     assert_eq!(nobody.status.code(), Some(4), "{complaint}");
-    assert!(complaint.contains("could not enter AWS in us-east-1"), "{complaint}");
+    assert!(complaint.contains("could not sign in to AWS in us-east-1"), "{complaint}");
     assert!(complaint.contains("run: aws configure sso"), "{complaint}");
 }
 
