@@ -5,10 +5,10 @@ use std::time::Duration;
 use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, Plans, RoomReader, Slices,
-    StatusBoard, TicketCounter,
+    Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
+    RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
-use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch};
+use waitroom::{Demand, LineProgress, LineStatus, Plan, Rate, RoomState, SliceId, Stretch};
 
 use crate::support::{TestStore, room};
 
@@ -83,6 +83,27 @@ fn ticket_numbers_go_on_after_a_restart() {
     block_on(test.store.join(port_contracts::visitor::visitor(10))).unwrap();
     let test = test.restarted();
     assert_eq!(lease(&test), 11, "numbers behind the last that was used were never seen by anybody");
+}
+
+#[test]
+fn polls_read_the_line_as_it_is_now_and_after_a_restart() {
+    let test = TestStore::new();
+    let line = |test: &TestStore| {
+        let room = block_on(test.store.room()).unwrap();
+        block_on(test.store.line_status(&room)).unwrap()
+    };
+    let rate = Rate::new(300).unwrap();
+    assert_eq!(line(&test), LineStatus { served: 0, waiting: 0, rate, slow: false });
+    (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
+    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    assert!(block_on(test.store.write(plan)).unwrap());
+    let slice = SliceId { plan: 1, index: 0 };
+    assert!(block_on(test.store.claim(slice, Claimant(1))).unwrap());
+    block_on(test.store.record(slice, 2, 2)).unwrap();
+    block_on(test.store.hold(Some(Rate::MIN))).unwrap();
+    let expected = LineStatus { served: 2, waiting: 3, rate: Rate::MIN, slow: true };
+    assert_eq!(line(&test), expected);
+    assert_eq!(line(&test.restarted()), expected);
 }
 
 #[test]
