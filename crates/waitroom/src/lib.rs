@@ -4,11 +4,16 @@
 //! is a trait in [`ports`]. So the same rules run in a Lambda function, in one process on one machine, and on a simulated
 //! clock in tests.
 //!
-//! | a visitor | the release | the room |
-//! | --- | --- | --- |
-//! | [`Token`], [`Ticket`], [`Epoch`], [`Place`] | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | [`Settings`], [`Room`] |
-//! | [`TicketBlock`]: ticket numbers in blocks | [`throttle_rules`]: the rate while the shop suffers | [`LineStatus`], [`LineProgress`] |
-//! | [`Admission`] | | |
+//! | type | meaning |
+//! | --- | --- |
+//! | [`Room`], [`RoomState`], [`Settings`] | a room: whether it is on, paused or off, and what the operator decided |
+//! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
+//! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
+//! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
+//! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
+//! | [`Admission`] | the ledger's record that a visitor may enter |
+//! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
+//! | [`ports`] | what handlers need from stores, clocks and the shop |
 
 mod admission;
 pub mod entries;
