@@ -1,17 +1,21 @@
-//! Works off one slice of a plan.
+//! Releases one slice of a plan.
 //!
-//! [`Consumer::run`] claims the slice, then lets people leave as [`Pace`] allows: receive a batch, write each
-//! as admitted, and only then take them out of the line. Killed between any two steps it leaves people either
-//! in the line, where they are delivered again, or admitted and still in the line, where whoever receives
-//! them next finds the admission and counts nobody. So nobody is lost, and nobody is counted twice.
+//! [`Consumer::run`] claims the slice, then releases visitors as [`Pace`] allows: it receives a batch, writes an
+//! admission for each visitor, and only then removes them from the line. If it is killed between two steps, a visitor
+//! is either still in the line and is delivered again, or is admitted and still in the line. In the second case the
+//! next consumer that receives them finds the admission, removes them and does not count them. So nobody is lost, and
+//! nobody is counted twice.
 
 mod tally;
 
+use std::error::Error;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
 use tally::Tally;
+use tracing::Instrument;
+use tracing::field::Empty;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError, PortResult,
     Receipt, RoomReader, Slices, StatusBoard,
@@ -29,42 +33,62 @@ pub struct Consumer<S, C> {
     clock: C,
 }
 
-/// How a run ended, for logs and metrics.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceOutcome {
-    /// Another run has this slice.
+    /// Another run has claimed this slice.
     Taken,
     Done(SliceReport),
 }
 
+/// What one slice did. The counts are the fields of its log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceReport {
-    /// Admitted by this slice, confirmed by the ledger.
+    /// Admitted by this slice and confirmed by the ledger.
     pub released: u32,
-    /// Received, but admitted before by somebody else or of another epoch: dropped.
+    /// Removed from the line without being counted: admitted before by another slice or at the door, or of another
+    /// epoch.
     pub dropped: u32,
-    /// Received, but not a visitor at all: with the dead letters now.
-    pub buried: u32,
-    /// Could not be written as admitted: still in the line.
+    /// Moved to the dead letters, because what the line delivered is not a visitor.
+    pub dead_letters: u32,
+    /// Received but not admitted, because the ledger failed or the slice's time was over: still in the line.
     pub left_in_line: u32,
-    /// Calls that failed and were got over.
-    pub troubles: u32,
+    /// Calls that failed, and after which the slice went on.
+    pub failures: u32,
 }
 
 impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
-    /// How long to wait for somebody to come. Settings are read again in between, and must be within two
-    /// seconds of a change.
-    const PATIENCE: Duration = Duration::from_secs(1);
-    /// An empty answer is not an empty line; this keeps asking from becoming spinning.
-    const ASK_AGAIN: Duration = Duration::from_millis(200);
-    const AFTER_TROUBLE: Duration = Duration::from_secs(1);
+    /// The longest wait for visitors or for a batch's time. The room is read again after each wait, because a change of
+    /// its settings must be in force within two seconds.
+    const LONGEST_WAIT: Duration = Duration::from_secs(1);
+    /// The pause after an empty answer, which does not mean that the line is empty.
+    const EMPTY_PAUSE: Duration = Duration::from_millis(200);
+    const FAILURE_PAUSE: Duration = Duration::from_secs(1);
     const ATTEMPTS: u32 = 3;
 
     pub fn new(store: S, clock: C) -> Self {
         Self { store, clock }
     }
 
+    /// Claims the slice, releases it until its time is over, and logs one line that says what it did.
     pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
+        // A span of the highest level, so that it is there whichever lines are shown.
+        let span = tracing::error_span!(
+            "slice",
+            room = Empty,
+            epoch = Empty,
+            window = slice.id.plan,
+            slice = %slice.id
+        );
+        let run = async {
+            let outcome = self.claim_and_release(slice, claimant).await;
+            log(slice, &outcome);
+            outcome
+        };
+        run.instrument(span).await
+    }
+
+    async fn claim_and_release(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
         let mut tally = Tally::new(slice.id);
         if !self.claim(slice, claimant, &mut tally).await? {
             return Ok(SliceOutcome::Taken);
@@ -75,30 +99,32 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 Ok(room) => room,
                 Err(_) if self.clock.now() >= slice.ends_at() => break,
                 Err(error) => {
-                    self.rest(slice, &mut tally, &error).await;
+                    self.pause_after(&error, slice, &mut tally).await;
                     continue;
                 }
             };
+            tally.name_in_log(&room);
             let now = self.clock.now();
-            if tally.is_due(now) {
-                self.tell_soon(&mut tally, &room).await;
-                // The room may be another by now.
+            if tally.report_is_due(now) {
+                self.report_in_time(&mut tally, &room).await;
+                // The room may have changed while the report was written.
                 continue;
             }
-            self.drop_strangers(&mut tally, &room).await;
+            self.drop_other_epochs(&mut tally, &room).await;
             let (most, at) = match pace.next(now, room.valve()) {
                 PaceStep::Over => break,
                 PaceStep::Wait(until) => {
-                    self.clock.sleep_until(until.min(now + Self::PATIENCE)).await;
+                    self.clock.sleep_until(until.min(now + Self::LONGEST_WAIT)).await;
                     continue;
                 }
                 PaceStep::Release { most, at } => (most, at),
             };
-            // Whoever came after the slice's end would be out of sight for nothing.
-            let patience = Self::PATIENCE.min(slice.ends_at().since(now));
+            // Visitors received after the slice's end could not be admitted, and would be invisible to other
+            // consumers for a while.
+            let patience = Self::LONGEST_WAIT.min(slice.ends_at().since(now));
             match self.store.receive(most, patience).await {
                 Ok(batch) if batch.is_empty() => {
-                    self.clock.sleep_until((now + Self::ASK_AGAIN).min(slice.ends_at())).await;
+                    self.clock.sleep_until((now + Self::EMPTY_PAUSE).min(slice.ends_at())).await;
                 }
                 Ok(batch) => {
                     self.clock.sleep_until(at).await;
@@ -108,55 +134,55 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                     }
                     self.release(batch, &room, &mut pace, &mut tally, slice).await;
                 }
-                Err(error) => self.rest(slice, &mut tally, &error).await,
+                Err(error) => self.pause_after(&error, slice, &mut tally).await,
             }
         }
         if let Ok(room) = self.store.room().await {
-            self.tell(&mut tally, &room).await;
+            self.report(&mut tally, &room).await;
         }
         Ok(SliceOutcome::Done(tally.report))
     }
 
-    /// Claims the slice. Asking again is answered the same, so a lost answer does not lose the slice.
+    /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
     async fn claim(&self, slice: Slice, claimant: Claimant, tally: &mut Tally) -> PortResult<bool> {
         loop {
             match self.store.claim(slice.id, claimant).await {
-                Err(error) if self.clock.now() < slice.ends_at() => self.rest(slice, tally, &error).await,
+                Err(error) if self.clock.now() < slice.ends_at() => {
+                    self.pause_after(&error, slice, tally).await;
+                }
                 answered => return answered,
             }
         }
     }
 
-    /// Whether the line took so long to answer that it is no longer certain that these people may leave.
-    /// Those who may not come again.
+    /// Whether receiving took so long that these visitors may no longer be released: the room may have been paused
+    /// since, or the slice's time may be over. The line delivers them again.
     async fn is_too_late(&self, asked: Timestamp, slice: Slice) -> bool {
         let now = self.clock.now();
-        if now < (asked + 2 * Self::PATIENCE).min(slice.ends_at()) {
+        if now < (asked + 2 * Self::LONGEST_WAIT).min(slice.ends_at()) {
             return false;
         }
         let open = self.store.room().await.is_ok_and(|room| matches!(room.valve(), Valve::Open(_)));
         !open || self.clock.now() >= slice.ends_at()
     }
 
-    /// Takes those out of the line who are of another epoch, once that is certain: somebody who joined a
-    /// moment after a `reset` may be received by a consumer that has not heard of it.
-    async fn drop_strangers(&self, tally: &mut Tally, room: &Room) {
-        let strangers = tally.strangers_until(self.clock.now() - 2 * Self::PATIENCE);
-        let (strangers, ours): (Vec<_>, Vec<_>) =
-            strangers.into_iter().partition(|(epoch, _)| *epoch != room.epoch);
+    /// Removes visitors of another epoch from the line, once it is certain that the room is not in that epoch. A visitor
+    /// who joins just after a `reset` may be received by a consumer that has not read the new epoch yet.
+    async fn drop_other_epochs(&self, tally: &mut Tally, room: &Room) {
+        let due = tally.take_set_aside(self.clock.now() - 2 * Self::LONGEST_WAIT);
+        let (dropped, ours): (Vec<_>, Vec<_>) = due.into_iter().partition(|(epoch, _)| *epoch != room.epoch);
         tally.report.left_in_line += u32::try_from(ours.len()).unwrap_or(u32::MAX);
-        if strangers.is_empty() {
+        if dropped.is_empty() {
             return;
         }
-        tally.report.dropped += u32::try_from(strangers.len()).unwrap_or(u32::MAX);
-        if let Err(error) =
-            self.store.remove(strangers.into_iter().map(|(_, receipt)| receipt).collect()).await
-        {
-            tally.trouble(&error);
+        tally.report.dropped += u32::try_from(dropped.len()).unwrap_or(u32::MAX);
+        let receipts = dropped.into_iter().map(|(_, receipt)| receipt).collect();
+        if let Err(error) = self.store.remove(receipts).await {
+            tally.failed(&error);
         }
     }
 
-    /// Lets one batch leave.
+    /// Releases one batch.
     async fn release(
         &self,
         batch: Vec<Delivery>,
@@ -175,40 +201,41 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                         None => visitors.push((visitor, vec![receipt])),
                     }
                 }
-                Ok(visitor) => tally.stranger(self.clock.now(), visitor.epoch, receipt),
+                Ok(visitor) => tally.set_aside(self.clock.now(), visitor.epoch, receipt),
                 Err(body) => match self.store.bury(receipt, body).await {
-                    Ok(()) => tally.report.buried += 1,
-                    Err(error) => tally.trouble(&error),
+                    Ok(()) => tally.report.dead_letters += 1,
+                    Err(error) => tally.failed(&error),
                 },
             }
         }
 
-        let leaving_at = self.clock.now();
+        let released_at = self.clock.now();
         let writes = visitors.iter().map(|(visitor, _)| self.admit(visitor, room, slice));
         let written = future::join_all(writes).await;
 
         let mut failed = None;
         let mut answered = 0;
-        let mut left = 0;
+        let mut charged = 0;
         let mut lowest = None;
         for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
             answered += u32::from(result.is_ok());
             match result {
                 Ok(by) if by == AdmittedBy::Slice(slice.id) => {
-                    left += tally.charge(visitor.token);
+                    charged += tally.charge(visitor.token);
                     tally.count(visitor.token);
                     lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
                     finished.extend(receipts);
                 }
+                // Admissions written by another slice are not counted.
                 Ok(_) => {
                     tally.report.dropped += 1;
                     finished.extend(receipts);
                 }
                 Err(error) => {
-                    // Perhaps they are admitted, so they use up the quota; they are counted when the line
-                    // delivers them again and the ledger confirms it.
+                    // The visitor may be admitted, so they use up quota. They are counted when the line delivers
+                    // them again and the ledger confirms the admission.
                     if error.fault == Fault::Unsure {
-                        left += tally.charge(visitor.token);
+                        charged += tally.charge(visitor.token);
                     }
                     tally.report.left_in_line += 1;
                     failed = Some(error);
@@ -218,24 +245,24 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         if let Some(lowest) = lowest {
             tally.served = tally.served.max(lowest.get());
         }
-        if left > 0 {
-            pace.record_released(left, leaving_at);
+        if charged > 0 {
+            pace.record_released(charged, released_at);
         }
         if !finished.is_empty()
             && let Err(error) = self.store.remove(finished).await
         {
-            // They come again, are found admitted, and are removed then.
-            tally.trouble(&error);
+            // The line delivers them again; they are found admitted and are removed then.
+            tally.failed(&error);
         }
         match failed {
-            // The ledger is in trouble: more of the line would only be drawn out of sight for nothing.
-            Some(error) if answered == 0 => self.rest(slice, tally, &error).await,
-            Some(error) => tally.trouble(&error),
+            // The ledger does not work: receiving more would only make more visitors invisible for a while.
+            Some(error) if answered == 0 => self.pause_after(&error, slice, tally).await,
+            Some(error) => tally.failed(&error),
             None => {}
         }
     }
 
-    /// Writes one visitor as admitted and says by whom they are.
+    /// Admits one visitor, and returns who wrote their admission.
     async fn admit(&self, visitor: &Place, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
         let by = AdmittedBy::Slice(slice.id);
         let mut unsure = false;
@@ -262,28 +289,28 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
     }
 
-    /// Tells how far the slice has come, unless that takes so long that people would wait for it.
-    async fn tell_soon(&self, tally: &mut Tally, room: &Room) {
+    /// Reports progress, but gives up after a second, because visitors wait meanwhile.
+    async fn report_in_time(&self, tally: &mut Tally, room: &Room) {
         let in_time = {
-            let told = pin!(self.tell(tally, room));
-            let enough = pin!(self.clock.sleep_until(self.clock.now() + Self::PATIENCE));
-            matches!(future::select(told, enough).await, Either::Left(_))
+            let report = pin!(self.report(tally, room));
+            let timeout = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_WAIT));
+            matches!(future::select(report, timeout).await, Either::Left(_))
         };
         if !in_time {
-            tally.report.troubles += 1;
+            tally.report.failures += 1;
         }
-        tally.told(self.clock.now());
+        tally.reported(self.clock.now());
     }
 
-    /// Records and publishes how far the slice has come.
-    async fn tell(&self, tally: &mut Tally, room: &Room) {
-        let told = async {
+    /// Records how many the slice has released. The plan's first slice also publishes the line's status.
+    async fn report(&self, tally: &mut Tally, room: &Room) {
+        let written = async {
             self.store.record(tally.slice, tally.report.released, tally.served).await?;
             if tally.slice.index == 0 {
                 let served = self.store.served().await?;
                 let waiting = self.store.waiting().await?;
                 let status = LineStatus::of(room, served, waiting);
-                // A room in which nothing happens costs nothing to speak of.
+                // An unchanged status is not written again: an idle room must cost next to nothing.
                 if tally.published != Some(status) {
                     self.store.publish(status).await?;
                     tally.published = Some(status);
@@ -291,15 +318,33 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             }
             PortResult::Ok(())
         };
-        if let Err(error) = told.await {
-            tally.trouble(&error);
+        if let Err(error) = written.await {
+            tally.failed(&error);
         }
     }
 
-    /// After trouble: a short rest instead of a storm.
-    async fn rest(&self, slice: Slice, tally: &mut Tally, error: &PortError) {
-        tally.trouble(error);
-        let until = self.clock.now() + Self::AFTER_TROUBLE;
+    /// Counts a failure and pauses, so that retries do not become a storm.
+    async fn pause_after(&self, error: &PortError, slice: Slice, tally: &mut Tally) {
+        tally.failed(error);
+        let until = self.clock.now() + Self::FAILURE_PAUSE;
         self.clock.sleep_until(until.min(slice.ends_at())).await;
+    }
+}
+
+/// The one line that every run logs, on one machine and on AWS. Its span has the room and the slice.
+fn log(slice: Slice, outcome: &PortResult<SliceOutcome>) {
+    match outcome {
+        Ok(SliceOutcome::Done(report)) => {
+            let SliceReport { released, dropped, dead_letters, left_in_line, failures } = *report;
+            let quota = slice.quota;
+            tracing::info!(quota, released, dropped, dead_letters, left_in_line, failures, "slice finished");
+        }
+        Ok(SliceOutcome::Taken) => tracing::info!("slice skipped: another consumer has claimed it"),
+        Err(error) => {
+            tracing::error!(
+                error = error as &dyn Error,
+                "slice failed: it could not be claimed before its time was over"
+            );
+        }
     }
 }

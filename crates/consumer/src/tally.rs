@@ -2,8 +2,10 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
+use tracing::Span;
+use tracing::field::display;
 use waitroom::ports::{PortError, Receipt};
-use waitroom::{Epoch, LineStatus, SliceId, Timestamp, Token};
+use waitroom::{Epoch, LineStatus, Room, SliceId, Timestamp, Token};
 
 use crate::SliceReport;
 
@@ -14,21 +16,24 @@ pub(crate) struct Tally {
     pub(crate) report: SliceReport,
     /// The highest of the batches' lowest tickets.
     pub(crate) served: u64,
-    /// Everybody who used up the quota; true once the ledger has confirmed it. A visitor whom the line
+    /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
-    /// When it was told how many were released, and how many these were.
-    told: Option<(Timestamp, u32)>,
-    /// What everybody who waits was last told by this slice.
+    /// When progress was last reported, and how many were released by then.
+    reported: Option<(Timestamp, u32)>,
+    /// The status that this slice published last.
     pub(crate) published: Option<LineStatus>,
-    /// Received at a time when the room was of another epoch, as far as we knew.
-    strangers: Vec<(Timestamp, Epoch, Receipt)>,
+    /// Deliveries from another epoch than the room had when they were received.
+    other_epochs: Vec<(Timestamp, Epoch, Receipt)>,
+    /// The epoch that log lines carry.
+    logged_epoch: Option<Epoch>,
 }
 
 impl Tally {
-    const EVERY: Duration = Duration::from_secs(2);
-    /// Where nobody left, nothing is news but newcomers, and a room that is idle all day pays for every look.
-    const IDLE: Duration = Duration::from_secs(10);
+    const REPORT_EVERY: Duration = Duration::from_secs(2);
+    /// While nobody is released only newcomers change the status, and a room that is idle all day pays for every
+    /// report.
+    const REPORT_EVERY_WHILE_IDLE: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(slice: SliceId) -> Self {
         Self {
@@ -36,13 +41,26 @@ impl Tally {
             report: SliceReport::default(),
             served: 0,
             visitors: HashMap::new(),
-            told: None,
+            reported: None,
             published: None,
-            strangers: Vec::new(),
+            other_epochs: Vec::new(),
+            logged_epoch: None,
         }
     }
 
-    /// How much of the quota this visitor uses up: one, or nothing if they did before.
+    /// From now on the slice's log lines carry this room's name and epoch.
+    pub(crate) fn name_in_log(&mut self, room: &Room) {
+        if self.logged_epoch == Some(room.epoch) {
+            return;
+        }
+        if self.logged_epoch.is_none() {
+            Span::current().record("room", display(&room.settings.room));
+        }
+        Span::current().record("epoch", display(room.epoch));
+        self.logged_epoch = Some(room.epoch);
+    }
+
+    /// How much quota this visitor uses up: 1, or 0 for a visitor who was charged before.
     pub(crate) fn charge(&mut self, visitor: Token) -> u32 {
         let charged_before = self.visitors.contains_key(&visitor);
         self.visitors.entry(visitor).or_insert(false);
@@ -55,31 +73,37 @@ impl Tally {
         }
     }
 
-    /// Trouble that the slice goes on after. The first is worth a line, and a storm of them not a thousand.
-    pub(crate) fn trouble(&mut self, error: &PortError) {
-        self.report.troubles += 1;
-        if self.report.troubles == 1 {
-            tracing::warn!(slice = %self.slice, error = error as &dyn Error, "a consumer goes on after trouble");
+    /// Counts a failed call after which the slice goes on. Only the first is a warning, so that an outage does not
+    /// flood the log; the report has their number.
+    pub(crate) fn failed(&mut self, error: &PortError) {
+        self.report.failures += 1;
+        let error = error as &dyn Error;
+        if self.report.failures == 1 {
+            tracing::warn!(error, "a call failed; the slice goes on, and later failures are only counted");
+        } else {
+            tracing::debug!(error, "a call failed; the slice goes on");
         }
     }
 
-    pub(crate) fn stranger(&mut self, at: Timestamp, epoch: Epoch, receipt: Receipt) {
-        self.strangers.push((at, epoch, receipt));
+    /// Keeps a delivery from another epoch until it is certain that the room is not in that epoch.
+    pub(crate) fn set_aside(&mut self, at: Timestamp, epoch: Epoch, receipt: Receipt) {
+        self.other_epochs.push((at, epoch, receipt));
     }
 
-    /// Takes the strangers who were received by `until`.
-    pub(crate) fn strangers_until(&mut self, until: Timestamp) -> Vec<(Epoch, Receipt)> {
-        let due = self.strangers.extract_if(.., |(at, ..)| *at <= until);
+    /// Takes the deliveries from other epochs that were received by `until`.
+    pub(crate) fn take_set_aside(&mut self, until: Timestamp) -> Vec<(Epoch, Receipt)> {
+        let due = self.other_epochs.extract_if(.., |(at, ..)| *at <= until);
         due.map(|(_, epoch, receipt)| (epoch, receipt)).collect()
     }
 
-    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
-        let Some((told, released)) = self.told else { return true };
-        let pause = if released == self.report.released { Self::IDLE } else { Self::EVERY };
-        now.since(told) >= pause
+    pub(crate) fn report_is_due(&self, now: Timestamp) -> bool {
+        let Some((at, released)) = self.reported else { return true };
+        let pause =
+            if released == self.report.released { Self::REPORT_EVERY_WHILE_IDLE } else { Self::REPORT_EVERY };
+        now.since(at) >= pause
     }
 
-    pub(crate) fn told(&mut self, now: Timestamp) {
-        self.told = Some((now, self.report.released));
+    pub(crate) fn reported(&mut self, now: Timestamp) {
+        self.reported = Some((now, self.report.released));
     }
 }

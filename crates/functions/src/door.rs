@@ -1,4 +1,4 @@
-//! The door's requests and answers, as API Gateway hands them over and takes them.
+//! The door's requests and answers in the shape of API Gateway.
 
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName};
 use lambda_http::http::{Error, Method, Response};
@@ -7,14 +7,14 @@ use producer::DoorAnswer;
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
-/// The request's cookies. The header's name arrives in either case; of several such headers, which no browser sends,
-/// `lambda_http` keeps the last.
+/// The request's cookies. The header's name may be in upper or lower case. If there are several such headers, which no
+/// browser sends, `lambda_http` keeps the last.
 pub fn cookies(request: &Request) -> Vec<&str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
 }
 
-/// What the door needs to know of a request with these cookies.
-pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
+/// The request as the producer takes it, with these cookies.
+pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
     let head = request.method() == Method::HEAD;
     producer::DoorRequest {
         method: if head { producer::Method::Head } else { producer::Method::Get },
@@ -23,14 +23,14 @@ pub fn asked<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::Door
     }
 }
 
-/// Whether this is the door itself: API Gateway takes `/beekeeper/` for `/beekeeper`, and below that the relative
-/// addresses of our answers would lead nowhere.
-pub fn is_here(request: &Request) -> bool {
+/// Whether the path is exactly the door's. API Gateway also routes `/beekeeper/` here, where the relative URLs of our
+/// answers would be wrong.
+pub fn is_door(request: &Request) -> bool {
     !request.raw_http_path().ends_with('/')
 }
 
-/// What API Gateway answers where nothing is.
-pub fn nowhere() -> Result<Response<Body>, Error> {
+/// The same answer as API Gateway's for an unknown path.
+pub fn not_found() -> Result<Response<Body>, Error> {
     Response::builder()
         .status(404)
         .header(CACHE_CONTROL, "no-store")
@@ -38,8 +38,7 @@ pub fn nowhere() -> Result<Response<Body>, Error> {
         .body(r#"{"error":"there is nothing here; the room's door is /beekeeper"}"#.into())
 }
 
-/// The answer as it goes to the visitor. One that cannot be told, because of a character that no header may have,
-/// is told as if the room were busy.
+/// The answer as a response. If a header has a character that HTTP does not allow, the response is "busy" instead.
 pub fn respond(answer: &DoorAnswer) -> Response<Body> {
     try_respond(answer).or_else(|_| try_respond(&DoorAnswer::busy())).unwrap_or_default()
 }
@@ -58,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// A request as API Gateway hands it over: every header twice, with its last value and with all.
+    /// A request as API Gateway sends it: every header twice, with its last value and with all its values.
     fn request(method: &str, headers: &str) -> Request {
         let all: Map<String, Value> = serde_json::from_str(headers).unwrap();
         let last: Map<String, Value> = all
@@ -75,32 +74,32 @@ mod tests {
     }
 
     #[test]
-    fn cookies_are_found_under_either_spelling_and_nowhere_else() {
+    fn cookies_are_found_in_either_case_and_only_in_headers() {
         for name in ["Cookie", "cookie"] {
             let request = request("GET", &format!(r#"{{"{name}":["a=1; b=2"],"Host":["x"]}}"#));
             assert_eq!(cookies(&request), ["a=1; b=2"], "{name}");
         }
-        assert!(cookies(&request("GET", "{}")).is_empty(), "a parameter is no header");
+        assert!(cookies(&request("GET", "{}")).is_empty(), "a query parameter is not a header");
     }
 
     #[test]
-    fn the_door_has_no_slash_behind_it() {
+    fn the_door_has_no_trailing_slash() {
         let slash = |path: &str| {
             let event = format!(
                 r#"{{"resource":"/beekeeper","path":"{path}","httpMethod":"GET","headers":{{}},"requestContext":{{"httpMethod":"GET","path":"/prod{path}"}},"body":null,"isBase64Encoded":false}}"#
             );
-            is_here(&from_str(&event).unwrap())
+            is_door(&from_str(&event).unwrap())
         };
         assert!(slash("/beekeeper") && !slash("/beekeeper/"));
-        assert_eq!(nowhere().unwrap().status(), 404);
+        assert_eq!(not_found().unwrap().status(), 404);
     }
 
     #[test]
-    fn what_only_looks_is_told_apart() {
+    fn method_and_purpose_are_passed_on() {
         let request = request("HEAD", r#"{"Sec-Purpose":["prefetch;prerender"]}"#);
-        let asked = asked(&request, &[]);
-        assert_eq!(asked.method, producer::Method::Head);
-        assert_eq!(asked.sec_purpose, Some("prefetch;prerender"));
+        let request = door_request(&request, &[]);
+        assert_eq!(request.method, producer::Method::Head);
+        assert_eq!(request.sec_purpose, Some("prefetch;prerender"));
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! What a function is told by its environment: where things are. What the operator decides lies in the ledger.
+//! The environment variables of a function: where its resources are. What the operator decides is in the ledger.
 
 use std::env;
 
 use aws::RoomResources;
 
-/// What every function is told.
+/// The variables that every function needs.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    pub places: RoomResources,
-    /// The room's name, by which its metrics are told from another room's.
+    pub resources: RoomResources,
+    /// The room's name, for the log and for the dimension of its metrics.
     pub room: String,
 }
 
-/// Variables that are missing or empty: all of them, not only the first.
+/// All variables that are missing or empty.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the environment lacks {}; deploy the stack again, its template sets them", .0.join(", "))]
+#[error("missing environment variables: {}; the template sets them, so deploy the stack again", .0.join(", "))]
 pub struct MissingVariables(Vec<&'static str>);
 
 impl Environment {
-    /// What this process was told.
+    /// Reads the environment of this process.
     pub fn read() -> Result<Self, MissingVariables> {
         Self::from(|name| env::var(name).ok())
     }
@@ -26,7 +26,7 @@ impl Environment {
     fn from(get: impl Fn(&str) -> Option<String>) -> Result<Self, MissingVariables> {
         let mut missing = Vec::new();
         let environment = Self {
-            places: RoomResources {
+            resources: RoomResources {
                 ledger_table: needed("LEDGER_TABLE", &get, &mut missing),
                 line_url: needed("LINE_URL", &get, &mut missing),
                 dead_letters_url: needed("DEAD_LETTERS_URL", &get, &mut missing),
@@ -37,7 +37,7 @@ impl Environment {
     }
 }
 
-/// One more variable, for the one function that needs it.
+/// A variable that only one function needs.
 pub fn variable(name: &'static str) -> Result<String, MissingVariables> {
     let mut missing = Vec::new();
     let value = needed(name, &|name: &str| env::var(name).ok(), &mut missing);
@@ -68,9 +68,9 @@ mod tests {
         };
         let error = Environment::from(get).unwrap_err();
         assert_eq!(error, MissingVariables(vec!["LEDGER_TABLE", "DEAD_LETTERS_URL", "ROOM_NAME"]));
-        let said = "the environment lacks LEDGER_TABLE, DEAD_LETTERS_URL, ROOM_NAME; deploy the stack again, its template sets them";
-        assert_eq!(error.to_string(), said);
+        let text = "missing environment variables: LEDGER_TABLE, DEAD_LETTERS_URL, ROOM_NAME; the template sets them, so deploy the stack again";
+        assert_eq!(error.to_string(), text);
         let environment = Environment::from(|name| Some(name.to_lowercase())).unwrap();
-        assert_eq!(environment.places.dead_letters_url, "dead_letters_url");
+        assert_eq!(environment.resources.dead_letters_url, "dead_letters_url");
     }
 }

@@ -1,5 +1,5 @@
-//! The handlers as Lambda functions. Each program in `src/bin` is wiring only: it reads its environment once, builds
-//! the ports, opens their connections and runs. What they share is here.
+//! The handlers as Lambda functions. Each program in `src/bin` only wires things together: it reads its environment once,
+//! builds the ports, opens their connections and runs. This crate is what they share.
 
 pub mod cloudformation;
 pub mod door;
@@ -15,39 +15,46 @@ use aws::AwsStore;
 use tokio::time::timeout;
 
 pub use environment::{Environment, MissingVariables, variable};
-pub use log::begin_request;
+pub use log::request_span;
 pub use metrics::{Metric, Metrics};
 
-/// What every function begins with.
+/// What every function starts with.
 #[derive(Debug)]
 pub struct FunctionSetup {
     pub config: aws::SdkConfig,
     pub store: AwsStore,
     pub metrics: Metrics,
+    /// The room's name.
+    pub room: String,
 }
 
 impl FunctionSetup {
-    /// Reads the environment and builds what leads to the room. An error here is a mistake in the template.
+    /// Starts the log, reads the environment and builds the room's store. An error here is a mistake in the template.
     pub fn start() -> Result<Self, Box<dyn Error + Send + Sync>> {
         log::init();
         let config = aws::functions_config()?;
         let environment = Environment::read()?;
-        let store = AwsStore::new(&config, environment.places);
-        Ok(Self { config, store, metrics: Metrics::new(environment.room) })
+        let store = AwsStore::new(&config, environment.resources);
+        let room = environment.room;
+        Ok(Self { config, store, metrics: Metrics::new(room.clone()), room })
     }
 }
 
-/// Lambda starts a function again that is not there within ten seconds.
+/// How long opening connections may take. Lambda restarts a function that has not started within ten seconds.
 const START: Duration = Duration::from_secs(4);
 
-/// Opens connections before the first request needs them. One that does not open is no reason to fail: the first
-/// request tries again.
+/// Opens connections before the first request needs them. A failure is only logged: the first request opens them then.
 pub async fn warm_up<E: Error + 'static>(opening: impl Future<Output = Result<(), E>>) {
     match timeout(START, opening).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::warn!(error = &error as &dyn Error, "not everything could be opened at start");
+            tracing::warn!(
+                error = &error as &dyn Error,
+                "could not open every connection at start; the first request opens them"
+            );
         }
-        Err(_) => tracing::warn!("opening connections at start took more than {START:?}"),
+        Err(_) => tracing::warn!(
+            "opening connections at start took more than {START:?}; the first request opens them"
+        ),
     }
 }

@@ -1,28 +1,28 @@
-//! What a function counts, in the format that CloudWatch takes from the log (embedded metric format).
+//! Metrics in embedded metric format, which CloudWatch reads from the log.
 
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
 use waitroom::Timestamp;
 
-/// What is counted. Each is a metric of the namespace `Beekeeper`, with the dimension `Room`.
+/// A metric in the namespace `Beekeeper`, with the dimension `Room`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Visitors who got a place in line.
     Joined,
-    /// Visitors whom a slice has admitted.
+    /// Visitors that a slice admitted.
     Admitted,
     /// Visitors in line.
     Waiting,
-    /// Visitors who may enter in a minute; 0 while nobody may.
+    /// The rate in force, in visitors a minute; 0 while the room is paused or off.
     Rate,
-    /// Minutes in which the shop was well, slow or failing: each is 0 or 1.
+    /// The throttle's verdict of a minute: one of the three is 1, the others are 0.
     ShopWell,
     ShopSlow,
     ShopFailing,
 }
 
-/// The counts of one room.
+/// The metrics of one room.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     room: String,
@@ -33,9 +33,9 @@ impl Metrics {
         Self { room }
     }
 
-    /// Counts what happened at this time.
+    /// Writes these values as of this time.
     pub fn count(&self, at: Timestamp, counts: &[(Metric, u64)]) {
-        // A count that cannot be written is no reason to fail what was counted.
+        // A metric that cannot be written must not fail the request.
         let _ = writeln!(std::io::stdout().lock(), "{}", self.line(at, counts));
     }
 

@@ -2,11 +2,11 @@ use std::borrow::Cow;
 
 use waitroom::{Place, RoomId, Scheme};
 
-/// What `/beekeeper` answers. Never cached: each answer is one visitor's own.
+/// The answer of `/beekeeper`. Never cached: each answer is for one visitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoorAnswer {
     pub status: u16,
-    /// Relative within the room, so that a stage, a custom domain and localhost all work.
+    /// Relative to the room's URL, so that an API Gateway stage, a custom domain and localhost all work.
     pub location: Option<String>,
     /// The value of the `Set-Cookie` header.
     pub set_cookie: Option<String>,
@@ -19,12 +19,12 @@ pub struct DoorAnswer {
 impl DoorAnswer {
     const PAGE: &str = "wait/index.html";
 
-    /// To the waiting page, which reads its place from the fragment: the server never sees it there.
+    /// Redirects to the waiting page, which reads its place from the URL's fragment: browsers do not send fragments.
     pub(crate) fn wait(place: &Place) -> Self {
         Self::found(format!("{}#{}-{}", Self::PAGE, place.epoch, place.ticket))
     }
 
-    /// To the waiting page, without a place.
+    /// Redirects to the waiting page, without a place.
     pub(crate) fn look() -> Self {
         Self::found(Self::PAGE.into())
     }
@@ -33,8 +33,7 @@ impl DoorAnswer {
         Self::found(location)
     }
 
-    /// The room cannot take anybody just now: a page that tries again by itself. What went wrong is for the
-    /// operator's log, not for the visitor.
+    /// The room cannot answer now: a page that retries by itself. What failed is in the log, not on the page.
     pub fn busy() -> Self {
         Self {
             status: 503,
@@ -45,7 +44,7 @@ impl DoorAnswer {
         }
     }
 
-    /// The headers of the answer, the same whoever serves the door.
+    /// The headers of the answer, the same on one machine and on AWS.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
         let always = [("cache-control", "no-store"), ("content-type", "text/html; charset=utf-8")];
         let always = always.map(|(name, value)| (name, Cow::from(value)));

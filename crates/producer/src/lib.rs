@@ -1,9 +1,10 @@
-//! The door of the waiting room, both ways: `GET /beekeeper`.
+//! The door of the waiting room: `GET /beekeeper`.
 //!
-//! A newcomer gets a token and a ticket; only when the line has the token does the browser get the cookie.
-//! Whoever waits keeps their place. Whoever is admitted is sent on to the shop with a signed pass.
+//! A newcomer gets a place: a token and a ticket. The browser gets the cookie only after the line has stored the place.
+//! A visitor who waits keeps their place. A visitor who is admitted is sent to the shop with a signed pass.
 
 mod answer;
+mod refusals;
 mod request;
 mod signing;
 mod tokens;
@@ -21,11 +22,12 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
+pub use refusals::RefusalLog;
 pub use request::{DoorRequest, Method};
 use signing::{Signing, claims};
 pub use tokens::SystemTokens;
 
-/// Why a visitor could not be answered. They get [`DoorAnswer::busy`]; the operator gets this.
+/// Why a request could not be answered. The visitor gets [`DoorAnswer::busy`]; this goes to the log.
 #[derive(Debug, thiserror::Error)]
 pub enum ProducerError {
     #[error(transparent)]
@@ -45,24 +47,25 @@ pub struct Producer<S, C, T> {
     clock: C,
     tokens: T,
     scheme: Scheme,
-    /// Numbers of one epoch: another one counts from the beginning again.
+    /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
-    passed: Mutex<Option<Passed>>,
+    served: Mutex<Option<Served>>,
     signing: Signing,
+    refusals: RefusalLog,
 }
 
-/// How far the line of an epoch had come at this time.
+/// The highest ticket that the line of an epoch had reached at this time.
 #[derive(Clone, Copy, Debug)]
-struct Passed {
+struct Served {
     at: Timestamp,
     epoch: Epoch,
-    served: u64,
+    ticket: u64,
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
-    /// How long a join waits for a counter that is throttled before the visitor is asked to come again.
-    const PATIENCE: Duration = Duration::from_secs(20);
-    /// For how long it is good enough to know how far the line had come.
+    /// How long a join retries a busy ticket counter before the visitor is told to retry.
+    const LONGEST_WAIT: Duration = Duration::from_secs(20);
+    /// How long the served ticket is cached.
     const FRESH: Duration = Duration::from_secs(1);
 
     pub fn new(store: S, clock: C, tokens: T, scheme: Scheme) -> Self {
@@ -72,21 +75,31 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             tokens,
             scheme,
             leases: Mutex::default(),
-            passed: Mutex::default(),
+            served: Mutex::default(),
             signing: Signing::default(),
+            refusals: RefusalLog::default(),
         }
     }
 
-    /// Finds the signing keys, or makes the room's first, before the first visitor has to wait for it.
+    /// Reads the signing keys, or creates the room's first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.signing.signer(&self.store, self.clock.now()).await.map(drop)
+    }
+
+    /// The answer, or "busy" if there is none now. The refusal is logged here, so that it is logged the same on one
+    /// machine and on AWS.
+    pub async fn answer_or_busy(&self, request: &DoorRequest<'_>) -> DoorAnswer {
+        self.answer(request).await.unwrap_or_else(|error| {
+            self.refusals.log(self.clock.now(), "/beekeeper", &error);
+            DoorAnswer::busy()
+        })
     }
 
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.room().await?;
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {
-            return self.straight_on(&room, place, request).await;
+            return self.straight_to_shop(&room, place, request).await;
         }
         let Some(place) = place else {
             return self.newcomer(&room, request).await;
@@ -107,32 +120,32 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.join(room, self.tokens.token()?).await
     }
 
-    /// Puts the token in line and, once the line has it, hands the place to the browser.
+    /// Puts the token in line. The browser gets the place only after the line has stored it.
     async fn join(&self, room: &Room, token: Token) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
         Ok(DoorAnswer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
     }
 
-    /// Whether the line is past this ticket by more than two minutes' worth.
+    /// Whether the line has passed this ticket by more than it releases in two minutes.
     async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
-        // By the rate in force, which is the one that the page knows: it comes here when it finds itself passed.
+        // Uses the rate in force, because the page does: it requests the door when it finds that it was passed by.
         let two_minutes = 2 * u64::from(room.rate().get());
         Ok(self.served(room.epoch).await? > ticket.get().saturating_add(two_minutes))
     }
 
-    /// Asked at most once a second: everybody who comes back wants to know it, and in a table it is one item.
+    /// Read at most once a second: every returning visitor needs it, and on AWS it is a single item.
     async fn served(&self, epoch: Epoch) -> PortResult<u64> {
-        let mut passed = self.passed.lock().await;
+        let mut served = self.served.lock().await;
         let now = self.clock.now();
         let fresh =
-            |known: &Passed| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
-        if let Some(known) = passed.filter(fresh) {
-            return Ok(known.served);
+            |known: &Served| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
+        if let Some(known) = served.filter(fresh) {
+            return Ok(known.ticket);
         }
-        let served = self.store.served().await?;
-        *passed = Some(Passed { at: now, epoch, served });
-        Ok(served)
+        let ticket = self.store.served().await?;
+        *served = Some(Served { at: now, epoch, ticket });
+        Ok(ticket)
     }
 
     async fn waiting(
@@ -142,16 +155,15 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         if !request.only_looks() && self.was_passed(room, place.ticket).await? {
-            // At least once is what lines promise. Should one lose a message all the same, or the visitor
-            // have been admitted so long ago that the ledger forgot, the same token joins again, at the
-            // back, with the number of that place: a made-up ticket gains nothing, and being wrong costs
-            // nothing, since admitting is idempotent.
+            // The line may have lost the visitor, although it promises delivery at least once, or the ledger
+            // may have deleted an old admission. So the same token joins again, at the back, with a new ticket.
+            // A made-up ticket gains nothing. A wrong guess costs nothing, because admitting is idempotent.
             return self.join(room, place.token).await;
         }
         Ok(DoorAnswer::wait(&place))
     }
 
-    async fn straight_on(
+    async fn straight_to_shop(
         &self,
         room: &Room,
         place: Option<Place>,
@@ -170,8 +182,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             Ok(Admitted::Now) => None,
             Ok(Admitted::Before(admission)) => waited(&admission),
             Err(error) => {
-                // Off means that everybody goes on. At worst a later consumer counts this visitor.
-                tracing::warn!(error = &error as &dyn std::error::Error, "a visitor went on unrecorded");
+                // While the room is off everybody goes to the shop. At worst a later consumer counts this visitor.
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a visitor entered while the room is off, but the admission could not be recorded"
+                );
                 None
             }
         };
@@ -190,9 +205,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 
-    /// The next number in line. One lease at a time, so that numbers are handed out in order.
+    /// The next ticket. Only one task leases a block at a time, so that tickets are given out in order.
     async fn ticket(&self, epoch: Epoch) -> PortResult<Ticket> {
-        let until = self.clock.now() + Self::PATIENCE;
+        let until = self.clock.now() + Self::LONGEST_WAIT;
         let mut leases = self.leases.lock().await;
         if leases.0 != Some(epoch) {
             *leases = (Some(epoch), TicketBlock::new());
@@ -206,8 +221,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let now = self.clock.now();
         leases.fill(first..first.saturating_add(count.into()), now);
         leases.take(now).ok_or_else(|| {
-            let out = format!("the counter stands at {first}, the largest ticket is {}", Ticket::MAX);
-            PortError::new("number a visitor", Fault::Broken, out)
+            let out = format!("the counter is at {first}, and the largest ticket is {}", Ticket::MAX);
+            PortError::new("give out a ticket", Fault::Broken, out)
         })
     }
 
@@ -215,7 +230,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let mut pause = Duration::from_millis(20);
         loop {
             match self.store.lease(count).await {
-                // An unsure lease may have left a gap, and a gap harms nobody.
+                // A lease whose answer was lost leaves a gap in the tickets. Gaps are harmless.
                 Err(error) if error.fault != Fault::Broken && self.clock.now() + pause < until => {
                     self.clock.sleep_until(self.clock.now() + pause).await;
                     pause = (pause * 2).min(Duration::from_secs(1));
@@ -226,8 +241,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 }
 
-/// The number with which somebody waited. Whoever came through the door has only the number in their cookie,
-/// which is whatever they wrote there: not for us to sign.
+/// The ticket to sign into the pass. A visitor admitted at the door has only the ticket in their cookie, which they can
+/// change, so it is not signed.
 fn waited(admission: &Admission) -> Option<Ticket> {
     matches!(admission.by, AdmittedBy::Slice(_)).then_some(admission.ticket)
 }

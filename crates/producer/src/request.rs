@@ -14,8 +14,8 @@ pub enum Method {
 }
 
 impl DoorRequest<'_> {
-    /// A link scanner or a browser's prefetch looks at where the link leads; it must not take a place that a
-    /// person would then find taken.
+    /// Whether this is a link scanner or a browser's prefetch. Such a request must not join the line: no person waits
+    /// for that place.
     pub(crate) fn only_looks(&self) -> bool {
         let prefetches = |purpose: &str| {
             purpose.split([';', ',']).any(|token| token.trim().eq_ignore_ascii_case("prefetch"))

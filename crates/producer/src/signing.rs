@@ -8,7 +8,7 @@ use waitroom::{Room, Ticket, Timestamp, Token};
 
 use crate::ProducerError;
 
-/// The signer for the room's current key, read again once a minute so that a rotation reaches everybody.
+/// The signer for the room's current key. It is read again every minute, so that a new key comes into use.
 #[derive(Debug, Default)]
 pub(crate) struct Signing {
     read: Mutex<Option<(Timestamp, Arc<Signer>)>>,
@@ -17,7 +17,7 @@ pub(crate) struct Signing {
 impl Signing {
     const FRESH: Duration = Duration::from_mins(1);
 
-    /// The first to ask finds or makes the keys; the others wait for it rather than make more.
+    /// The first caller reads or creates the keys. Others wait, so that only one key ring is created.
     pub(crate) async fn signer(
         &self,
         store: &impl Keys,
@@ -32,7 +32,7 @@ impl Signing {
         let keys = match (store.keys().await, &*read) {
             (Ok(Some(keys)), _) => keys,
             (Ok(None), _) => store.create(KeyRing::generate()?).await?,
-            // A key that was good a minute ago signs better than none.
+            // Without the ledger, the key read a minute ago is used: it is most likely still the current one.
             (Err(_), Some((_, signer))) => return Ok(signer.clone()),
             (Err(error), None) => return Err(error.into()),
         };

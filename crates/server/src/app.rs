@@ -1,7 +1,5 @@
 //! Executes the table of routes over the handlers.
 
-use std::error::Error;
-
 use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
@@ -11,7 +9,7 @@ use hyper::header::{
 use hyper::{Method, Request, Response};
 use page::Page;
 use poll::Poll;
-use producer::{DoorAnswer, DoorRequest, Producer, ProducerError, SystemTokens};
+use producer::{DoorRequest, Producer, ProducerError, RefusalLog, SystemTokens};
 use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
@@ -31,6 +29,7 @@ pub struct App {
     poll: Poll<EmbeddedStore, SystemClock>,
     page: Files,
     preview: Option<Preview>,
+    refusals: RefusalLog,
 }
 
 /// Why a handler gave no answer.
@@ -43,7 +42,8 @@ impl App {
     pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
         let poll = Poll::new(store.clone(), SystemClock);
-        Self { store, producer, poll, page: Files::new(page), preview: None }
+        let refusals = RefusalLog::default();
+        Self { store, producer, poll, page: Files::new(page), preview: None, refusals }
     }
 
     /// Serves `/preview/` as well: for the designer of the page, not for visitors.
@@ -89,10 +89,7 @@ impl App {
             cookies: &cookies,
             sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
         };
-        let answer = self.producer.answer(&request).await.unwrap_or_else(|error| {
-            tracing::debug!(error = &error as &dyn Error, "the visitor was told to retry");
-            DoorAnswer::busy()
-        });
+        let answer = self.producer.answer_or_busy(&request).await;
         let response = Response::builder().status(answer.status);
         let response =
             answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
@@ -137,7 +134,7 @@ impl HttpService for App {
             Ok(response) => respond::with_headers_of(route, response),
             Err(NoAnswer::NotFound) => respond::not_found(),
             Err(NoAnswer::Unavailable(error)) => {
-                tracing::debug!(error = &error as &dyn Error, path, "the client was told to retry");
+                self.refusals.log(SystemClock.now(), path, &error);
                 self.unavailable().await
             }
         }

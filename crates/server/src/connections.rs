@@ -14,6 +14,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 
 use crate::respond::HttpResponse;
 
@@ -134,7 +135,9 @@ async fn answer<S: HttpService>(
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    let answer = service.answer(&request).await;
+    // While info is not logged, as by default, the span is not created and costs nothing.
+    let span = tracing::info_span!("request", method = %request.method(), path = request.uri().path());
+    let answer = service.answer(&request).instrument(span).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
     }

@@ -1,11 +1,12 @@
-//! Dynamic rate throttling: measures the shop once a minute and governs the rate.
+//! Dynamic rate throttling: measures the shop once a minute and lowers the rate while it is slow or failing.
 //!
-//! What the figures mean is decided in [`waitroom::throttle_rules`]; what counts as an answer in [`visit`]. Here
-//! they meet the ledger. A run that comes twice in a minute does nothing the second time, and of two that
-//! run at once only one writes.
+//! [`waitroom::throttle_rules`] decides what the figures mean, [`visit`] what counts as an answer. This module reads
+//! and writes the ledger. A second run in the same minute does nothing, and of two runs at once only one writes.
 
 mod visit;
 
+use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -14,7 +15,7 @@ use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{Rate, Room};
 
-/// Requests to the shop at the same time.
+/// How many requests are sent to the shop at the same time.
 const AT_ONCE: usize = 4;
 
 /// What the throttle needs of a store.
@@ -30,10 +31,10 @@ pub struct Throttle<S, C, P> {
     minute: Duration,
 }
 
-/// What the figures of this run are for.
+/// What a run measures the shop for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SamplePurpose {
-    /// Judge the shop against the baseline; the first run ever takes the baseline.
+    /// Compare the shop with the baseline. The first run ever takes the baseline.
     Judge,
     /// The operator asked for a new baseline.
     Baseline,
@@ -41,10 +42,10 @@ pub enum SamplePurpose {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThrottleOutcome {
-    /// Another run did this minute's work.
+    /// Another run has measured this minute.
     AlreadyDone,
     Found(Finding),
-    /// The shop is in no state to take a baseline from; the one before holds, if there is one.
+    /// The shop fails too often for a baseline. The previous baseline stays, if there is one.
     NoBaseline(Finding),
 }
 
@@ -55,14 +56,26 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         Self { store, clock, probe, minute }
     }
 
+    /// Measures the shop, sets the rate in force, and logs one line that says what was found.
     pub async fn run(&self, purpose: SamplePurpose) -> PortResult<ThrottleOutcome> {
+        let outcome = self.measure_and_hold(purpose).await;
+        match &outcome {
+            Ok((room, outcome)) => outcome.log(room),
+            Err(error) => {
+                tracing::error!(error = error as &dyn Error, "throttle failed; the next run tries again");
+            }
+        }
+        outcome.map(|(_, outcome)| outcome)
+    }
+
+    async fn measure_and_hold(&self, purpose: SamplePurpose) -> PortResult<(Arc<Room>, ThrottleOutcome)> {
+        let room = self.store.room().await?;
         let mut memory = self.store.recall().await?;
         let started = self.clock.now();
         let recently = memory.history.last().is_some_and(|last| started.since(last.at) < self.minute / 2);
         if recently && purpose == SamplePurpose::Judge {
-            return Ok(ThrottleOutcome::AlreadyDone);
+            return Ok((room, ThrottleOutcome::AlreadyDone));
         }
-        let room = self.store.room().await?;
         let sample = measure(&self.probe, &self.clock, &room).await;
         let mut refused = false;
         if memory.baseline.is_none() || purpose == SamplePurpose::Baseline {
@@ -71,7 +84,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
             memory.baseline = taken.or(memory.baseline);
         }
         let verdict = Verdict::of(&sample, memory.baseline);
-        // Read again: measuring took its time, and the operator may have set another rate meanwhile.
+        // Read again: the operator may have set another rate while the shop was measured.
         let room = self.store.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.rate(), wanted);
@@ -81,16 +94,17 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         memory.history.drain(..too_many);
         memory.version += 1;
         if !self.store.remember(memory).await? {
-            return Ok(ThrottleOutcome::AlreadyDone);
+            return Ok((room, ThrottleOutcome::AlreadyDone));
         }
         let held = Some(rate).filter(|&rate: &Rate| rate < wanted);
         if held != room.throttled {
             self.hold(held).await?;
         }
-        Ok(if refused { ThrottleOutcome::NoBaseline(finding) } else { ThrottleOutcome::Found(finding) })
+        let found = if refused { ThrottleOutcome::NoBaseline } else { ThrottleOutcome::Found };
+        Ok((room, found(finding)))
     }
 
-    /// The finding is remembered already, so nobody else will do this before the next minute.
+    /// Sets the rate in force. Retried, because the finding is stored already and no other run sets the rate this minute.
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
         let mut attempt = 1;
         loop {
@@ -105,7 +119,44 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
     }
 }
 
-/// Asks the shop as often as a sample needs, a few at a time.
+impl ThrottleOutcome {
+    /// The one line that every run logs, on one machine and on AWS: a warning while the shop is slow or failing. Times
+    /// are in seconds.
+    fn log(&self, room: &Room) {
+        let (epoch, room) = (room.epoch, &room.settings.room);
+        let Some(Finding { verdict, mean, threshold, failed, rate, .. }) = self.finding() else {
+            tracing::info!(%room, %epoch, "throttle skipped: another run has measured this minute");
+            return;
+        };
+        macro_rules! log {
+            ($level:ident, $message:literal) => {
+                tracing::$level!(%room, %epoch, ?verdict, mean, threshold, failed, %rate, $message)
+            };
+        }
+        match (self, verdict) {
+            (Self::NoBaseline(_), _) => {
+                log!(warn, "throttle finished: the shop fails too often for a baseline")
+            }
+            (_, Verdict::Well) => log!(info, "throttle finished"),
+            (_, Verdict::Slow | Verdict::Failing) => {
+                log!(
+                    warn,
+                    "throttle finished: fewer visitors may enter, because the shop is slow or failing"
+                );
+            }
+        }
+    }
+
+    /// What this run found; none if it did not measure.
+    pub fn finding(&self) -> Option<Finding> {
+        match *self {
+            Self::AlreadyDone => None,
+            Self::Found(finding) | Self::NoBaseline(finding) => Some(finding),
+        }
+    }
+}
+
+/// Sends a sample's requests to the shop, a few at a time.
 pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Sample {
     let visits = (0..SAMPLE_SIZE).map(|_| visit(probe, clock, room));
     let results: Vec<_> = stream::iter(visits).buffer_unordered(AT_ONCE).collect().await;
@@ -114,7 +165,7 @@ pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Sam
         match result {
             Ok(took) => sample.answered.push(took),
             Err(failure) => {
-                tracing::debug!(error = &failure as &dyn std::error::Error, "the shop failed a request");
+                tracing::debug!(error = &failure as &dyn Error, "a request to the shop failed");
                 sample.failed += 1;
             }
         }

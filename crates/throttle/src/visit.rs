@@ -17,7 +17,7 @@ pub(crate) enum VisitFailure {
     TimeOut,
     #[error("{url} answered with status {status}")]
     ServerError { url: Url, status: u16 },
-    /// Followed, the throttle would stand in its own line and measure the room.
+    /// The throttle would join its own line and measure the waiting room instead of the shop.
     #[error("{0} redirects into the waiting room; give a health URL that is let through")]
     IntoTheRoom(Url),
     #[error("more than {MOST_REDIRECTS} redirects, the last to {0}")]
@@ -27,7 +27,7 @@ pub(crate) enum VisitFailure {
 const TIME_OUT: Duration = Duration::from_secs(5);
 const MOST_REDIRECTS: u32 = 3;
 
-/// Asks the shop and says how long its answer took, redirects within its own host included.
+/// How long the shop took to answer, including redirects within its own host.
 pub(crate) async fn visit(
     probe: &impl Probe,
     clock: &impl Clock,
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// A shop where every page takes ten milliseconds; a page it does not have refuses the connection.
+    /// A shop where every page takes ten milliseconds, and an unknown page refuses the connection.
     struct Shop(HashMap<&'static str, (u16, Option<&'static str>)>);
 
     impl Probe for Shop {
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// A clock on which five seconds are over as soon as nobody answers.
+    /// A clock on which a timeout is over at once.
     struct Impatient;
 
     impl Clock for Impatient {
@@ -124,7 +124,7 @@ mod tests {
     const SHOP: &str = "https://shop.example/";
 
     #[test]
-    fn an_answer_is_an_answer_whatever_it_says() {
+    fn every_status_below_500_is_an_answer() {
         for status in [200, 204, 304, 401, 404, 429] {
             assert_eq!(visited(SHOP, &[(SHOP, status, None)]), Ok(10), "{status}");
         }
@@ -139,7 +139,7 @@ mod tests {
         let upgraded = [("http://shop.example/", 308, Some(SHOP)), (SHOP, 200, None)];
         assert_eq!(visited("http://shop.example", &upgraded), Ok(20));
         let elsewhere = [(SHOP, 302, Some("https://login.example/"))];
-        assert_eq!(visited(SHOP, &elsewhere), Ok(10), "another host is not the shop's to answer for");
+        assert_eq!(visited(SHOP, &elsewhere), Ok(10), "another host is not measured");
     }
 
     #[test]

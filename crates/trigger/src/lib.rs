@@ -1,17 +1,18 @@
-//! Once a minute: how many may enter, cut into slices, a consumer for each.
+//! Runs once a minute: plans how many visitors may enter, cuts the plan into slices, and starts a consumer for each.
 //!
-//! The trigger keeps nothing in memory and may run twice, late, or be killed anywhere. It plans a new window
-//! only when the latest one is about to end, under a number that only one of two triggers can write; then,
-//! whoever planned, it sends a consumer for every slice of every window that is not over. A slice that
-//! somebody already works on is refused to the second by its claim.
+//! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It plans a new window only
+//! when the latest one is about to end, under a number that only one of two triggers can write. Then it starts a
+//! consumer for every slice of every window that is not over, whoever planned it. A second consumer for the same slice
+//! cannot claim it and ends.
 
+use std::error::Error;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use waitroom::ports::{
     Clock, Dispatch, Fault, LineLength, Plans, PortError, PortResult, RoomReader, StatusBoard,
 };
-use waitroom::{Demand, LineStatus, Plan, Room, Slice, Valve};
+use waitroom::{Demand, Epoch, LineStatus, Plan, Room, RoomId, Slice, Valve};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore: RoomReader + Plans + LineLength + StatusBoard {}
@@ -19,68 +20,85 @@ pub trait TriggerStore: RoomReader + Plans + LineLength + StatusBoard {}
 impl<S: RoomReader + Plans + LineLength + StatusBoard> TriggerStore for S {}
 
 #[derive(Debug)]
-pub struct Trigger<S, C, W> {
+pub struct Trigger<S, C, D> {
     store: S,
     clock: C,
-    crew: W,
+    dispatch: D,
     minute: Duration,
 }
 
-/// What one run did, for logs and metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What one run did. The values are the fields of its log line.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerReport {
+    pub room: RoomId,
+    pub epoch: Epoch,
     /// None if the line could not be counted.
     pub waiting: Option<u64>,
-    /// The plan that this run wrote, if it was time for one.
+    /// The plan that this run wrote, if one was due.
     pub planned: Option<Plan>,
+    /// Slices for which a consumer was started.
     pub sent: usize,
     /// Slices for which no consumer could be started. The next run tries again while their window lasts.
     pub not_sent: usize,
 }
 
-impl<S: TriggerStore, C: Clock, W: Dispatch> Trigger<S, C, W> {
+impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     const AT_ONCE: usize = 16;
     const ATTEMPTS: u32 = 4;
 
-    /// `minute` is the length of a window: a minute, unless a demonstration is in a hurry.
-    pub fn new(store: S, clock: C, crew: W, minute: Duration) -> Self {
-        Self { store, clock, crew, minute }
+    /// `minute` is the length of a window: a minute, or less in a demonstration.
+    pub fn new(store: S, clock: C, dispatch: D, minute: Duration) -> Self {
+        Self { store, clock, dispatch, minute }
     }
 
-    /// Plans and sends, again if that fails and may still succeed: until the next run most of the minute would be lost.
+    /// Plans, starts consumers, and logs one line that says what was done.
+    ///
+    /// A failure that may pass is retried for half a minute: without a plan, nobody is released until the next run.
     pub async fn run(&self) -> PortResult<TriggerReport> {
         let give_up = self.clock.now() + self.minute / 2;
         loop {
             let error = match self.run_once().await {
-                Err(error) if error.fault != Fault::Broken => error,
-                ended => return ended,
+                Ok(report) => {
+                    report.log();
+                    return Ok(report);
+                }
+                Err(error) => error,
             };
             let again = self.clock.now() + self.minute / 60;
-            if again > give_up {
+            if error.fault == Fault::Broken || again > give_up {
+                tracing::error!(error = &error as &dyn Error, "trigger failed; the next run tries again");
                 return Err(error);
             }
+            tracing::debug!(error = &error as &dyn Error, "trigger retries");
             self.clock.sleep_until(again).await;
         }
     }
 
     async fn run_once(&self) -> PortResult<TriggerReport> {
         let room = self.store.room().await?;
-        // Only a rough count, for a plan's size: not knowing it must not cost a minute.
+        // Only a rough count, for the plan's size. The window is planned without it if it cannot be read.
         let waiting = self.store.waiting().await.inspect_err(warn).ok();
-        let mut report = TriggerReport { waiting, planned: None, sent: 0, not_sent: 0 };
+        let mut report = TriggerReport {
+            room: room.settings.room.clone(),
+            epoch: room.epoch,
+            waiting,
+            planned: None,
+            sent: 0,
+            not_sent: 0,
+        };
         if let Valve::Open(_) = room.valve() {
             report.planned = self.plan(&room, waiting).await?;
             self.send(&mut report).await?;
         }
-        // Where a consumer is at work it publishes, and knows better than this.
+        // While a consumer works it publishes the status itself, and more recent figures.
         if let (Some(waiting), 0) = (waiting, report.sent) {
             self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
         }
         Ok(report)
     }
 
-    /// Plans the next window, unless the latest has more than half a minute to go: then this run came early
-    /// or twice, and the next regular one is in time.
+    /// Plans the next window, unless the latest one has more than half a minute left: then this run is early or a
+    /// repetition, and the next regular run is in time.
     async fn plan(&self, room: &Room, waiting: Option<u64>) -> PortResult<Option<Plan>> {
         let recent = self.store.recent().await?;
         let last = recent.first();
@@ -94,6 +112,7 @@ impl<S: TriggerStore, C: Clock, W: Dispatch> Trigger<S, C, W> {
         Ok(self.store.write(plan).await?.then_some(plan))
     }
 
+    /// Starts a consumer for each slice of every window that is not over.
     async fn send(&self, report: &mut TriggerReport) -> PortResult<()> {
         let now = self.clock.now();
         let slices = self.store.recent().await?.into_iter().map(|record| record.plan);
@@ -107,10 +126,11 @@ impl<S: TriggerStore, C: Clock, W: Dispatch> Trigger<S, C, W> {
 
     async fn send_one(&self, slice: Slice) -> bool {
         for attempt in 1..=Self::ATTEMPTS {
-            match self.crew.send(slice).await {
+            match self.dispatch.send(slice).await {
                 Ok(()) => return true,
                 Err(error) if error.fault == Fault::Broken || attempt == Self::ATTEMPTS => {
-                    tracing::error!(slice = %slice.id, error = &error as &dyn std::error::Error, "no consumer");
+                    let error = &error as &dyn Error;
+                    tracing::error!(slice = %slice.id, error, "could not start a consumer for a slice");
                 }
                 Err(_) => {
                     self.clock.sleep_until(self.clock.now() + Duration::from_millis(100) * attempt).await;
@@ -122,12 +142,21 @@ impl<S: TriggerStore, C: Clock, W: Dispatch> Trigger<S, C, W> {
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {
         let served = self.store.served().await?;
-        // As it is now: while consumers were sent it may have changed.
+        // Read again: it may have changed while consumers were started.
         let room = self.store.room().await?;
         self.store.publish(LineStatus::of(&room, served, waiting)).await
     }
 }
 
+impl TriggerReport {
+    /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window.
+    fn log(&self) {
+        let Self { room, epoch, waiting, planned, sent, not_sent } = self;
+        let (window, quota) = (planned.map(|plan| plan.number), planned.map(|plan| plan.quota));
+        tracing::info!(%room, %epoch, window, quota, sent, not_sent, waiting, "trigger finished");
+    }
+}
+
 fn warn(error: &PortError) {
-    tracing::warn!(error = error as &dyn std::error::Error, "the trigger goes on after trouble");
+    tracing::warn!(error = error as &dyn Error, "a call failed; the trigger goes on");
 }

@@ -1,10 +1,11 @@
-//! The custom resource that furnishes a room as its stack is deployed.
+//! The custom resource that sets up a room when its stack is deployed, and clears it when the stack is removed.
 
 use aws::{AwsStore, PageBucket};
 use functions::stack_setup::{SetupEvent, SetupPorts, attend};
-use functions::{FunctionSetup, begin_request, cloudformation, variable};
+use functions::{FunctionSetup, cloudformation, request_span, variable};
 use lambda_runtime::{LambdaEvent, service_fn};
 use page::Page;
+use tracing::Instrument;
 use waitroom::Room;
 use waitroom::ports::PortResult;
 
@@ -36,14 +37,17 @@ impl SetupPorts for OnAws {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let FunctionSetup { config, store, .. } = FunctionSetup::start()?;
-    let premises = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
+    let FunctionSetup { config, store, room, .. } = FunctionSetup::start()?;
+    let ports = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {
-        begin_request(&event.context.request_id);
+        let span = request_span(&room, &event.context.request_id);
         let event = event.payload;
-        let answer = attend(&premises, &event).await;
-        tracing::info!(asked = ?event.request_type, done = answer.is_success(), "the stack is attended to");
-        cloudformation::tell(event.response_url.as_str(), &answer).await?;
+        let handled = async {
+            let answer = attend(&ports, &event).await;
+            tracing::info!(request = ?event.request_type, success = answer.is_success(), "setup finished");
+            cloudformation::send(event.response_url.as_str(), &answer).await
+        };
+        handled.instrument(span).await?;
         Ok::<_, lambda_runtime::Error>(())
     }))
     .await
