@@ -19,6 +19,8 @@ pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
 pub(crate) use local::Local;
 
+use crate::log::LogFilter;
+
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
 #[command(name = "beekeeper", version, after_help = EXIT_CODES)]
@@ -28,6 +30,9 @@ pub(crate) struct Arguments {
     /// Print JSON, for scripts; errors too, on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// What to log on standard error: a level, or levels as in info,consumer=debug [default: RUST_LOG, or warn]
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(crate) log: Option<LogFilter>,
 }
 
 const EXIT_CODES: &str = "Exit codes:

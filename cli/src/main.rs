@@ -13,6 +13,7 @@ mod exit;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod log;
 mod printer;
 mod profile;
 mod reach;
@@ -49,6 +50,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let json = arguments.json;
+    let access_log = matches!(&arguments.command, Command::Local(local) if local.access_log);
+    log::init(arguments.log.as_ref(), access_log)?;
     match &arguments.command {
         Command::Init(init) => init::run(init, json),
         Command::Config(config) => config::run(config, json),

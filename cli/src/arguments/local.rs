@@ -13,7 +13,8 @@ use super::time;
   beekeeper local spring-sale --title \"Seal Brewing\" \\
       --origin https://shop.example/sale --rate 300        a room for your shop
   beekeeper local spring-sale --url https://wait.example   the same room, behind your web server
-  beekeeper local --page branding                          with your page; every state is at /preview/")]
+  beekeeper local --page branding                          with your page; every state is at /preview/
+  beekeeper local --log info                               log what every window and slice did")]
 pub(crate) struct Local {
     /// The room's short name, part of its cookie
     #[arg(default_value = "demo")]

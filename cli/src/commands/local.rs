@@ -16,20 +16,17 @@ use server::control::{self, Control};
 use server::{App, DemoShop, Preview, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tracing::level_filters::LevelFilter;
 use waitroom::ports::{Clock, RoomReader, ThrottleStore};
 use waitroom::{Epoch, Message, Rate, Room, Scheme, Settings, Title, WebUrl};
 
 use crate::arguments::Local;
 use crate::data;
-use crate::printer::{AboveLiveLine, LiveLine, say};
+use crate::printer::{LiveLine, say};
 
 /// The path of the demonstration shop.
 const DEMO_SHOP: &str = "/demo-shop";
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
-    let level = if arguments.access_log { LevelFilter::INFO } else { LevelFilter::WARN };
-    tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(AboveLiveLine).init();
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
 }
 

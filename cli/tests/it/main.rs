@@ -12,6 +12,7 @@ mod crowd;
 mod help;
 mod init;
 mod local;
+mod log;
 mod manners;
 mod page;
 mod readme;

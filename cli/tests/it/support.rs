@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use http_contract::{Order, RoomUnderTest};
@@ -15,6 +16,7 @@ const BEEKEEPER: &str = env!("CARGO_BIN_EXE_beekeeper");
 pub(crate) struct Local {
     process: Child,
     output: BufReader<ChildStdout>,
+    errors: Option<ChildStderr>,
     pub(crate) directory: TempDir,
     pub(crate) url: String,
     shop: String,
@@ -37,6 +39,7 @@ impl Local {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap());
+        let errors = process.stderr.take();
         let mut greeting = String::new();
         while !greeting.contains("Ctrl-C") {
             assert!(output.read_line(&mut greeting).unwrap() > 0, "{greeting}");
@@ -47,11 +50,21 @@ impl Local {
         };
         let url = named("waiting room").trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
         let shop = named("shop");
-        Self { process, output, directory, url, shop }
+        Self { process, output, errors, directory, url, shop }
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Output {
         operate(self.directory.path(), arguments)
+    }
+
+    /// The lines that the room logs, as they come. Each is waited for, up to twenty seconds.
+    pub(crate) fn log(&mut self) -> impl Iterator<Item = String> + use<> {
+        let errors = BufReader::new(self.errors.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            errors.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        std::iter::from_fn(move || lines.recv_timeout(Duration::from_secs(20)).ok())
     }
 
     /// Ctrl-C, and what the room says to it.

@@ -1,0 +1,104 @@
+//! What the program logs: lines of text on standard error. `--log` or the environment variable `RUST_LOG` select them.
+
+use std::env;
+use std::str::FromStr;
+
+use anyhow::Result;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::exit::{Exit, Failure};
+use crate::printer::AboveLiveLine;
+
+/// The target of the lines of `--access-log`.
+const ACCESS: &str = "access";
+
+/// Which lines are logged: a level, or levels by module, as in `info,consumer=debug`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LogFilter(Targets);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LogFilterError {
+    /// `Targets` would take it for a module at level trace, and a misspelt level would silence everything else.
+    #[error(
+        "{0:?} is not a level (error, warn, info, debug, trace or off); write levels of modules like consumer=debug"
+    )]
+    NotALevel(String),
+    #[error(transparent)]
+    Malformed(#[from] ParseError),
+}
+
+impl FromStr for LogFilter {
+    type Err = LogFilterError;
+
+    fn from_str(text: &str) -> Result<Self, LogFilterError> {
+        let directives: Vec<_> = text.split(',').map(str::trim).collect();
+        // An empty text would be read as the level error.
+        let is_level = |text: &str| !text.is_empty() && text.parse::<LevelFilter>().is_ok();
+        match directives.iter().find(|directive| !directive.contains('=') && !is_level(directive)) {
+            Some(&directive) => Err(LogFilterError::NotALevel(directive.into())),
+            None => Ok(Self(directives.join(",").parse()?)),
+        }
+    }
+}
+
+impl Default for LogFilter {
+    fn default() -> Self {
+        let warnings = Targets::new().with_default(LevelFilter::WARN);
+        // The crates of the AWS SDK. What they warn of, the commands report as errors themselves.
+        Self(warnings.with_target("aws_", LevelFilter::ERROR))
+    }
+}
+
+/// Logs from now on what `--log` selects; without it what `RUST_LOG` selects; without both, warnings.
+pub(crate) fn init(log: Option<&LogFilter>, access_log: bool) -> Result<()> {
+    let LogFilter(mut filter) = match log {
+        Some(filter) => filter.clone(),
+        None => from_environment()?,
+    };
+    if access_log {
+        filter = filter.with_target(ACCESS, LevelFilter::INFO);
+    }
+    tracing_subscriber::registry().with(filter).with(fmt::layer().with_writer(AboveLiveLine)).init();
+    Ok(())
+}
+
+fn from_environment() -> Result<LogFilter, Failure> {
+    let Some(filter) = env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty()) else {
+        return Ok(LogFilter::default());
+    };
+    filter.parse().map_err(|error| {
+        Failure::new(Exit::Usage, format!("invalid filter in the environment variable RUST_LOG: {error}"))
+            .advising("unset it, or override it with --log, as in --log info,consumer=debug")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_is_a_level_or_levels_by_module() {
+        let LogFilter(filter) = "info, consumer=debug,embedded=off".parse().unwrap();
+        let enabled = |target, level| filter.would_enable(target, &level);
+        assert!(enabled("trigger", Level::INFO) && !enabled("trigger", Level::DEBUG));
+        assert!(enabled("consumer::tally", Level::DEBUG));
+        assert!(!enabled("embedded", Level::ERROR));
+        for mistake in ["inof", "", "info,,", "info,consumer", "consumer=loud", "consumer=info=debug"] {
+            assert!(mistake.parse::<LogFilter>().is_err(), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn by_default_warnings_are_logged_but_not_those_of_the_sdk() {
+        let LogFilter(filter) = LogFilter::default();
+        assert!(filter.would_enable("aws::call", &Level::WARN));
+        assert!(!filter.would_enable("aws_config::imds", &Level::WARN));
+        assert!(!filter.would_enable("trigger", &Level::INFO));
+    }
+}

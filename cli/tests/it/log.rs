@@ -1,0 +1,59 @@
+//! `--log` and `RUST_LOG`.
+
+use http_contract::Client;
+
+use crate::support::{Home, Local, text};
+
+#[test]
+fn a_local_room_logs_what_each_window_and_slice_did() {
+    let mut room = Local::start(&["--log", "info", "--rate", "600"]);
+    Client::new(&room.url, "demo").get("/beekeeper");
+    let lines = room.log();
+    let mut trigger = None;
+    let mut released = None;
+    for line in lines {
+        assert!(!line.contains('\x1b'), "no colours off a terminal: {line}");
+        if line.contains("INFO trigger: trigger finished room=demo epoch=") {
+            trigger.get_or_insert(line);
+        } else if line.contains("consumer: slice finished") && line.contains(" released=1 ") {
+            released = Some(line);
+            break;
+        }
+    }
+    let trigger = trigger.expect("a report of the trigger before that of a slice");
+    for field in [" window=1 ", " quota=600 ", " sent=1 ", " not_sent=0", " waiting="] {
+        assert!(trigger.contains(field), "{field} in {trigger}");
+    }
+    let released = released.expect("the report of the slice that released the visitor");
+    assert!(released.contains("INFO slice{window="), "{released}");
+    for field in [" room=demo ", " epoch=", " slice=", " quota=600 ", " dropped=0 ", " failures=0"] {
+        assert!(released.contains(field), "{field} in {released}");
+    }
+}
+
+#[test]
+fn the_access_log_does_not_depend_on_the_filter() {
+    let mut room = Local::start(&["--log", "off", "--access-log"]);
+    Client::new(&room.url, "demo").get("/polling");
+    assert!(room.log().any(|line| line.contains("INFO access: GET /polling 200 ")));
+}
+
+#[test]
+fn an_invalid_filter_is_a_usage_error() {
+    let home = Home::new();
+    let config = |rust_log: &str, arguments: &[&str]| {
+        let output = home.command(&[&["config"], arguments].concat()).env("RUST_LOG", rust_log).output();
+        let output = output.unwrap();
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    let (code, said) = config("info", &["--log", "inof"]);
+    assert_eq!(code, 2);
+    let expected = "error: invalid value 'inof' for '--log <FILTER>': \"inof\" is not a level (error, warn, info, debug, trace or off); write levels of modules like consumer=debug\n";
+    assert!(said.starts_with(expected), "{said}");
+    let (code, said) = config("consumer=loud", &[]);
+    assert_eq!(code, 2);
+    assert!(said.starts_with("error: invalid filter in the environment variable RUST_LOG: "), "{said}");
+    assert!(said.contains("\nhint: unset it, or override it with --log"), "{said}");
+    assert_eq!(config("consumer=loud", &["--log", "consumer=debug"]).0, 0, "--log wins");
+    assert_eq!(config("", &[]).0, 0, "an empty variable is as none");
+}
