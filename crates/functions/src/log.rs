@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Logs from now on what the environment variable `RUST_LOG` selects, such as `info,consumer=debug`; without it, all
@@ -77,7 +77,7 @@ where
         line.put("timestamp", time);
         line.put("level", event.metadata().level().as_str());
         line.put("target", event.metadata().target());
-        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
+        for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
             if let Some(Fields(fields)) = span.extensions().get::<Fields>() {
                 line.0.extend(fields.clone());
             }

@@ -21,9 +21,10 @@ impl RefusalLog {
 
     /// Logs that a request for `path` got status 503, and why.
     pub fn log(&self, now: Timestamp, path: &str, error: &(dyn Error + 'static)) {
-        match self.due(now) {
-            Some(refused) => tracing::warn!(path, refused, error, "refused: the visitor was told to retry"),
-            None => tracing::debug!(path, error, "refused: the visitor was told to retry"),
+        if let Some(refused) = self.due(now) {
+            tracing::warn!(path, refused, error, "refused: the visitor was told to retry");
+        } else {
+            tracing::debug!(path, error, "refused: the visitor was told to retry");
         }
     }
 

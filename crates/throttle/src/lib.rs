@@ -130,14 +130,16 @@ impl ThrottleOutcome {
         };
         macro_rules! log {
             ($level:ident, $message:literal) => {
-                tracing::$level!(%room, %epoch, ?verdict, mean, threshold, failed, %rate, $message)
+                tracing::$level!(%room, %epoch, ?verdict, mean, threshold, failed, %rate, $message);
             };
         }
         match (self, verdict) {
             (Self::NoBaseline(_), _) => {
-                log!(warn, "throttle finished: the shop fails too often for a baseline")
+                log!(warn, "throttle finished: the shop fails too often for a baseline");
             }
-            (_, Verdict::Well) => log!(info, "throttle finished"),
+            (_, Verdict::Well) => {
+                log!(info, "throttle finished");
+            }
             (_, Verdict::Slow | Verdict::Failing) => {
                 log!(
                     warn,
