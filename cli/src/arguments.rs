@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Print JSON, for scripts; errors too, on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// What to log on standard error: a level, or levels as in info,consumer=debug [default: RUST_LOG, or warn]
+    /// What to log on standard error: a level, or `info,consumer=debug` [default: `RUST_LOG`, or warn]
     #[arg(long, global = true, value_name = "FILTER")]
     pub(crate) log: Option<LogFilter>,
 }

@@ -67,6 +67,6 @@ mod tests {
         let log = RefusalLog::default();
         let start = Timestamp::from_millis(1_700_000_000_000);
         assert_eq!(log.due(start), Some(1));
-        assert_eq!(log.due(start - Duration::from_secs(3600)), Some(1));
+        assert_eq!(log.due(start - Duration::from_hours(1)), Some(1));
     }
 }
