@@ -96,7 +96,10 @@ fn lines() -> impl Iterator<Item = &'static str> {
     LIST.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Fails unless these are the names of the section, in any order.
+/// Compares these names with those of the section, in any order.
+///
+/// # Panics
+/// If a frozen name is missing, or a name is not frozen yet.
 #[track_caller]
 pub fn assert_frozen(section: Section, found: impl IntoIterator<Item = impl Into<String>>) {
     let found: BTreeSet<String> = found.into_iter().map(Into::into).collect();
