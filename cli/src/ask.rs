@@ -1,4 +1,4 @@
-//! Questions to the person, who may not be there: only a terminal is asked.
+//! Questions to the person at the terminal. Without a terminal, nothing is asked.
 
 use std::io::{self, IsTerminal};
 
@@ -12,8 +12,8 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks before something is done. Says first what that means.
-pub(crate) fn whether_meant(consequence: &str, question: &str) -> Result<()> {
+/// Asks before something is done, and shows the consequence first.
+pub(crate) fn confirm(consequence: &str, question: &str) -> Result<()> {
     if !can_ask() {
         return Err(unasked(consequence).into());
     }
@@ -22,13 +22,13 @@ pub(crate) fn whether_meant(consequence: &str, question: &str) -> Result<()> {
     if goes_on { Ok(()) } else { Err(declined().into()) }
 }
 
-/// Asks which of several ways to go.
+/// Asks for one of several choices.
 pub(crate) fn which<T: std::fmt::Display>(question: &str, ways: Vec<T>) -> Result<T> {
     answer(Select::new(question, ways).without_filtering().without_help_message().prompt())
 }
 
 pub(crate) fn unasked(consequence: &str) -> Failure {
-    Failure::new(Exit::Declined, consequence).advising("nothing was changed; say --yes if that is meant")
+    Failure::new(Exit::Declined, consequence).advising("nothing was changed; to go ahead, add --yes")
 }
 
 pub(crate) fn declined() -> Failure {

@@ -1,11 +1,12 @@
-//! What the commands on rooms in AWS have in common.
+//! What the commands for rooms on AWS share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cloud::{Architecture, Bundle, DeployEvent, FunctionPackage, Resource};
+use cloud::{Access, Bundle, DeployEvent, FunctionPackage, Resource};
+use config::{Architecture, RoomConfig};
 use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
@@ -16,7 +17,16 @@ pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
-/// Lets somebody stop watching. What AWS was told to do it does all the same.
+/// The account and region of a room.
+pub(crate) fn access(config: &RoomConfig) -> Access {
+    Access {
+        region: config.region.to_string(),
+        aws_profile: config.aws_profile.as_ref().map(ToString::to_string),
+        account: config.account.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Stops watching on Ctrl-C. AWS continues with what it was asked to do.
 pub(crate) async fn interruptible(
     command: &'static str,
     room: &RoomId,
@@ -34,12 +44,12 @@ pub(crate) async fn interruptible(
     if !begun.load(Ordering::Relaxed) {
         return Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed").into());
     }
-    let interrupted = Failure::new(Exit::Interrupted, "interrupted; what was begun goes on in AWS");
-    Err(interrupted.advising(format!("attach to it with: beekeeper {command} {room}")).into())
+    let interrupted = Failure::new(Exit::Interrupted, "interrupted; AWS continues");
+    Err(interrupted.advising(format!("to follow it, run again: beekeeper {command} {room}")).into())
 }
 
-/// The function packages that this was built with, each with its architecture and its function. None, unless
-/// `cargo xtask dist` built it: see `build.rs`.
+/// The function packages in this program: architecture, function, zip. Only `cargo xtask dist` includes them: see
+/// `build.rs`.
 const PACKAGES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packages.rs"));
 
 pub(crate) fn bundle() -> Bundle {
@@ -52,8 +62,8 @@ pub(crate) fn bundle() -> Bundle {
     }))
 }
 
-/// Shows events as they come: as JSON, as lines, or on a terminal as lines above one that says every second what is under
-/// way, and for how long.
+/// Shows events as they happen: as JSON, or as lines. On a terminal a last line shows every second what is in progress,
+/// and for how long.
 pub(crate) struct ProgressDisplay {
     json: bool,
     shown: Arc<Shown>,
@@ -84,7 +94,7 @@ impl ProgressDisplay {
     }
 
     pub(crate) fn show(&self, event: &DeployEvent) {
-        // Whoever reads our output may stop reading it; the work goes on.
+        // The reader may stop reading; the deployment continues.
         if self.json {
             drop(serde_json::to_string(event).map(|line| say(&line)));
             return;
@@ -135,7 +145,7 @@ impl Shown {
         let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
         let what = if under_way.is_empty() { step.clone() } else { under_way.join(", ") };
         let seconds = self.began.elapsed().as_secs();
-        // One line of a terminal that is not wide.
+        // Fits a narrow terminal.
         let what: String = what.chars().take(70).collect();
         self.line.show(&format!("{}:{:02}  {what}", seconds / 60, seconds % 60));
     }

@@ -1,12 +1,12 @@
 //! The `beekeeper` command.
 
-#[cfg(feature = "aws")]
-mod account;
 mod arguments;
 mod ask;
 #[cfg(feature = "aws")]
 mod aws;
 mod commands;
+mod config_file;
+mod config_folder;
 mod data;
 mod exit;
 #[cfg(test)]
@@ -15,9 +15,7 @@ mod fixture;
 mod frozen;
 mod log;
 mod printer;
-mod profile;
 mod reach;
-mod region;
 mod room;
 mod runtime;
 mod watch;
@@ -36,7 +34,7 @@ use operator::Order;
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return not_understood(&error),
+        Err(error) => return help_or_usage_error(&error),
     };
     match run(&arguments) {
         Ok(()) => Exit::Done.into(),
@@ -72,15 +70,15 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// What was typed is no command, or asks for help.
-fn not_understood(error: &clap::Error) -> ExitCode {
+/// Prints help, or what is wrong with the command line.
+fn help_or_usage_error(error: &clap::Error) -> ExitCode {
     let wants_json =
         env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if wants_json && error.use_stderr() {
         printer::complain_about_usage(error);
         return Exit::Usage.into();
     }
-    // Whoever asked may have gone.
+    // The output may be closed.
     drop(error.print());
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }

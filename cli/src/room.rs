@@ -1,19 +1,20 @@
-//! The room that a command is for, wherever it is: orders go to it, and its answer comes back.
+//! The room that a command is for, on this machine or on AWS: sends orders to it and returns its replies.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use config::RoomConfig;
 use operator::{Order, Reply, Status};
 use server::control;
 use waitroom::RoomId;
 
 use crate::arguments::Which;
+use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
-use crate::profile::{Profile, Profiles};
 
-/// The name of a room on this machine that was given none.
+/// The default name of a room on this machine.
 const DEMONSTRATION: &str = "demo";
 
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct RoomHandle {
 
 #[derive(Debug)]
 enum Location {
-    /// A process has it open and listens to us; `as_typed` says how the room is named in a command.
+    /// Another process runs the room and listens on a socket. `as_typed` is how a command names the room.
     Here { directory: PathBuf, as_typed: String },
     #[cfg(feature = "aws")]
     Aws(Box<cloud::DeployedRoom>),
@@ -39,21 +40,20 @@ impl RoomHandle {
             let as_typed = format!("--local {name}{}", data.unwrap_or_default());
             return Ok(Self { name, place: Location::Here { directory, as_typed } });
         }
-        let (name, profile) = on_aws(which)?;
-        Self::deployed(name, &profile).await
+        Self::deployed(&on_aws(which)?).await
     }
 
     #[cfg(feature = "aws")]
-    async fn deployed(name: RoomId, profile: &Profile) -> Result<Self> {
-        let account = cloud::Account::sign_in(&profile.access()).await?;
-        let deployed = account.room(&name).await?;
-        Ok(Self { name, place: Location::Aws(Box::new(deployed)) })
+    async fn deployed(config: &RoomConfig) -> Result<Self> {
+        let account = cloud::Account::sign_in(&crate::aws::access(config)).await?;
+        let deployed = account.room(&config.room).await?;
+        Ok(Self { name: config.room.clone(), place: Location::Aws(Box::new(deployed)) })
     }
 
     #[cfg(not(feature = "aws"))]
-    #[expect(clippy::unused_async, reason = "with AWS, it waits for it")]
-    async fn deployed(name: RoomId, _: &Profile) -> Result<Self> {
-        without_aws(&name)
+    #[expect(clippy::unused_async, reason = "only AWS is waited for")]
+    async fn deployed(config: &RoomConfig) -> Result<Self> {
+        without_aws(&config.room)
     }
 
     /// How a command names this room.
@@ -65,7 +65,7 @@ impl RoomHandle {
         }
     }
 
-    /// Whether its line is far away: it is counted roughly, and takes a minute to empty.
+    /// Whether the line is in SQS, which counts it roughly and takes a minute to empty it.
     pub(crate) fn is_far(&self) -> bool {
         match &self.place {
             Location::Here { .. } => false,
@@ -82,7 +82,7 @@ impl RoomHandle {
         }
     }
 
-    /// Tells the room, and returns its answer.
+    /// Sends an order, and returns the reply.
     pub(crate) async fn send(&self, command: Order) -> Result<Reply> {
         let reply = match &self.place {
             Location::Here { directory, .. } => {
@@ -91,7 +91,7 @@ impl RoomHandle {
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
             }
             #[cfg(feature = "aws")]
-            // Boxed: what the SDK keeps while it waits is large.
+            // Boxed: the futures of the SDK are large.
             Location::Aws(deployed) => Box::pin(self.obeyed(deployed, command)).await?,
         };
         match reply {
@@ -129,9 +129,12 @@ impl RoomHandle {
         }
     }
 
-    /// It answered, but not to what it was asked.
+    /// The reply does not belong to the order.
     pub(crate) fn unexpected(&self) -> anyhow::Error {
-        anyhow!("the room {} answered something else; is it of another version?", self.name)
+        anyhow!(
+            "the room {} sent an unexpected reply; use the same version of beekeeper as the room",
+            self.name
+        )
     }
 
     fn unreached(&self, error: &io::Error, directory: &Path) -> anyhow::Error {
@@ -144,28 +147,27 @@ impl RoomHandle {
     }
 }
 
-/// Which room on AWS is meant: a slip must not hit another one, so it has to be named.
-pub(crate) fn on_aws(which: &Which) -> Result<(RoomId, Profile)> {
-    let profiles = Profiles::of_this_user()?;
-    let Some(name) = which.name.clone() else {
-        let there_are = match profiles.listed()? {
-            Some(names) => format!("name one of: {names}; or say --local for the room on this machine"),
+/// The room on AWS that a command names. There is no default room, so a typo cannot hit the wrong one.
+pub(crate) fn on_aws(which: &Which) -> Result<RoomConfig> {
+    let folder = ConfigFolder::of_this_user()?;
+    let Some(name) = &which.name else {
+        let advice = match folder.listed()? {
+            Some(names) => format!("name one of {names}, or use --local for the room on this machine"),
             None => {
-                "say --local for the room on this machine, or write one for AWS down with: beekeeper init"
+                "configure a room for AWS with: beekeeper init; or use --local for the room on this machine"
                     .into()
             }
         };
-        return Err(Failure::new(Exit::Usage, "which room?").advising(there_are).into());
+        return Err(Failure::new(Exit::Usage, "no room is named").advising(advice).into());
     };
-    let profile = profiles.load(&name)?;
-    Ok((name, profile))
+    folder.load(name)
 }
 
-/// The rest of a command, in a beekeeper that cannot do it. A profile with mistakes is told of all the same.
+/// What every command on AWS says in a `beekeeper` that was built without AWS. Mistakes in the room's file come first.
 #[cfg(not(feature = "aws"))]
 pub(crate) fn without_aws<T>(name: &RoomId) -> Result<T> {
-    Profiles::of_this_user()?.load(name)?;
+    ConfigFolder::of_this_user()?.load(name)?;
     Err(Failure::new(Exit::Failed, "this beekeeper was built without AWS")
-        .advising("`cargo xtask dist` builds one with it")
+        .advising("build one with AWS: cargo xtask dist")
         .into())
 }

@@ -1,51 +1,51 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use config::{ProfileName, Region};
 use waitroom::{Rate, RoomId, Title, WebUrl};
-
-use crate::region::Region;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  beekeeper init                                           asks for everything
-  beekeeper init spring-sale                               asks again; what is there is the default
-  beekeeper init spring-sale --rate 500                    changes one answer, and asks nothing
+  beekeeper init                                           ask for everything
+  beekeeper init spring-sale                               ask again, with the present answers as defaults
+  beekeeper init spring-sale --rate 500                    change one answer, without questions
   beekeeper init spring-sale --title \"Seal's Spring Sale\" --region eu-central-1 \\
       --shop https://shop.example/sale --rate 300 --no-throttle
-                                                           no questions, no terminal
+                                                           configure a room without questions
 
-The answers lie in beekeeper/NAME.toml in your configuration directory; what else can be set is explained there.")]
+The answers are written to beekeeper/NAME.toml in your configuration directory, usually ~/.config. That file explains
+all other settings.")]
 pub(crate) struct Init {
-    /// The room's short name, part of its cookie and of every command
+    /// Short name of the room, used in commands and in its cookie
     pub(crate) name: Option<RoomId>,
-    /// What visitors read as the room's name
+    /// Title that visitors see
     #[arg(long)]
     pub(crate) title: Option<Title>,
-    /// Where on AWS it is to be, like eu-central-1
+    /// AWS region, like eu-central-1
     #[arg(long)]
     pub(crate) region: Option<Region>,
-    /// Where the admitted are sent
+    /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL")]
     pub(crate) shop: Option<WebUrl>,
-    /// How many may enter a minute, from 1 to 270000
+    /// Visitors who may enter a minute, from 1 to 270000
     #[arg(long)]
     pub(crate) rate: Option<Rate>,
-    /// Let fewer enter while the shop is slower than usual or fails
+    /// Lower the rate while the shop is slow or fails
     #[arg(long, overrides_with = "no_throttle")]
     pub(crate) throttle: bool,
-    /// Let in as many as were wanted, however the shop fares
+    /// Keep the rate, whatever the state of the shop
     #[arg(long, overrides_with = "throttle")]
     pub(crate) no_throttle: bool,
-    /// What the throttle asks instead of the shop's own URL
+    /// URL that the throttle measures [default: the shop's URL]
     #[arg(long, value_name = "URL")]
     pub(crate) health: Option<WebUrl>,
-    /// A folder with your colour and logo, or a whole page of your own; see docs/page.md
+    /// Folder with your colour and logo, or with your own page: docs/page.md
     #[arg(long, value_name = "DIR")]
     pub(crate) page: Option<PathBuf>,
-    /// Which profile of your AWS configuration the room belongs to
+    /// Profile of your AWS configuration to use for this room
     #[arg(long, value_name = "PROFILE")]
-    pub(crate) aws_profile: Option<String>,
-    /// Keep the shop's URL even if nobody answers there
+    pub(crate) aws_profile: Option<ProfileName>,
+    /// Keep the URL of a shop that does not answer
     #[arg(long)]
     pub(crate) yes: bool,
 }

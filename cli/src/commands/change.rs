@@ -8,7 +8,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
-/// Changes the room, and says what changed from what to what.
+/// Sends an order, and shows each change as `before -> after`.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
     block_on(async { order(&RoomHandle::find(which).await?, json, command).await })
 }
@@ -20,14 +20,14 @@ pub(crate) async fn order(room: &RoomHandle, json: bool, command: Order) -> Resu
     if json {
         return Ok(say(&json!({ "before": before, "after": after }).to_string())?);
     }
-    told(changes(&before, &after))
+    say_changes(changes(&before, &after))
 }
 
-/// Prints what changed, a line each.
-pub(crate) fn told(changes: impl Iterator<Item = String>) -> Result<()> {
+/// Prints one change a line.
+pub(crate) fn say_changes(changes: impl Iterator<Item = String>) -> Result<()> {
     let mut changes = changes.peekable();
     if changes.peek().is_none() {
-        return Ok(say("nothing to change: it is so already")?);
+        return Ok(say("nothing changed: already set")?);
     }
     changes.try_for_each(|change| Ok(say(&change)?))
 }
@@ -37,7 +37,7 @@ fn changes(before: &Room, after: &Room) -> impl Iterator<Item = String> {
     let messages = (quoted(before), quoted(after));
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
-    [("rate", rates), ("message", messages), ("polls stretched by", stretches), ("room", states)]
+    [("rate", rates), ("message", messages), ("stretch", stretches), ("room", states)]
         .into_iter()
         .filter(|(_, (before, after))| before != after)
         .map(|(what, (before, after))| format!("{what}: {before} -> {after}"))

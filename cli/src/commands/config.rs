@@ -1,77 +1,84 @@
-//! `beekeeper config`: the rooms that are written down.
+//! `beekeeper config`: the configured rooms.
 
 use anyhow::Result;
+use config::{ConfigValue, RoomConfig};
 use serde_json::json;
 use waitroom::RoomId;
 
 use crate::arguments::Config;
+use crate::config_folder::ConfigFolder;
 use crate::printer::say;
-use crate::profile::{Profile, Profiles};
 
 pub(crate) fn run(config: &Config, json: bool) -> Result<()> {
-    let profiles = Profiles::of_this_user()?;
+    let folder = ConfigFolder::of_this_user()?;
     match &config.name {
-        Some(name) => show(&profiles, name, json),
-        None if json => list_for_scripts(&profiles),
-        None => list(&profiles),
+        Some(name) => show(&folder, name, json),
+        None if json => list_for_scripts(&folder),
+        None => list(&folder),
     }
 }
 
-/// What is written down about a room, and where.
-pub(crate) fn described(profiles: &Profiles, name: &RoomId, profile: &Profile) -> Result<serde_json::Value> {
-    let mut described = json!({ "name": name, "path": profiles.path(name) });
-    if let (Some(described), serde_json::Value::Object(entries)) =
-        (described.as_object_mut(), serde_json::to_value(profile)?)
-    {
-        described.extend(entries);
+/// A room's settings and where its file is.
+pub(crate) fn described(folder: &ConfigFolder, config: &RoomConfig) -> serde_json::Value {
+    let mut described = json!({ "name": config.room, "path": folder.path(&config.room) });
+    for (row, value) in config.entries() {
+        if let Some(value) = value {
+            described[row.key] = json_value(value);
+        }
     }
-    Ok(described)
+    described
 }
 
-fn show(profiles: &Profiles, name: &RoomId, json: bool) -> Result<()> {
-    let profile = profiles.load(name)?;
+fn json_value(value: ConfigValue<'_>) -> serde_json::Value {
+    match value {
+        ConfigValue::Text(text) => text.into(),
+        ConfigValue::Number(number) => number.into(),
+        ConfigValue::Flag(flag) => flag.into(),
+        ConfigValue::Other => serde_json::Value::Null,
+    }
+}
+
+fn show(folder: &ConfigFolder, name: &RoomId, json: bool) -> Result<()> {
+    let config = folder.load(name)?;
     if json {
-        return Ok(say(&described(profiles, name, &profile)?.to_string())?);
+        return Ok(say(&described(folder, &config).to_string())?);
     }
-    let mut lines = vec![format!("{name}, in {}", profiles.path(name).display())];
-    let place = profile.region.place().map(|place| format!("  {place}")).unwrap_or_default();
-    for (entry, value) in profile.entries() {
+    let mut lines = vec![format!("{name}, in {}", folder.path(name).display())];
+    let place = config.region.place().map(|place| format!("  {place}")).unwrap_or_default();
+    for (row, value) in config.entries() {
         let Some(value) = value else { continue };
-        let plain = value.as_str().map_or_else(|| value.to_string().trim().to_owned(), ToOwned::to_owned);
-        let place = if entry == "region" { place.as_str() } else { "" };
-        lines.push(format!("  {entry:<20} {plain}{place}"));
+        let place = if row.key == "region" { place.as_str() } else { "" };
+        lines.push(format!("  {:<20} {value}{place}", row.key));
     }
     Ok(say(&lines.join("\n"))?)
 }
 
-fn list(profiles: &Profiles) -> Result<()> {
-    let names = profiles.names()?;
+fn list(folder: &ConfigFolder) -> Result<()> {
+    let names = folder.names()?;
     if names.is_empty() {
-        return Ok(say("no room is written down yet; begin with: beekeeper init")?);
+        return Ok(say("no rooms yet; configure one with: beekeeper init")?);
     }
     let width = names.iter().map(|name| name.as_str().len()).max().unwrap_or_default();
     for name in names {
-        let said = match profiles.find(&name) {
-            Ok(Some(profile)) => {
-                format!("{:<15} {} a minute to {}", profile.region, profile.rate, profile.shop)
+        let summary = match folder.find(&name) {
+            Ok(Some(config)) => {
+                format!("{:<15} {} a minute to {}", config.region, config.rate, config.shop)
             }
             Ok(None) => continue,
             Err(error) => format!("{error}; see: beekeeper config {name}"),
         };
-        say(&format!("{name:<width$}  {said}", name = name.as_str()))?;
+        say(&format!("{name:<width$}  {summary}", name = name.as_str()))?;
     }
     Ok(())
 }
 
-fn list_for_scripts(profiles: &Profiles) -> Result<()> {
+fn list_for_scripts(folder: &ConfigFolder) -> Result<()> {
     let mut rooms = Vec::new();
-    for name in profiles.names()? {
-        rooms.push(match profiles.find(&name) {
-            Ok(Some(profile)) => described(profiles, &name, &profile)?,
+    for name in folder.names()? {
+        rooms.push(match folder.find(&name) {
+            Ok(Some(config)) => described(folder, &config),
             Ok(None) => continue,
-            Err(error) => {
-                json!({ "name": name, "path": profiles.path(&name), "error": format!("{error:#}") })
-            }
+            Err(error) => json!({ "name": name, "path": folder.path(&name), "error": format!("{error:#}") }),
         });
     }
     Ok(say(&serde_json::Value::from(rooms).to_string())?)

@@ -1,4 +1,4 @@
-//! `beekeeper deploy`: brings a room to AWS, or up to date.
+//! `beekeeper deploy`: creates a room on AWS, or updates it.
 
 use anyhow::Result;
 
@@ -14,17 +14,20 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
-    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, WAIT_MINUTES};
-    use serde_json::json;
+    use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, WAIT_MINUTES};
+    use config::RoomConfig;
+    use page::{Design, Page};
+    use serde_json::json;
     use waitroom::RoomState;
 
     use super::{Deploy, Result};
     use crate::ask;
-    use crate::aws::{ProgressDisplay, bundle, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
+    use crate::config_folder::ConfigFolder;
     use crate::printer::say;
-    use crate::profile::Profiles;
 
     pub(crate) fn run(deploy: &Deploy, json: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
@@ -32,14 +35,14 @@ mod with_aws {
     }
 
     async fn deployed(deploy: &Deploy, json: bool, begun: &AtomicBool) -> Result<()> {
-        let profiles = Profiles::of_this_user()?;
-        let profile = profiles.load(&deploy.name)?;
-        let wanted = profile.wanted(&deploy.name)?;
+        let folder = ConfigFolder::of_this_user()?;
+        let config = folder.load(&deploy.name)?;
+        let page = custom_page(&config)?;
         let bundle = bundle();
-        let account = Account::sign_in(&profile.access()).await?;
-        let plan = account.plan(&wanted, &bundle).await?;
+        let account = Account::sign_in(&access(&config)).await?;
+        let plan = account.plan(&config, &bundle).await?;
         if deploy.dry_run {
-            let changes = account.changes(&wanted, &bundle, &|_| {}).await?;
+            let changes = account.changes(&config, page.as_ref(), &bundle, &|_| {}).await?;
             if json {
                 return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
             }
@@ -52,48 +55,54 @@ mod with_aws {
             eprintln!("{}", text(&plan));
         }
         if !deploy.yes {
-            ask::whether_meant("That is what would be done", question(&plan))?;
+            ask::confirm("This is the plan", question(&plan))?;
         }
-        if profile.more.account.is_none() {
-            // Before anything is made, so that whatever becomes of it is looked for there. Read again, since somebody may
-            // have edited the file while they were asked.
-            let mut profile = profiles.load(&deploy.name)?;
-            profile.more.account = Some(account.id.clone());
-            profiles.save(&deploy.name, &profile)?;
+        if config.account.is_none() {
+            // Before anything is created, so that later commands find it whatever happens. The file is read again because
+            // somebody may have edited it during the question.
+            let mut config = folder.load(&deploy.name)?;
+            config.account = Some(account.id.parse().map_err(anyhow::Error::msg)?);
+            folder.save(&config)?;
         }
         begun.store(true, Ordering::Relaxed);
         let progress = ProgressDisplay::new(json);
         let tell = |event: DeployEvent| progress.show(&event);
-        let room = account.deploy(&wanted, &bundle, &tell).await?;
+        let room = account.deploy(&config, page.as_ref(), &bundle, &tell).await?;
         let found = room.smoke_check(&tell).await?;
         if found == RoomState::On {
             room.wait_for_schedule(&tell).await?;
         }
         drop(progress);
         if json {
-            let told = json!({
+            let deployed = json!({
                 "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "account": account.id,
             });
-            return Ok(say(&told.to_string())?);
+            return Ok(say(&deployed.to_string())?);
         }
-        Ok(say(&told(&room, found))?)
+        Ok(say(&result(&room, found))?)
     }
 
-    fn told(room: &DeployedRoom, found: RoomState) -> String {
+    /// The page that the operator made, if the room has one.
+    fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
+        let Some(folder) = &config.page else { return Ok(None) };
+        Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
+    }
+
+    fn result(room: &DeployedRoom, found: RoomState) -> String {
         let urls = &room.urls;
         let mut lines =
             vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
         if let Some(target) = &urls.domain_target {
-            lines.push(format!("your domain    let its CNAME or alias point to {target}"));
+            lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
         }
         match found {
             RoomState::On => {}
             RoomState::Paused => lines.push(format!(
-                "The room is paused: people join, and nobody enters until: beekeeper on {}",
+                "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
                 room.room
             )),
             RoomState::Off => lines.push(format!(
-                "The room is off: everybody goes straight on to the shop, until: beekeeper on {}",
+                "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
                 room.room
             )),
         }
@@ -102,10 +111,10 @@ mod with_aws {
 
     fn question(plan: &DeployPlan) -> &'static str {
         match plan.action {
-            DeployAction::Create => "Make this room?",
-            DeployAction::Update => "Bring this room up to date?",
-            DeployAction::Replace { .. } => "Remove that, and make this room?",
-            DeployAction::Resume { .. } => "Go on with this room?",
+            DeployAction::Create => "Create this room?",
+            DeployAction::Update => "Update this room?",
+            DeployAction::Replace { .. } => "Remove the old stack and create this room?",
+            DeployAction::Resume { .. } => "Continue with this room?",
         }
     }
 
@@ -114,12 +123,12 @@ mod with_aws {
         let purpose = match &plan.action {
             DeployAction::Create => "a new stack".to_owned(),
             DeployAction::Update => {
-                "the stack that is there, brought up to date; line, epoch and keys stay".to_owned()
+                "an update of the stack; the line, its epoch and the keys stay".to_owned()
             }
             DeployAction::Replace { status } => format!(
-                "what is left of an earlier one ({status}) is removed, with its line, and a new one made"
+                "a new stack; the remains of an earlier one ({status}) are removed first, with their line"
             ),
-            DeployAction::Resume { status } => format!("the stack that an earlier run left as {status}"),
+            DeployAction::Resume { status } => format!("the stack of an earlier run, which is {status}"),
         };
         let resources: usize = plan.resources.values().sum();
         let kinds: Vec<_> =
@@ -145,23 +154,23 @@ mod with_aws {
                 plan.room, plan.region, plan.account, plan.caller
             ),
             format!("           {purpose}"),
-            format!("made of    {resources} resources: {}", wrapped(&kinds)),
+            format!("resources  {resources}: {}", wrapped(&kinds)),
         ];
         for quota in &plan.limits {
             lines.push(match (quota.value, &quota.error) {
                 (Some(value), _) => format!("limit      {}: {value}", quota.name),
                 (None, because) => format!(
-                    "limit      {}: not known ({})",
+                    "limit      {}: unknown ({})",
                     quota.name,
-                    because.as_deref().unwrap_or("AWS does not say")
+                    because.as_deref().unwrap_or("AWS gives no reason")
                 ),
             });
         }
         lines.extend([
-            format!("bears      {} waiting, {} joining a second, {} entering a minute", many(plan.capacity.waiting), many(plan.capacity.joins_per_second), many(plan.capacity.rate)),
+            format!("capacity   {} waiting, {} joining a second, {} entering a minute", many(plan.capacity.waiting), many(plan.capacity.joins_per_second), many(plan.capacity.rate)),
             format!("shop       {shop}"),
             format!(
-                "costs      about ${:.0} a month on with nobody there (${:.2} off), and ${:.0} per 100,000 visitors who wait {WAIT_MINUTES}\n           minutes and ask {} times each; an estimate from the list prices of us-east-1",
+                "costs      about ${:.0} a month while on without visitors (${:.2} while off), and ${:.0} per 100,000 visitors who wait\n           {WAIT_MINUTES} minutes and poll {} times each; an estimate from the list prices of us-east-1",
                 costs.idle_month, costs.off_month, costs.per_100_000, costs.polls_per_visitor
             ),
         ]);
@@ -198,13 +207,13 @@ mod with_aws {
 
     fn changed(changes: Option<&[ResourceChange]>) -> String {
         match changes {
-            None => "nothing was made; without --dry-run this is".to_owned(),
-            Some([]) => "nothing would change".to_owned(),
+            None => "Dry run: nothing was changed. Without --dry-run the room is created.".to_owned(),
+            Some([]) => "Dry run: nothing was changed, and nothing would change.".to_owned(),
             Some(changes) => {
                 let line = |change: &ResourceChange| {
                     let replaced =
                         change.replacement.as_deref().is_some_and(|replacement| replacement == "True");
-                    let replaced = if replaced { ", as another one" } else { "" };
+                    let replaced = if replaced { ", replaced" } else { "" };
                     format!(
                         "  {:<8} {:<28} {}{replaced}",
                         change.action.to_lowercase(),
@@ -213,7 +222,7 @@ mod with_aws {
                     )
                 };
                 let lines: Vec<_> = changes.iter().map(line).collect();
-                format!("would change:\n{}", lines.join("\n"))
+                format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
             }
         }
     }

@@ -21,9 +21,9 @@ mod with_aws {
 
     use super::{Destroy, Result};
     use crate::ask;
-    use crate::aws::{ProgressDisplay, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, access, interruptible, run_async};
+    use crate::config_folder::ConfigFolder;
     use crate::printer::{note, say};
-    use crate::profile::Profiles;
 
     pub(crate) fn run(destroy: &Destroy, json: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
@@ -31,16 +31,16 @@ mod with_aws {
     }
 
     async fn destroyed(destroy: &Destroy, json: bool, begun: &AtomicBool) -> Result<()> {
-        let profile = Profiles::of_this_user()?.load(&destroy.name)?;
-        let account = Account::sign_in(&profile.access()).await?;
+        let config = ConfigFolder::of_this_user()?.load(&destroy.name)?;
+        let account = Account::sign_in(&access(&config)).await?;
         let waiting = waiting(&account, destroy).await;
         if destroy.yes {
-            // Whoever has decided is told, and not kept from it by a room that cannot be counted.
+            // With --yes, a line that cannot be counted does not stop the removal.
             if let Ok(waiting) = waiting {
                 note(&waiting);
             }
         } else {
-            ask::whether_meant(&waiting?, &format!("Remove the room {} for good?", destroy.name))?;
+            ask::confirm(&waiting?, &format!("Remove the room {} permanently?", destroy.name))?;
         }
         begun.store(true, Ordering::Relaxed);
         let progress = ProgressDisplay::new(json);
@@ -53,33 +53,33 @@ mod with_aws {
                     .to_string(),
             )?);
         }
-        Ok(say(&told(destroy, &proof))?)
+        Ok(say(&result(destroy, &proof))?)
     }
 
-    /// How many would lose their places. A room that is only half there has nobody to count.
+    /// How many visitors would lose their places. An incomplete room has no line to count.
     async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
         match account.room(&destroy.name).await {
             Ok(room) => Ok(match room.store().waiting().await? {
-                0 => "Nobody waits".to_owned(),
-                1 => "One person waits, and loses the place".to_owned(),
-                waiting => format!("About {waiting} people wait, and lose their places"),
+                0 => "No visitors wait".to_owned(),
+                1 => "One visitor waits, and loses their place".to_owned(),
+                waiting => format!("About {waiting} visitors wait, and lose their places"),
             }),
             Err(trouble) if trouble.kind() == CloudErrorKind::NotFound => {
-                Ok("The room is not, or not wholly, there".to_owned())
+                Ok("The room is missing or incomplete".to_owned())
             }
             Err(trouble) => Err(trouble.into()),
         }
     }
 
-    fn told(destroy: &Destroy, proof: &RemovalProof) -> String {
+    fn result(destroy: &Destroy, proof: &RemovalProof) -> String {
         let mut lines = vec![if proof.removed.is_empty() {
-            format!("the room {} was gone already", destroy.name)
+            format!("the room {} was already removed", destroy.name)
         } else {
-            format!("the room {} is gone", destroy.name)
+            format!("the room {} is removed", destroy.name)
         }];
         lines.extend(proof.removed.iter().map(|what| format!("  removed          {what}")));
-        lines.extend(proof.gone.iter().map(|what| format!("  looked for, none {what}")));
-        lines.extend(proof.unverified.iter().map(|what| format!("  could not see    {what}")));
+        lines.extend(proof.gone.iter().map(|what| format!("  none found       {what}")));
+        lines.extend(proof.unverified.iter().map(|what| format!("  not checked      {what}")));
         lines.join("\n")
     }
 }

@@ -1,10 +1,11 @@
-//! `beekeeper init`: what the operator wants, asked for or taken from flags, checked, and written down.
+//! `beekeeper init`: asks for the room's configuration, or takes it from flags; checks it, and writes the file.
 
 use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
+use config::{ConfigValue, KNOWN_REGIONS, PageFolder, Region, RegionError, RoomConfig};
 use inquire::autocompletion::{Autocomplete, Replacement};
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{Confirm, CustomUserError, Text};
@@ -12,44 +13,47 @@ use page::Design;
 use probe::HttpProbe;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
-use super::change::told;
+use super::change::say_changes;
 use super::config::described;
 use crate::arguments::Init;
 use crate::ask::{self, answer};
+use crate::config_file::toml_value;
+use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
-use crate::profile::{More, Profile, Profiles};
 use crate::reach::Journey;
-use crate::region::{KNOWN, Region, RegionError};
 use crate::runtime::block_on;
 
 pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
-    let profiles = Profiles::of_this_user()?;
+    let folder = ConfigFolder::of_this_user()?;
     let asks = ask::can_ask();
     let name = match &init.name {
         Some(name) => name.clone(),
-        None if asks => ask_name(&profiles)?,
+        None if asks => ask_name(&folder)?,
         None => return Err(incomplete(&["NAME"])),
     };
-    let before = profiles.find(&name)?;
-    let wanted = InitAnswers::new(init, before.as_ref())?;
-    let stays =
-        before.as_ref().filter(|before| before.more.account.is_some()).map(|before| before.region.clone());
-    // Who says what is to change is not asked about the rest.
+    let before = folder.find(&name)?;
+    let answers = InitAnswers::new(init, before.as_ref());
+    let deployed_in =
+        before.as_ref().filter(|before| before.account.is_some()).map(|before| before.region.clone());
+    // A flag changes one answer, so the rest is not asked.
     let edits_by_flags = before.is_some() && init.answers_something();
     let (after, is_checked) = if asks && !edits_by_flags {
         if before.is_some() {
-            note(&format!("{name} is written down already; what is there is the default."));
+            note(&format!("{name} is already configured. Press Enter to keep an answer."));
         }
-        (wanted.ask(init, before.as_ref())?, true)
+        (answers.ask(init, before.as_ref())?, true)
     } else {
-        (wanted.complete()?, false)
+        (answers.complete()?, false)
     };
-    if let Some(stays) = stays.filter(|stays| *stays != after.region) {
-        let reason = format!("{name} is, or was, deployed in {stays}, and would go on there unseen");
+    let after = after.into_config(name.clone(), init, before.as_ref())?;
+    if let Some(deployed_in) = deployed_in.filter(|deployed_in| *deployed_in != after.region) {
+        let reason = format!(
+            "cannot change the region of {name}: it was deployed in {deployed_in}, and its stack would be left there"
+        );
         let advice = format!(
-            "remove it there with: beekeeper destroy {name}; then take the line `account` out of {}",
-            profiles.path(&name).display()
+            "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
+            folder.path(&name).display()
         );
         return Err(Failure::new(Exit::Failed, reason).advising(advice).into());
     }
@@ -62,57 +66,62 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         note(&journey.to_string());
         if !journey.arrives() && !init.yes {
             if !asks {
-                let advice = "nothing was written; say --yes to keep the URL all the same";
-                let silent = format!("nobody would see anything at {}", after.shop);
+                let advice = "nothing was written; to keep the URL anyway, add --yes";
+                let silent = format!("the shop does not answer at {}", after.shop);
                 return Err(Failure::new(Exit::Declined, silent).advising(advice).into());
             }
-            keep_all_the_same()?;
+            if !keeps_silent_shop()? {
+                return Err(ask::declined().into());
+            }
         }
     }
-    let path = profiles.save(&name, &after)?;
+    let path = folder.save(&after)?;
     if json {
-        let mut said = described(&profiles, &name, &after)?;
-        said["created"] = before.is_none().into();
-        return Ok(say(&said.to_string())?);
+        let mut described = described(&folder, &after);
+        described["created"] = before.is_none().into();
+        return Ok(say(&described.to_string())?);
     }
     let Some(before) = before else {
         return Ok(say(&format!(
-            "{name} is written down in {}\nbring it to AWS with: beekeeper deploy {name}",
+            "{name} is configured in {}\ndeploy it with: beekeeper deploy {name}",
             path.display()
         ))?);
     };
-    told(changes(&before, &after).into_iter())
+    say_changes(changes(&before, &after).into_iter())
 }
 
-/// What the flags say, or else what was written down before.
+/// The answers from the flags, or else from the room's file.
 struct InitAnswers {
     title: Option<Title>,
     region: Option<Region>,
     shop: Option<WebUrl>,
     rate: Option<Rate>,
     throttle: Option<bool>,
-    more: More,
+}
+
+/// An answer to every question.
+struct CompleteAnswers {
+    title: Title,
+    region: Region,
+    shop: WebUrl,
+    rate: Rate,
+    throttle: bool,
 }
 
 impl InitAnswers {
-    fn new(init: &Init, before: Option<&Profile>) -> Result<Self> {
-        let mut more = before.map(|before| before.more.clone()).unwrap_or_default();
-        more.health = init.health.clone().or(more.health);
-        more.page = init.page.as_deref().map(checked).transpose()?.or(more.page);
-        more.aws_profile = init.aws_profile.clone().or(more.aws_profile);
-        Ok(Self {
+    fn new(init: &Init, before: Option<&RoomConfig>) -> Self {
+        Self {
             title: init.title.clone().or_else(|| Some(before?.title.clone())),
             region: init.region.clone().or_else(|| Some(before?.region.clone())),
             shop: init.shop.clone().or_else(|| Some(before?.shop.clone())),
             rate: init.rate.or_else(|| Some(before?.rate)),
             throttle: init.throttles().or_else(|| Some(before?.throttle)),
-            more,
-        })
+        }
     }
 
-    /// Without questions: everything has to be there.
-    fn complete(self) -> Result<Profile> {
-        let Self { title, region, shop, rate, throttle, more } = self;
+    /// Without questions: every answer must be known.
+    fn complete(self) -> Result<CompleteAnswers> {
+        let Self { title, region, shop, rate, throttle } = self;
         let missing: Vec<_> = [
             (title.is_none(), "--title"),
             (region.is_none(), "--region"),
@@ -128,14 +137,14 @@ impl InitAnswers {
         else {
             return Err(incomplete(&missing));
         };
-        Ok(Profile { title, region, shop, rate, throttle, more })
+        Ok(CompleteAnswers { title, region, shop, rate, throttle })
     }
 
-    /// Asks what no flag has answered. What was written down before is the default.
-    fn ask(self, init: &Init, before: Option<&Profile>) -> Result<Profile> {
+    /// Asks what no flag answers. The answers in the room's file are the defaults.
+    fn ask(self, init: &Init, before: Option<&RoomConfig>) -> Result<CompleteAnswers> {
         let title = match &init.title {
             Some(title) => title.clone(),
-            None => asked("Name that visitors read:", "like Seal's Spring Sale", self.title)?,
+            None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
         };
         let region = match &init.region {
             Some(region) => region.clone(),
@@ -144,37 +153,62 @@ impl InitAnswers {
         let shop = ask_shop(init, before, self.shop)?;
         let rate = match init.rate {
             Some(rate) => rate,
-            None => asked("How many may enter a minute?", "from 1 to 270000", self.rate)?,
+            None => asked("How many visitors may enter a minute?", "from 1 to 270000", self.rate)?,
         };
         let throttle = match init.throttles() {
             Some(throttle) => throttle,
             None => answer(
-                Confirm::new("Let fewer enter while the shop is slow or fails?")
+                Confirm::new("Lower the rate while the shop is slow or fails?")
                     .with_default(self.throttle.unwrap_or(false))
-                    .with_help_message("it is measured once a minute, with 20 requests")
+                    .with_help_message("the throttle measures the shop once a minute, with 20 requests")
                     .prompt(),
             )?,
         };
-        Ok(Profile { title, region, shop, rate, throttle, more: self.more })
+        Ok(CompleteAnswers { title, region, shop, rate, throttle })
     }
 }
 
-/// The folder of a page, as the file has it: it is to be found wherever a later command is typed.
-fn checked(folder: &Path) -> Result<String> {
+impl CompleteAnswers {
+    /// The configuration: these answers, the other flags, and otherwise what the file already says.
+    fn into_config(self, room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
+        let Self { title, region, shop, rate, throttle } = self;
+        let new = RoomConfig { throttle, ..RoomConfig::new(room, title, region, shop, rate) };
+        let mut config = match before {
+            None => new,
+            Some(before) => RoomConfig {
+                title: new.title,
+                region: new.region,
+                shop: new.shop,
+                rate,
+                throttle,
+                ..before.clone()
+            },
+        };
+        config.health = init.health.clone().or(config.health);
+        config.page = init.page.as_deref().map(checked_page).transpose()?.or(config.page);
+        config.aws_profile = init.aws_profile.clone().or(config.aws_profile);
+        Ok(config)
+    }
+}
+
+/// The folder of a page, as an absolute path, because later commands may run in another directory.
+fn checked_page(folder: &Path) -> Result<PageFolder> {
     let folder = std::path::absolute(folder)?;
     Design::read(&folder)?;
     let text = folder
         .to_str()
-        .with_context(|| format!("{} is not a name that a file can hold", folder.display()))?;
-    Ok(text.to_owned())
+        .with_context(|| format!("cannot use the folder {}: its name is not UTF-8", folder.display()))?;
+    text.parse().map_err(anyhow::Error::msg)
 }
 
 fn incomplete(missing: &[&str]) -> anyhow::Error {
-    let needs = format!("a new room also needs {}", missing.join(", "));
-    Failure::new(Exit::Usage, needs).advising("run it in a terminal, and it asks").into()
+    let needs = format!("missing for a new room: {}", missing.join(", "));
+    Failure::new(Exit::Usage, needs)
+        .advising("add the flags, or run the command in a terminal to be asked")
+        .into()
 }
 
-/// Refuses what cannot be read, with the reason.
+/// Refuses an answer that cannot be parsed, with the reason.
 fn read_by<T, E: Display>(text: &str, read: fn(&str) -> Result<T, E>) -> Validation {
     match read(text) {
         Ok(_) => Validation::Valid,
@@ -182,7 +216,7 @@ fn read_by<T, E: Display>(text: &str, read: fn(&str) -> Result<T, E>) -> Validat
     }
 }
 
-/// Asks until the answer can be read. The default lies there to be edited.
+/// Asks until the answer can be parsed. The default can be edited.
 fn asked<T>(question: &str, help: &str, default: Option<T>) -> Result<T>
 where
     T: FromStr<Err: Display + std::error::Error + Send + Sync + 'static> + Display,
@@ -197,10 +231,10 @@ where
     Ok(answer(text.prompt())?.parse()?)
 }
 
-fn ask_name(profiles: &Profiles) -> Result<RoomId> {
-    let help = match profiles.listed()? {
-        Some(names) => format!("part of every command and of the cookie; there are: {names}"),
-        None => "part of every command and of the cookie, like spring-sale".into(),
+fn ask_name(folder: &ConfigFolder) -> Result<RoomId> {
+    let help = match folder.listed()? {
+        Some(names) => format!("used in commands and in the cookie's name; your rooms: {names}"),
+        None => "used in commands and in the cookie's name, like spring-sale".into(),
     };
     asked("Short name of the room:", &help, None)
 }
@@ -209,16 +243,16 @@ fn ask_region(default: Option<Region>) -> Result<Region> {
     let usual = ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter().find_map(|name| std::env::var(name).ok());
     let default = default.or_else(|| usual?.parse().ok()).map(|region| region.to_string());
     let mut text = Text::new("AWS region:")
-        .with_help_message("a place or a code; near your visitors is good")
+        .with_help_message("type a place or a code; choose one near your visitors")
         .with_autocomplete(Regions)
-        .with_validator(|text: &str| Ok(read_by(text, meant)));
+        .with_validator(|text: &str| Ok(read_by(text, matching_region)));
     if let Some(default) = &default {
         text = text.with_initial_value(default);
     }
-    Ok(meant(&answer(text.prompt())?)?)
+    Ok(matching_region(&answer(text.prompt())?)?)
 }
 
-/// The list of regions, searched while somebody types.
+/// Suggests regions while somebody types.
 #[derive(Clone, Copy)]
 struct Regions;
 
@@ -236,31 +270,31 @@ impl Autocomplete for Regions {
     }
 }
 
-/// The regions whose code or place has what was typed.
+/// The regions whose code or place contains the text.
 fn regions_like(typed: &str) -> Vec<String> {
     let typed = typed.trim().to_lowercase();
-    let lines = KNOWN.iter().map(|(code, place)| format!("{code}  {place}"));
+    let lines = KNOWN_REGIONS.iter().map(|(code, place)| format!("{code}  {place}"));
     lines.filter(|line| line.to_lowercase().contains(&typed)).collect()
 }
 
-/// A region, or enough of one that it can be no other.
-fn meant(typed: &str) -> Result<Region, RegionError> {
+/// A region's code, or a text that only one region contains.
+fn matching_region(typed: &str) -> Result<Region, RegionError> {
     typed.parse().or_else(|error| match &regions_like(typed)[..] {
         [only] => only.parse(),
         _ => Err(error),
     })
 }
 
-/// Asks for the shop, and goes there.
-fn ask_shop(init: &Init, before: Option<&Profile>, default: Option<WebUrl>) -> Result<WebUrl> {
+/// Asks for the shop, and requests its page.
+fn ask_shop(init: &Init, before: Option<&RoomConfig>, default: Option<WebUrl>) -> Result<WebUrl> {
     let mut default = default;
     let mut given = init.shop.clone();
     loop {
         let shop = match given.take() {
             Some(shop) => shop,
             None => asked(
-                "Where do the admitted go?",
-                "the URL that the room protects, like https://shop.example/sale",
+                "URL of the shop:",
+                "where admitted visitors are sent, like https://shop.example/sale",
                 default.take(),
             )?,
         };
@@ -272,17 +306,15 @@ fn ask_shop(init: &Init, before: Option<&Profile>, default: Option<WebUrl>) -> R
         if journey.arrives() || init.yes {
             return Ok(shop);
         }
-        let keep = Confirm::new("Visitors would see nothing there now. Keep it?").with_default(false);
-        if answer(keep.prompt())? {
+        if keeps_silent_shop()? {
             return Ok(shop);
         }
         default = Some(shop);
     }
 }
 
-fn keep_all_the_same() -> Result<()> {
-    let keep = Confirm::new("Visitors would see nothing there now. Keep it?").with_default(false);
-    if answer(keep.prompt())? { Ok(()) } else { Err(ask::declined().into()) }
+fn keeps_silent_shop() -> Result<bool> {
+    answer(Confirm::new("The shop does not answer there. Keep this URL?").with_default(false).prompt())
 }
 
 fn visit(shop: &WebUrl) -> Result<Journey> {
@@ -290,15 +322,15 @@ fn visit(shop: &WebUrl) -> Result<Journey> {
     block_on(async { Ok(Journey::to(shop.as_url(), &probe).await) })
 }
 
-fn changes(before: &Profile, after: &Profile) -> Vec<String> {
-    let shown = |value: Option<toml_edit::Value>| {
-        value.map_or_else(|| "not set".into(), |value| value.to_string().trim().to_owned())
+fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
+    let shown = |value: Option<ConfigValue<'_>>| {
+        value.map_or_else(|| "not set".into(), |value| toml_value(value).to_string())
     };
     let pairs = before.entries().into_iter().zip(after.entries());
-    let pairs = pairs.map(|((entry, before), (_, after))| (entry, shown(before), shown(after)));
+    let pairs = pairs.map(|((row, before), (_, after))| (row.key, shown(before), shown(after)));
     pairs
         .filter(|(_, before, after)| before != after)
-        .map(|(entry, before, after)| format!("{entry}: {before} -> {after}"))
+        .map(|(key, before, after)| format!("{key}: {before} -> {after}"))
         .collect()
 }
 
@@ -310,14 +342,14 @@ mod tests {
     fn a_region_is_found_by_its_place_or_its_code() {
         assert_eq!(regions_like("frank"), ["eu-central-1  Frankfurt"]);
         assert_eq!(regions_like("ca-"), ["ca-central-1  Canada, Central", "ca-west-1  Calgary"]);
-        assert_eq!(regions_like("").len(), KNOWN.len());
-        assert_eq!(meant("Frank").unwrap().as_str(), "eu-central-1");
-        assert_eq!(meant("eu-east-9").unwrap().as_str(), "eu-east-9");
-        assert_eq!(meant("ca-"), Err(RegionError));
+        assert_eq!(regions_like("").len(), KNOWN_REGIONS.len());
+        assert_eq!(matching_region("Frank").unwrap().as_str(), "eu-central-1");
+        assert_eq!(matching_region("eu-east-9").unwrap().as_str(), "eu-east-9");
+        assert_eq!(matching_region("ca-"), Err(RegionError));
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_the_reason() {
+    fn an_invalid_answer_is_refused_with_the_reason() {
         let refusal = |validation| match validation {
             Validation::Valid => String::new(),
             Validation::Invalid(ErrorMessage::Custom(reason)) => reason,
@@ -327,7 +359,7 @@ mod tests {
         for (validation, reason) in [
             (read_by("My Room", RoomId::from_str), "a room's name is 1 to 30 lower-case letters"),
             (read_by("", Title::from_str), "a title is 1 to 100 characters on one line"),
-            (read_by("eu-", meant), "a region is written like eu-central-1"),
+            (read_by("eu-", matching_region), "must be written like eu-central-1"),
             (
                 read_by("shop.example", WebUrl::from_str),
                 "write it in full, such as https://shop.example/sale",

@@ -1,24 +1,27 @@
-//! `beekeeper logs`: what the functions said, in the order in which they said it.
+//! `beekeeper logs`: the functions' logs, in the order of time.
+
+#[cfg(feature = "aws")]
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
+#[cfg(feature = "aws")]
+use cloud::LogLine;
 
 use crate::arguments::Logs;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
     if logs.which.local {
-        let says =
-            "a room on this machine keeps no log: it says what happens in the terminal that it runs in";
-        let how = "start it with --access-log, and it prints a line for every request";
-        return Err(Failure::new(Exit::Usage, says).advising(how).into());
+        let none = "a room on this machine keeps no logs: it prints them in its terminal";
+        let advice = "to print a line for every request, start it with --access-log";
+        return Err(Failure::new(Exit::Usage, none).advising(advice).into());
     }
     show(logs, json)
 }
 
 #[cfg(not(feature = "aws"))]
 fn show(logs: &Logs, _: bool) -> Result<()> {
-    let (name, _) = crate::room::on_aws(&logs.which)?;
-    crate::room::without_aws(&name)
+    crate::room::without_aws(&crate::room::on_aws(&logs.which)?.room)
 }
 
 #[cfg(feature = "aws")]
@@ -37,17 +40,46 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
         let query = cloud::LogQuery { since: SystemClock.now() - logs.since, follow: logs.follow };
         let (sender, mut unprinted) = mpsc::unbounded_channel();
         let read = deployed.logs(&query, |line| {
-            if let Err(error) = say(&crate::account::log_line(&line, json)) {
-                // It is heard below, which ends the reading.
+            if let Err(error) = say(&log_line(&line, json)) {
+                // Received below, which ends the reading.
                 drop(sender.send(error));
             }
         });
         tokio::select! {
             read = read => read?,
-            // How one ends what goes on forever.
+            // The usual end of --follow.
             interrupted = tokio::signal::ctrl_c() => interrupted?,
             Some(error) = unprinted.recv() => return Err(error.into()),
         }
         Ok(())
     })
+}
+
+#[cfg(feature = "aws")]
+fn log_line(line: &LogLine, json: bool) -> String {
+    if json {
+        return serde_json::json!({ "at": line.at, "function": line.function, "text": line.text })
+            .to_string();
+    }
+    let at = UNIX_EPOCH + Duration::from_millis(line.at.as_millis());
+    format!("{}  {:<9} {}", humantime::format_rfc3339_millis(at), line.function, line.text.trim_end())
+}
+
+#[cfg(all(test, feature = "aws"))]
+mod tests {
+    use waitroom::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_time_and_its_function() {
+        let line = LogLine {
+            at: Timestamp::from_millis(1_774_000_000_123),
+            function: "trigger".into(),
+            text: "planned 300\n".into(),
+        };
+        assert_eq!(log_line(&line, false), "2026-03-20T09:46:40.123Z  trigger   planned 300");
+        let json = r#"{"at":1774000000123,"function":"trigger","text":"planned 300\n"}"#;
+        assert_eq!(log_line(&line, true), json);
+    }
 }

@@ -1,4 +1,4 @@
-//! `beekeeper off`: whoever waits goes straight on, all at once. That is asked about.
+//! `beekeeper off`: all waiting visitors enter at once, so it asks first.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ enum Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pause => "pause instead: nobody enters, everybody keeps their place",
-            Self::Off => "turn it off: everybody enters at once",
+            Self::Pause => "pause instead: nobody enters, and all visitors keep their places",
+            Self::Off => "turn the room off: all visitors enter at once",
             Self::Nothing => "change nothing",
         })
     }
@@ -52,25 +52,25 @@ async fn way(room: &RoomHandle) -> Result<Way> {
     let consequence = consequence(waiting, &room.name);
     let could_pause = status.room.state == RoomState::On;
     if !ask::can_ask() {
-        let mut instead = "nothing was changed; say --yes if that is meant".to_owned();
+        let mut instead = "nothing was changed; to go ahead, add --yes".to_owned();
         if could_pause {
             let pause = room.as_typed();
-            instead = format!("{instead}, or hold them back with: beekeeper pause {pause}");
+            instead = format!("{instead}; to keep them waiting: beekeeper pause {pause}");
         }
         return Err(ask::unasked(&consequence).advising(instead).into());
     }
     note(&format!("{consequence}."));
-    // The first is what Enter takes.
+    // Enter selects the first.
     let mut ways = vec![Way::Nothing, Way::Off];
     if could_pause {
         ways.insert(0, Way::Pause);
     }
-    ask::which("What is meant?", ways)
+    ask::which("What do you want to do?", ways)
 }
 
 fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {
     match waiting {
-        1 => format!("1 person waits in {name}, and off lets them go on at once"),
-        _ => format!("{waiting} people wait in {name}, and off lets all of them go on at once"),
+        1 => format!("1 visitor waits in {name}, and would enter at once"),
+        _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),
     }
 }

@@ -16,34 +16,38 @@ pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
         let room = RoomHandle::find(&reset.which).await?;
         if !reset.yes {
             let waiting = room.status().await?.line.waiting;
-            let all = if waiting == 1 { "1 person loses".into() } else { format!("{waiting} people lose") };
-            ask::whether_meant(
-                &format!("{all} their place in {}, and numbers begin at 1", room.name),
-                "Go on?",
+            let all = if waiting == 1 {
+                "1 visitor would lose their place".into()
+            } else {
+                format!("{waiting} visitors would lose their places")
+            };
+            ask::confirm(
+                &format!("{all} in {}, and numbers start again at 1", room.name),
+                "Empty the line?",
             )?;
         }
-        let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
+        let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         if room.is_far() {
-            note("emptying the line; SQS takes a minute for it, in which the room goes on as it is");
+            note("emptying the line; SQS takes a minute, and the room keeps running meanwhile");
         }
         let reply = tokio::select! {
             reply = room.send(Order::Reset { epoch }) => reply?,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
-                let half = format!("interrupted: the line of {} may be empty, and its new epoch has not begun", room.name);
-                let again = format!("whoever waited is not let in until you run it again: beekeeper reset {}", room.as_typed());
+                let half = format!("interrupted: the line of {} may be empty, but its new epoch has not started", room.name);
+                let again = format!("waiting visitors cannot enter until you run it again: beekeeper reset {}", room.as_typed());
                 return Err(Failure::new(Exit::Interrupted, half).advising(again).into());
             }
         };
         let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected()) };
         if json {
-            let told = json!({ "lost_places": lost_places, "before": before, "after": after });
-            return Ok(say(&told.to_string())?);
+            let reset = json!({ "lost_places": lost_places, "before": before, "after": after });
+            return Ok(say(&reset.to_string())?);
         }
         let lost = if lost_places == 1 {
-            "1 person lost their place".into()
+            "1 visitor lost their place".into()
         } else {
-            format!("{lost_places} people lost their places")
+            format!("{lost_places} visitors lost their places")
         };
         Ok(say(&format!("epoch: {before} -> {after}\n{lost}"))?)
     })

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::{Architecture, RoomConfig};
 use serde_json::{Value, json};
 
 use crate::template::{Stack, TEMPLATE, TemplateError, parse};
-use crate::{Architecture, CloudError, CloudErrorKind, names};
+use crate::{CloudError, CloudErrorKind, names};
 
 /// A function as a zip file for Lambda.
 #[derive(Clone, Debug)]
@@ -99,6 +100,12 @@ fn functions(template: &Value) -> Vec<String> {
     let resources = template["Resources"].as_object().into_iter().flatten();
     let functions = resources.filter(|(_, resource)| resource["Type"] == "AWS::Serverless::Function");
     functions.map(|(name, _)| name.clone()).collect()
+}
+
+/// The parameters of a room, with the architecture that was chosen for it.
+pub(crate) fn parameters(config: &RoomConfig, architecture: Architecture) -> BTreeMap<&'static str, String> {
+    let config = RoomConfig { architecture: Some(architecture), ..config.clone() };
+    config.parameters()
 }
 
 /// The template with these parameters, to look up resources.

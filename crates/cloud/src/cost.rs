@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::Architecture;
+use config::Architecture;
 
 /// AWS's list prices for us-east-1 (2026).
 mod price {

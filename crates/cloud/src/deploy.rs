@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ::page::Page;
 use aws_sdk_cloudformation::types::{
     Capability, ChangeSetStatus, ChangeSetType, OnStackFailure, Parameter, StackStatus, Tag,
 };
+use config::{Architecture, RoomConfig};
 use tokio::time::{Instant, sleep};
 
 use crate::artefacts::ArtefactBucket;
@@ -17,8 +19,7 @@ use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{
-    Account, Architecture, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, RoomConfig, bundle,
-    names, page, remove,
+    Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, bundle, names, page, remove,
 };
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -53,8 +54,13 @@ struct Deployment<'a> {
 }
 
 impl<'a> Deployment<'a> {
-    fn new(account: &'a Account, config: &'a RoomConfig, bundle: &'a Bundle) -> Result<Self, CloudError> {
-        config.page.as_ref().map_or(Ok(()), page::check)?;
+    fn new(
+        account: &'a Account,
+        config: &'a RoomConfig,
+        custom_page: Option<&Page>,
+        bundle: &'a Bundle,
+    ) -> Result<Self, CloudError> {
+        custom_page.map_or(Ok(()), page::check)?;
         let architecture = bundle.choose(config.architecture)?;
         let artefacts = ArtefactBucket::new(account, &config.room);
         let template = bundle.template(architecture, &artefacts.name)?;
@@ -72,7 +78,7 @@ impl<'a> Deployment<'a> {
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
-        let mut parameters = self.config.parameters(self.architecture);
+        let mut parameters = bundle::parameters(self.config, self.architecture);
         parameters
             .extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
         bundle::with_defaults(&parameters)
@@ -100,10 +106,11 @@ impl Account {
     pub async fn deploy(
         &self,
         config: &RoomConfig,
+        custom_page: Option<&Page>,
         bundle: &Bundle,
         on_event: OnEvent<'_>,
     ) -> Result<DeployedRoom, CloudError> {
-        let deployment = Deployment::new(self, config, bundle)?;
+        let deployment = Deployment::new(self, config, custom_page, bundle)?;
         let stack = RoomStack::new(self, &config.room);
         let existing = prepare(&stack, on_event).await?;
         let bucket = &deployment.artefacts;
@@ -121,7 +128,7 @@ impl Account {
             report_step(on_event, DeployStep::Stack, format!("the stack {} is up to date", stack.name));
         }
         let room = self.room(&config.room).await?;
-        if let Some(page) = &config.page {
+        if let Some(page) = custom_page {
             report_step(on_event, DeployStep::Page, "upload the custom page");
             room.upload_page(page).await?;
         }
@@ -135,10 +142,11 @@ impl Account {
     pub async fn changes(
         &self,
         config: &RoomConfig,
+        custom_page: Option<&Page>,
         bundle: &Bundle,
         on_event: OnEvent<'_>,
     ) -> Result<Option<Vec<ResourceChange>>, CloudError> {
-        let deployment = Deployment::new(self, config, bundle)?;
+        let deployment = Deployment::new(self, config, custom_page, bundle)?;
         let stack = RoomStack::new(self, &config.room);
         let Some(existing) = stack.find().await? else { return Ok(None) };
         let can_update = next_step(Some(&existing.status)) == NextStep::Update;

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use clock::SystemClock;
+use config::{AddressLimit, Architecture, DomainName, RoomConfig};
 use probe::HttpProbe;
 use serde::Serialize;
 use waitroom::throttle_rules::{Baseline, Sample};
-use waitroom::{Epoch, Rate, Room, Settings, WebUrl};
+use waitroom::{Epoch, Rate, Room, WebUrl};
 
 use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::code;
@@ -15,7 +16,7 @@ use crate::bundle::unreadable;
 use crate::cost::{CostInputs, Costs, estimate, polls_near_the_front};
 use crate::stack::{NextStep, RoomStack, next_step};
 use crate::template::Stack;
-use crate::{Account, Architecture, Bundle, CloudError, CloudErrorKind, RoomConfig, bundle};
+use crate::{Account, Bundle, CloudError, CloudErrorKind, bundle};
 
 /// A shop that takes longer than this gets a warning, in seconds.
 const SLOW_SHOP: f64 = 2.0;
@@ -136,7 +137,7 @@ impl Account {
             rate: config.rate.get(),
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
-            firewall: config.requests_per_address.is_some_and(|limit| limit > 0),
+            firewall: config.requests_per_address.is_some_and(AddressLimit::is_limited),
         });
         Ok(DeployPlan {
             room: config.room.to_string(),
@@ -145,7 +146,7 @@ impl Account {
             region: self.region.clone(),
             architecture,
             action,
-            resources: count_resources(&bundle::stack(&config.parameters(architecture))?)?,
+            resources: count_resources(&bundle::stack(&bundle::parameters(config, architecture))?)?,
             warnings: warnings(config, &capacity, &shop),
             limits: vec![concurrency, requests],
             capacity,
@@ -187,24 +188,15 @@ async fn measure_shop(config: &RoomConfig) -> Result<Sample, CloudError> {
         CloudError::new(CloudErrorKind::Other, attempt, reason)
     };
     let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
-    let settings = Settings {
-        room: config.room.clone(),
-        title: config.title.clone(),
-        shop: config.shop.clone(),
-        health: config.health.clone(),
-        rate: config.rate,
-        message: waitroom::Message::default(),
-        lifetimes: waitroom::Lifetimes::default(),
-    };
     // A response that redirects to the room counts as failed. Before the first deployment only a custom domain is known:
     // without one, the URL is one that no shop redirects to.
-    let domain = config.domain.as_ref().map_or("waiting-room.invalid", |domain| &domain.name);
+    let domain = config.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
     let url: WebUrl = format!("https://{domain}")
         .parse()
         .map_err(|error| failed(format!("the domain {domain} is not valid: {error}")))?;
     // Measuring does not use the epoch.
     let epoch: Epoch = "none".parse().map_err(|error| failed(format!("{error}")))?;
-    Ok(throttle::measure(&probe, &SystemClock, &Room::new(settings, url, epoch)).await)
+    Ok(throttle::measure(&probe, &SystemClock, &Room::new(config.settings(), url, epoch)).await)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limits are small and positive")]
@@ -302,9 +294,13 @@ mod tests {
 
     #[test]
     fn a_new_account_has_a_small_capacity() {
-        let shop = "https://shop.example".parse().unwrap();
-        let rate = Rate::new(300).unwrap();
-        let config = RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate);
+        let config = RoomConfig::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "eu-central-1".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
         let new = capacity(&config, Some(10.0), Some(10_000.0));
         assert_eq!((new.rate, new.joins_per_second), (Some(3000), Some(183)), "{new:?}");
         let default = capacity(&config, Some(1000.0), Some(10_000.0));

@@ -3,7 +3,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`Access`], [`Account`] | an AWS account and its region |
-//! | [`RoomConfig`], [`Bundle`] | the configuration of the room, and the function packages |
+//! | [`RoomConfig`](config::RoomConfig), [`Bundle`] | the configuration of the room, and the function packages |
 //! | [`Account::plan`] | what to know before: account limits, the shop, the costs |
 //! | [`Account::deploy`], [`Account::changes`] | create or update the room; a dry run of an update |
 //! | [`Account::destroy`] | remove the room, and prove that nothing is left |
@@ -28,7 +28,6 @@ mod names;
 mod page;
 mod progress;
 mod remove;
-mod room_config;
 mod smoke_check;
 mod stack;
 pub mod template;
@@ -43,4 +42,3 @@ pub use error::{CloudError, CloudErrorKind};
 pub use logs::{LogLine, LogQuery};
 pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
 pub use remove::RemovalProof;
-pub use room_config::{Architecture, Domain, RoomConfig};

@@ -269,7 +269,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         let mut attempt = 1;
         loop {
             let at = self.clock.now();
-            let expires = at + room.settings.lifetimes.claim;
+            let expires = at + room.settings.lifetimes.admission;
             let admission = Admission { ticket: visitor.ticket, by, at, expires };
             match self.store.admit(visitor.token, admission).await {
                 Ok(Admitted::Now) => return Ok(by),

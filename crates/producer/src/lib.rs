@@ -176,7 +176,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             return self.to_shop(room, place.token, None).await;
         }
         let now = self.clock.now();
-        let expires = now + room.settings.lifetimes.claim;
+        let expires = now + room.settings.lifetimes.admission;
         let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
         let ticket = match self.store.admit(place.token, admission).await {
             Ok(Admitted::Now) => None,

@@ -168,7 +168,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let visitor = match (scene.answer)(&mut room, &mut line) {
         SceneAnswer::Waiting => VisitorState::Waiting,
         SceneAnswer::Newcomer => VisitorState::Newcomer,
-        SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.claim },
+        SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.admission },
         SceneAnswer::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
         SceneAnswer::Late => {
             tokio::time::sleep(Preview::SLOW_ANSWER).await;

@@ -16,8 +16,8 @@
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
 mod admission;
-pub mod entries;
 mod epoch;
+mod mistakes;
 mod name;
 mod pace;
 mod place;
@@ -36,8 +36,8 @@ mod token;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
-pub use entries::Mistakes;
 pub use epoch::{Epoch, EpochError};
+pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep, Valve};
 pub use place::{Place, PlaceError, Scheme};

@@ -11,6 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pass", &[]),
     ("waitroom", &["pass"]),
+    ("config", &["waitroom"]),
     ("operator", &["waitroom"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
@@ -33,10 +34,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "functions",
-        &["waitroom", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle", "aws"],
+        &[
+            "waitroom", "config", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle",
+            "aws",
+        ],
     ),
-    ("cloud", &["waitroom", "clock", "operator", "probe", "page", "throttle", "aws"]),
-    ("beekeeper", &["waitroom", "clock", "operator", "probe", "page", "embedded", "server", "cloud"]),
+    ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws"]),
+    (
+        "beekeeper",
+        &["waitroom", "config", "clock", "operator", "probe", "page", "embedded", "server", "cloud"],
+    ),
     // Testing.
     ("port_contracts", &["waitroom", "pass"]),
     ("http_contract", &["waitroom", "operator"]),
@@ -52,7 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// The dependencies that the domain may have: no runtime, no network, no store, no SDK.
-const DOMAIN: &[&str] = &["pass", "rand", "serde", "thiserror", "toml", "url"];
+const DOMAIN: &[&str] = &["pass", "rand", "serde", "thiserror", "url"];
 
 /// The crates of this workspace and what they depend on, tests aside.
 fn dependencies() -> BTreeMap<String, Vec<String>> {

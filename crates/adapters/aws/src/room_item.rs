@@ -18,7 +18,7 @@ pub(crate) fn encode_room(room: &Room) -> Item {
             ("url", text(&room.url)),
             ("rate", number(settings.rate.get())),
             ("message", text(&settings.message)),
-            ("admission_seconds", number(settings.lifetimes.claim.as_secs())),
+            ("admission_seconds", number(settings.lifetimes.admission.as_secs())),
             ("pass_seconds", number(settings.lifetimes.pass.as_secs())),
             ("epoch", text(&room.epoch)),
             ("state", text(room.state.as_str())),
@@ -46,7 +46,7 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
             health: room.optional("health", Reader::parsed)?,
             rate: room.counted::<_, u32>("rate")?,
             message: room.parsed("message")?,
-            lifetimes: Lifetimes { claim: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
+            lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
@@ -101,7 +101,7 @@ mod tests {
         let settings = Settings {
             health: Some("https://shop.example/health".parse().unwrap()),
             message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
-            lifetimes: Lifetimes { claim: Duration::from_mins(90), pass: Duration::from_mins(30) },
+            lifetimes: Lifetimes { admission: Duration::from_mins(90), pass: Duration::from_mins(30) },
             ..Settings::new(
                 "sale".parse().unwrap(),
                 "Seal's Brewing".parse().unwrap(),

@@ -17,3 +17,88 @@ pub const TEMPLATE: &str = include_str!("../../../../infra/template.yaml");
 pub struct TemplateError(pub(crate) String);
 
 type Result<T> = std::result::Result<T, TemplateError>;
+
+#[cfg(test)]
+mod tests {
+    use config::{Allowed, ConfigValue, ROWS, SettingRow};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The row's example, as a parameter has it.
+    fn default_of(row: &SettingRow) -> String {
+        match row.example {
+            ConfigValue::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
+            value => value.to_string(),
+        }
+    }
+
+    fn text(value: &Value) -> String {
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    }
+
+    #[test]
+    fn the_parameters_are_those_of_the_configuration() {
+        let template = parse(TEMPLATE).unwrap();
+        let mut declared = template["Parameters"].as_object().unwrap().clone();
+        for (other, why) in
+            [("Room", "the name of the file"), ("PageVersion", "set by whoever deploys, for each version")]
+        {
+            assert!(declared.remove(other).is_some(), "{other}: {why}");
+        }
+        for row in ROWS {
+            let Some(name) = row.parameter else { continue };
+            let Some(parameter) = declared.remove(name) else { panic!("{name} is not in the template") };
+            let bounds = (&parameter["MinValue"], &parameter["MaxValue"], &parameter["AllowedValues"]);
+            let none = &Value::Null;
+            let (from, to, choices);
+            let expected = match row.allowed {
+                Allowed::Text => (none, none, none),
+                Allowed::Number { from: least, to: most } => {
+                    (from, to) = (json!(least), json!(most));
+                    (&from, &to, none)
+                }
+                Allowed::OneText(texts) => {
+                    choices = json!(texts);
+                    (none, none, &choices)
+                }
+                Allowed::OneNumber(numbers) => {
+                    choices = json!(numbers);
+                    (none, none, &choices)
+                }
+                Allowed::Flag => {
+                    choices = json!(["yes", "no"]);
+                    (none, none, &choices)
+                }
+            };
+            assert_eq!(bounds, expected, "{name}");
+            let is_number = matches!(row.allowed, Allowed::Number { .. } | Allowed::OneNumber(_));
+            assert_eq!(parameter["Type"], if is_number { "Number" } else { "String" }, "{name}");
+            // A folder is shown in the file, and whether there is one is the parameter.
+            match parameter.get("Default").map(text).filter(|default| !default.is_empty()) {
+                Some(default) if name == "Page" => assert_eq!(default, "built-in"),
+                Some(default) => assert_eq!(default_of(row), default, "{name}"),
+                None => assert_eq!(
+                    parameter.get("Default").is_none(),
+                    row.presence == config::Presence::Required,
+                    "{name}"
+                ),
+            }
+        }
+        assert_eq!(
+            declared.keys().collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "parameters without a setting"
+        );
+    }
+
+    #[test]
+    fn the_limit_for_an_address_has_the_same_bounds() {
+        let template = parse(TEMPLATE).unwrap();
+        let limit = &template["Parameters"]["RequestsPerAddress"];
+        let allowed = "0, or a whole number from 10 to 999999999";
+        assert_eq!(limit["ConstraintDescription"], format!("{allowed}."));
+        let refused = <config::AddressLimit as config::SettingValue>::from_parameter("9").unwrap_err();
+        assert_eq!(refused, format!("must be {allowed}"));
+    }
+}

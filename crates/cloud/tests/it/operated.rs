@@ -4,12 +4,10 @@ use std::env::consts;
 use std::fs;
 use std::sync::Mutex;
 
+use ::config::{Architecture, RoomConfig};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
-use cloud::{
-    Access, Account, Architecture, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery,
-    RoomConfig,
-};
+use cloud::{Access, Account, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery};
 use emulators::{LocalEmu, workspace};
 use waitroom::ports::RoomReader;
 use waitroom::{Rate, RoomState, Timestamp};
@@ -30,6 +28,16 @@ fn sdk_config() -> SdkConfig {
 async fn account() -> Account {
     let access = Access { region: REGION.into(), aws_profile: None, account: None };
     Account::with_config(sdk_config(), &access).await.unwrap()
+}
+
+fn room_config(room: &str) -> RoomConfig {
+    RoomConfig::new(
+        room.parse().unwrap(),
+        "Sale".parse().unwrap(),
+        REGION.parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        Rate::new(60).unwrap(),
+    )
 }
 
 /// The packages of this machine's architecture.
@@ -77,16 +85,14 @@ async fn a_stack_that_is_not_this_rooms_is_neither_changed_nor_removed() {
     let template = r#"{"Resources": {"Line": {"Type": "AWS::SQS::Queue"}}}"#;
     cloudformation.create_stack().stack_name("beekeeper-taken").template_body(template).send().await.unwrap();
     let account = account().await;
-    let shop = "https://shop.example".parse().unwrap();
-    let config =
-        RoomConfig::new("taken".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
+    let config = room_config("taken");
     let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| FunctionPackage {
         architecture: Architecture::Arm64,
         function: function.into(),
         zip: b"".as_slice().into(),
     });
     let on_event = |_: DeployEvent| {};
-    let refused = account.deploy(&config, &Bundle::new(packages), &on_event).await.unwrap_err();
+    let refused = account.deploy(&config, None, &Bundle::new(packages), &on_event).await.unwrap_err();
     assert_eq!(refused.kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.destroy(&config.room, &on_event).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
@@ -98,13 +104,11 @@ async fn a_stack_that_is_not_this_rooms_is_neither_changed_nor_removed() {
 #[ignore = "needs LocalEmu and the function packages: cargo xtask test cloud"]
 async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     let account = account().await;
-    let shop = "https://shop.example".parse().unwrap();
-    let mut config =
-        RoomConfig::new("operated".parse().unwrap(), "Sale".parse().unwrap(), shop, Rate::new(60).unwrap());
-    config.alarm_email = Some("anna@shop.example".into());
+    let mut config = room_config("operated");
+    config.alarm_email = Some("anna@shop.example".parse().unwrap());
     let events = Mutex::new(Vec::new());
     let on_event = |event: DeployEvent| events.lock().unwrap().push(event);
-    account.deploy(&config, &bundle(), &on_event).await.unwrap();
+    account.deploy(&config, None, &bundle(), &on_event).await.unwrap();
 
     let room = account.room(&config.room).await.unwrap();
     assert_eq!(room.smoke_check(&on_event).await.unwrap(), RoomState::On);
@@ -128,7 +132,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     assert!(from("setup") && from("producer"), "{lines:?}");
     assert!(lines.is_sorted_by_key(|line| line.at));
 
-    let again = account.changes(&config, &bundle(), &on_event).await.unwrap();
+    let again = account.changes(&config, None, &bundle(), &on_event).await.unwrap();
     assert_eq!(again, Some(Vec::new()), "nothing has changed");
     let proof = account.destroy(&config.room, &on_event).await.unwrap();
     assert_eq!((proof.unverified.len(), proof.gone.len()), (0, 4), "{proof:?}");

@@ -5,12 +5,11 @@
 //! the same resource empties it. A deployment never takes back what the operator has decided since the first one.
 
 mod event;
-mod properties;
 
 use std::error::Error;
 
+use config::SetupProperties;
 use page::{Design, Page};
-use properties::Properties;
 use rand::rngs::SysRng;
 use waitroom::ports::{PortError, PortResult};
 use waitroom::{Epoch, Room};
@@ -40,7 +39,10 @@ pub async fn attend(premises: &impl SetupPorts, event: &SetupEvent) -> SetupAnsw
 }
 
 async fn furnish(premises: &impl SetupPorts, event: &SetupEvent) -> Result<(), String> {
-    let Properties { settings, url, our_page, throttling } = Properties::read(&event.resource_properties)?;
+    let given = |name: &str| event.resource_properties.get(name)?.as_str();
+    let properties = SetupProperties::read(given);
+    let SetupProperties { settings, url, has_custom_page, throttle } =
+        properties.map_err(|mistakes| mistakes.iter().collect::<Vec<_>>().join("; "))?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(settings, url, epoch);
     let told = |error: PortError| told(&error);
@@ -57,7 +59,7 @@ async fn furnish(premises: &impl SetupPorts, event: &SetupEvent) -> Result<(), S
         room.settings.health.clone_from(&first.settings.health);
         room.settings.lifetimes = first.settings.lifetimes;
         room.url.clone_from(&first.url);
-        if !throttling {
+        if !throttle {
             // Nobody would lift it any more.
             room.throttled = None;
         }
@@ -67,7 +69,7 @@ async fn furnish(premises: &impl SetupPorts, event: &SetupEvent) -> Result<(), S
     if as_decided != room {
         room = premises.change(decided).await.map_err(told)?;
     }
-    if our_page {
+    if !has_custom_page {
         premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)?;
     }
     Ok(())
@@ -81,6 +83,7 @@ fn told(error: &(dyn Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use futures_executor::block_on;
@@ -129,13 +132,22 @@ mod tests {
         }
     }
 
+    fn given() -> BTreeMap<String, Value> {
+        let given = json!({
+            "ServiceToken": "arn:aws:lambda:eu-central-1:000000000000:function:setup", "Room": "sale",
+            "Title": "Seal's \"Brewing\"", "Shop": "https://shop.example/sale", "Rate": "300",
+            "Url": "https://room.example/prod", "AdmissionMinutes": "90", "PassMinutes": "30",
+        });
+        serde_json::from_value(given).unwrap()
+    }
+
     impl Memory {
         fn room(&self) -> Room {
             self.room.lock().unwrap().clone().unwrap()
         }
 
         fn attend(&self, request: &str, properties: &[(&str, &str)]) -> Value {
-            let mut given = properties::tests::given();
+            let mut given = given();
             given.extend(properties.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
             let event = json!({
                 "RequestType": request, "ResponseURL": "https://bucket.example/answer?signature=secret",

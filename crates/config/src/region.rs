@@ -1,20 +1,18 @@
-//! Where on AWS a room can be.
+//! The regions of AWS.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
-
-/// The code of a region, like `eu-central-1`. It may be younger than this list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Region(String);
+/// The code of a region, like `eu-central-1`. It may be newer than [`KNOWN_REGIONS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a region is written like eu-central-1")]
-pub(crate) struct RegionError;
+#[error("must be written like eu-central-1")]
+pub struct RegionError;
 
-/// The regions that anybody can have, and where they are. All of them have functions on arm64.
-pub(crate) const KNOWN: [(&str, &str); 34] = [
+/// The regions that are open to every account, and where they are. All of them have functions on arm64.
+pub const KNOWN_REGIONS: [(&str, &str); 34] = [
     ("af-south-1", "Cape Town"),
     ("ap-east-1", "Hong Kong"),
     ("ap-east-2", "Taipei"),
@@ -52,30 +50,30 @@ pub(crate) const KNOWN: [(&str, &str); 34] = [
 ];
 
 impl Region {
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Where it is; nothing for a region that this beekeeper has not heard of.
-    pub(crate) fn place(&self) -> Option<&'static str> {
-        KNOWN.iter().find_map(|(code, place)| (*code == self.0).then_some(*place))
+    /// Where it is; none for a region that is not in the list.
+    pub fn place(&self) -> Option<&'static str> {
+        KNOWN_REGIONS.iter().find_map(|(code, place)| (*code == self.0).then_some(*place))
     }
 
-    /// Says so if the region is not on the list.
-    pub(crate) fn warning(&self) -> Option<String> {
+    /// A warning if the region is not in the list.
+    pub fn warning(&self) -> Option<String> {
         let unknown = self.place().is_none();
-        unknown.then(|| format!("{self} is no region that this beekeeper knows; is it spelled right?"))
+        unknown.then(|| format!("unknown region {self}; check the spelling"))
     }
 }
 
 impl FromStr for Region {
     type Err = RegionError;
 
-    /// Takes the code, and what the list shows beside it.
+    /// Takes the code alone, or followed by its place as the list shows it.
     fn from_str(text: &str) -> Result<Self, RegionError> {
         let code = text.split_whitespace().next().unwrap_or_default();
         let is_place = |rest: &str| {
-            rest.is_empty() || KNOWN.iter().any(|(known, place)| *known == code && *place == rest)
+            rest.is_empty() || KNOWN_REGIONS.iter().any(|(known, place)| *known == code && *place == rest)
         };
         let rest = text.trim().strip_prefix(code).unwrap_or_default().trim();
         let mut parts = code.split('-').rev();
@@ -100,19 +98,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_region_of_the_list_is_one() {
-        for (code, place) in KNOWN {
+    fn every_region_of_the_list_can_be_parsed() {
+        for (code, place) in KNOWN_REGIONS {
             let shown: Region = format!("{code}  {place}").parse().unwrap();
             assert_eq!((shown.as_str(), shown.place(), shown.warning()), (code, Some(place), None));
         }
-        assert!(KNOWN.is_sorted());
+        assert!(KNOWN_REGIONS.is_sorted());
     }
 
     #[test]
-    fn one_that_looks_like_a_region_is_taken_with_a_warning() {
-        for younger in ["eu-east-9", "us-gov-west-1", "us-isob-east-1"] {
-            let region: Region = younger.parse().unwrap();
-            assert!(region.warning().unwrap().starts_with(younger));
+    fn a_newer_region_is_accepted_with_a_warning() {
+        for newer in ["eu-east-9", "us-gov-west-1", "us-isob-east-1"] {
+            let region: Region = newer.parse().unwrap();
+            assert!(region.warning().unwrap().contains(newer));
         }
         for wrong in
             ["", "Frankfurt", "eu-central", "eu central 1", "eu-central-1 Paris", "EU-central-1", "1-1"]

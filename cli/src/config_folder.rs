@@ -1,0 +1,104 @@
+//! The operator's configuration files, one for each room.
+//!
+//! A file is replaced in one step, so an interrupted command leaves either the old file or the new one.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use config::RoomConfig;
+use waitroom::RoomId;
+
+use crate::config_file;
+use crate::exit::{Exit, Failure};
+
+#[derive(Clone, Debug)]
+pub(crate) struct ConfigFolder(PathBuf);
+
+impl ConfigFolder {
+    /// In `$XDG_CONFIG_HOME/beekeeper`, usually `~/.config/beekeeper`.
+    pub(crate) fn of_this_user() -> Result<Self> {
+        let absolute =
+            |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+        let config = config.context("could not find your configuration directory: set HOME")?;
+        Ok(Self(config.join("beekeeper")))
+    }
+
+    pub(crate) fn path(&self, name: &RoomId) -> PathBuf {
+        self.0.join(format!("{name}.toml"))
+    }
+
+    /// In alphabetical order.
+    pub(crate) fn names(&self) -> Result<Vec<RoomId>> {
+        let files = match fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.with_context(|| format!("could not list {}", self.0.display()))?,
+        };
+        let mut names = Vec::new();
+        for file in files {
+            let path = file?.path();
+            let is_config = path.extension().is_some_and(|extension| extension == "toml");
+            let name = path.file_stem().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+            names.extend(name.filter(|_| is_config));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    pub(crate) fn find(&self, name: &RoomId) -> Result<Option<RoomConfig>> {
+        let path = self.path(name);
+        let Some(text) = read(&path)? else { return Ok(None) };
+        let config = config_file::read(name, &text);
+        config.map(Some).with_context(|| format!("{} is invalid", path.display()))
+    }
+
+    /// The room that a command names.
+    pub(crate) fn load(&self, name: &RoomId) -> Result<RoomConfig> {
+        if let Some(config) = self.find(name)? {
+            return Ok(config);
+        }
+        let none = format!("there is no room {name}: {} does not exist", self.path(name).display());
+        let advice = match self.listed()? {
+            Some(names) => format!("your rooms are {names}; to configure another: beekeeper init {name}"),
+            None => format!("configure it with: beekeeper init {name}"),
+        };
+        Err(Failure::new(Exit::Missing, none).advising(advice).into())
+    }
+
+    /// The names, for a sentence; none if there are no rooms.
+    pub(crate) fn listed(&self) -> Result<Option<String>> {
+        let names = self.names()?;
+        let names: Vec<_> = names.iter().map(RoomId::as_str).collect();
+        Ok((!names.is_empty()).then(|| names.join(", ")))
+    }
+
+    /// Writes the room's file, and returns its path.
+    pub(crate) fn save(&self, config: &RoomConfig) -> Result<PathBuf> {
+        let path = self.path(&config.room);
+        let text = config_file::updated(config, read(&path)?.as_deref())?;
+        let attempt = || format!("could not write {}", path.display());
+        fs::create_dir_all(&self.0).with_context(attempt)?;
+        // In the same directory: renaming is one step only within a file system.
+        let new = self.0.join(format!(".{}.toml.new", config.room));
+        replace(&new, &path, &text).with_context(attempt)?;
+        Ok(path)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("could not read {}", path.display())),
+    }
+}
+
+fn replace(new: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(new, path)
+}

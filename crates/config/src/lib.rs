@@ -1,0 +1,36 @@
+//! The configuration of a room on AWS.
+//!
+//! [`RoomConfig`] is defined by one table, in `room_config.rs`. A row is a setting: its key in the configuration file,
+//! its type with its bounds, an example, and its parameter in `infra/template.yaml`. From the table come:
+//!
+//! | | |
+//! | --- | --- |
+//! | [`RoomConfig::from_entries`] | reads a configuration file; reports every mistake at once |
+//! | [`RoomConfig::entries`] | what to write into the file |
+//! | [`ROWS`] | what a new file explains |
+//! | [`RoomConfig::parameters`] | the parameters of the room's stack |
+//! | [`SetupProperties::read`] | what the stack's setup function is given, read back |
+//!
+//! To add a setting, add a row to the table, a parameter to `infra/template.yaml`, and the code that uses the field. A
+//! test of the crate `cloud` fails if the row and the parameter differ.
+//!
+//! The crate knows neither TOML nor JSON nor YAML: a value of any of them becomes a [`ConfigValue`].
+
+mod architecture;
+mod number;
+mod read;
+mod region;
+mod room_config;
+mod setting;
+mod setup_properties;
+mod text;
+mod value;
+
+pub use architecture::Architecture;
+pub use number::{AddressLimit, LogDays, Whole};
+pub use region::{KNOWN_REGIONS, Region, RegionError};
+pub use room_config::{ROWS, RoomConfig, SETTINGS, SettingsTable};
+pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};
+pub use setup_properties::SetupProperties;
+pub use text::{AccountId, CertificateArn, DomainName, EmailAddress, PageFolder, ProfileName};
+pub use value::ConfigValue;

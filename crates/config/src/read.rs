@@ -1,0 +1,95 @@
+//! Reads settings one by one, and gathers what is wrong with them.
+
+use crate::{ConfigValue, Setting, SettingRow, SettingValue};
+
+/// The entries of a configuration file. What nobody reads is unknown.
+pub(crate) struct EntryReader<'a> {
+    entries: Vec<(&'a str, ConfigValue<'a>)>,
+    mistakes: Vec<String>,
+}
+
+impl<'a> EntryReader<'a> {
+    pub(crate) fn new(entries: impl IntoIterator<Item = (&'a str, ConfigValue<'a>)>) -> Self {
+        Self { entries: entries.into_iter().collect(), mistakes: Vec::new() }
+    }
+
+    pub(crate) fn required<T: SettingValue>(&mut self, setting: &Setting<T>) -> Option<T> {
+        let key = setting.row.key;
+        if !self.entries.iter().any(|(entry, _)| *entry == key) {
+            self.mistakes.push(format!("{key}: is missing"));
+        }
+        self.optional(setting)
+    }
+
+    pub(crate) fn optional<T: SettingValue>(&mut self, setting: &Setting<T>) -> Option<T> {
+        let key = setting.row.key;
+        let at = self.entries.iter().position(|(entry, _)| *entry == key)?;
+        let (_, value) = self.entries.remove(at);
+        T::from_value(value).map_err(|mistake| self.mistakes.push(format!("{key}: {mistake}"))).ok()
+    }
+
+    pub(crate) fn finish(mut self, rows: &[SettingRow]) -> Vec<String> {
+        self.mistakes.extend(self.entries.iter().map(|(key, _)| match nearest(key, rows) {
+            Some(meant) => format!("{key}: is not a setting; did you mean {meant}?"),
+            None => format!("{key}: is not a setting; remove the line, or correct the name"),
+        }));
+        self.mistakes
+    }
+}
+
+/// The setting whose name is at most two letters away.
+fn nearest(key: &str, rows: &[SettingRow]) -> Option<&'static str> {
+    let distances = rows.iter().map(|row| (distance(key, row.key), row.key));
+    distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, key)| key)
+}
+
+/// How many letters must be inserted, removed or replaced to get from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// The parameters that a stack passes on, all of them texts. An empty one is left out, as templates do it.
+pub(crate) struct ParameterReader<F> {
+    given: F,
+    mistakes: Vec<String>,
+}
+
+impl<'a, F: Fn(&str) -> Option<&'a str>> ParameterReader<F> {
+    pub(crate) fn new(given: F) -> Self {
+        Self { given, mistakes: Vec::new() }
+    }
+
+    pub(crate) fn required<T: SettingValue>(&mut self, setting: &Setting<T>) -> Option<T> {
+        let name = setting.row.parameter_name();
+        if self.given(name).is_none() {
+            self.mistakes.push(format!("{name}: is missing"));
+        }
+        self.optional(setting)
+    }
+
+    pub(crate) fn optional<T: SettingValue>(&mut self, setting: &Setting<T>) -> Option<T> {
+        self.read(setting.row.parameter_name(), T::from_parameter)
+    }
+
+    pub(crate) fn read<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.given(name)?;
+        read(text).map_err(|mistake| self.mistakes.push(format!("{name}: {mistake}"))).ok()
+    }
+
+    fn given(&self, name: &str) -> Option<&'a str> {
+        (self.given)(name).filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn finish(self) -> Vec<String> {
+        self.mistakes
+    }
+}

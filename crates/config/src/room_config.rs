@@ -1,0 +1,365 @@
+//! The table of the settings, and the type that it defines.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use waitroom::{Mistakes, Rate, RoomId, Settings, Title, WebUrl};
+
+use crate::ConfigValue::{Flag, Number, Text};
+use crate::read::EntryReader;
+use crate::{
+    AccountId, AddressLimit, Architecture, CertificateArn, ConfigValue, DomainName, EmailAddress, LogDays,
+    PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue, Whole, setup_properties,
+};
+
+type Minutes = Whole<1, { 14 * 24 * 60 }>;
+
+/// Defines [`RoomConfig`] and [`SETTINGS`]. A row is:
+///
+/// ```text
+/// /// What the file explains about it.
+/// key_in_the_file: Type = example => "ParameterOfTheStack";
+/// ```
+macro_rules! room_config {
+    (
+        required { $(
+            #[doc = $required_doc:literal]
+            $required:ident: $required_type:ty = $required_example:expr $(=> $required_parameter:literal)?;
+        )+ }
+        defaulted { $(
+            #[doc = $defaulted_doc:literal]
+            $defaulted:ident: $defaulted_type:ty = $defaulted_example:expr $(=> $defaulted_parameter:literal)?;
+        )+ }
+        optional { $(
+            #[doc = $optional_doc:literal]
+            $optional:ident: $optional_type:ty = $optional_example:expr $(=> $optional_parameter:literal)?;
+        )+ }
+    ) => {
+        /// The configuration of a room on AWS. A setting that is `None` has the default of the stack's template.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct RoomConfig {
+            /// The room's name, which is also the name of its file.
+            pub room: RoomId,
+            $( #[doc = $required_doc] pub $required: $required_type, )+
+            $( #[doc = $defaulted_doc] pub $defaulted: $defaulted_type, )+
+            $( #[doc = $optional_doc] pub $optional: Option<$optional_type>, )+
+        }
+
+        /// The rows of the table, each with its type.
+        #[derive(Debug)]
+        pub struct SettingsTable {
+            $( pub $required: Setting<$required_type>, )+
+            $( pub $defaulted: Setting<$defaulted_type>, )+
+            $( pub $optional: Setting<$optional_type>, )+
+        }
+
+        pub const SETTINGS: &SettingsTable = &SettingsTable {
+            $( $required: Setting::new(
+                stringify!($required), Presence::Required, $required_example,
+                parameter!($($required_parameter)?), $required_doc,
+            ), )+
+            $( $defaulted: Setting::new(
+                stringify!($defaulted), Presence::Defaulted, $defaulted_example,
+                parameter!($($defaulted_parameter)?), $defaulted_doc,
+            ), )+
+            $( $optional: Setting::new(
+                stringify!($optional), Presence::Optional, $optional_example,
+                parameter!($($optional_parameter)?), $optional_doc,
+            ), )+
+        };
+
+        /// The rows of the table, in the order of the file.
+        pub const ROWS: &[SettingRow] = &[
+            $( SETTINGS.$required.row, )+
+            $( SETTINGS.$defaulted.row, )+
+            $( SETTINGS.$optional.row, )+
+        ];
+
+        impl RoomConfig {
+            pub fn new(room: RoomId, $( $required: $required_type ),+) -> Self {
+                Self {
+                    room,
+                    $( $required, )+
+                    $( $defaulted: <$defaulted_type>::default(), )+
+                    $( $optional: None, )+
+                }
+            }
+
+            /// Reads the entries of the room's file, and reports every mistake.
+            pub fn from_entries<'a>(
+                room: RoomId,
+                entries: impl IntoIterator<Item = (&'a str, ConfigValue<'a>)>,
+            ) -> Result<Self, Mistakes> {
+                let mut reader = EntryReader::new(entries);
+                $( let $required = reader.required(&SETTINGS.$required); )+
+                $( let $defaulted = reader.optional(&SETTINGS.$defaulted).unwrap_or_default(); )+
+                $( let $optional = reader.optional(&SETTINGS.$optional); )+
+                let mistakes = reader.finish(ROWS);
+                match ($( $required, )+) {
+                    ($( Some($required), )+) if mistakes.is_empty() => {
+                        Self { room, $( $required, )+ $( $defaulted, )+ $( $optional, )+ }.consistent()
+                    }
+                    _ => Err(mistakes.into()),
+                }
+            }
+
+            /// Every setting with its value, in the order of [`ROWS`].
+            pub fn entries(&self) -> Vec<(&'static SettingRow, Option<ConfigValue<'_>>)> {
+                let values = [
+                    $( Some(self.$required.to_value()), )+
+                    $( Some(self.$defaulted.to_value()), )+
+                    $( self.$optional.as_ref().map(SettingValue::to_value), )+
+                ];
+                ROWS.iter().zip(values).collect()
+            }
+
+            /// The parameters of the room's stack. One that is missing has the template's default.
+            pub fn parameters(&self) -> BTreeMap<&'static str, String> {
+                let values = [
+                    $( SettingValue::to_parameter(Some(&self.$required)), )+
+                    $( SettingValue::to_parameter(Some(&self.$defaulted)), )+
+                    $( SettingValue::to_parameter(self.$optional.as_ref()), )+
+                ];
+                let named = ROWS.iter().zip(values).filter_map(|(row, value)| Some((row.parameter?, value?)));
+                named.chain([(setup_properties::ROOM.row.parameter_name(), self.room.to_string())]).collect()
+            }
+        }
+    };
+}
+
+macro_rules! parameter {
+    () => {
+        None
+    };
+    ($name:literal) => {
+        Some($name)
+    };
+}
+
+room_config! {
+    required {
+        /// The name that visitors see.
+        title: Title = Text("Seal's Spring Sale") => "Title";
+        /// The AWS region of the room. It cannot change while the room is deployed.
+        region: Region = Text("eu-central-1");
+        /// Where admitted visitors are sent.
+        shop: WebUrl = Text("https://shop.example/sale") => "Shop";
+        /// How many visitors may enter a minute at first. Later, use `beekeeper set-rate`.
+        rate: Rate = Number(300) => "Rate";
+    }
+    defaulted {
+        /// Lower the rate while the shop is slow or fails.
+        throttle: bool = Flag(false) => "Throttling";
+    }
+    optional {
+        /// The URL that the throttle measures, if not the shop's.
+        health: WebUrl = Text("https://shop.example/up") => "Health";
+        /// How long an admitted visitor can come back for a new pass.
+        admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
+        /// How long the shop accepts a pass.
+        pass_minutes: Minutes = Number(60) => "PassMinutes";
+        /// A folder with your colour and logo, or with your own page: docs/page.md.
+        page: PageFolder = Text("/home/you/branding") => "Page";
+        /// The profile of your AWS configuration to use for this room.
+        aws_profile: ProfileName = Text("events");
+        /// Set by the first deployment. Later ones refuse any other account.
+        account: AccountId = Text("012345678901");
+        /// The processor of the functions: `arm64`, which is the default, or `x86_64`.
+        architecture: Architecture = Text("arm64") => "Architecture";
+        /// A domain of your own. Needs `certificate`.
+        domain: DomainName = Text("queue.shop.example") => "DomainName";
+        /// The certificate for `domain`, in the room's region.
+        certificate: CertificateArn =
+            Text("arn:aws:acm:eu-central-1:012345678901:certificate/example") => "CertificateArn";
+        /// Who gets an e-mail when something is wrong. Costs about 1.50 dollars a month.
+        alarm_email: EmailAddress = Text("you@shop.example") => "AlarmEmail";
+        /// For how many days logs are kept.
+        log_days: LogDays = Number(14) => "LogDays";
+        /// Log every request. Expensive at thousands of requests a second.
+        access_log: bool = Flag(false) => "AccessLog";
+        /// The most requests a second. 0: as many as the account's limit allows.
+        requests_per_second: Whole<0, 100_000> = Number(0) => "RequestsPerSecond";
+        /// The most requests at once. Needs `requests_per_second`.
+        request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";
+        /// The most requests from one address in five minutes. 0: no limit. Costs about 6 dollars a month.
+        requests_per_address: AddressLimit = Number(0) => "RequestsPerAddress";
+        /// Reads a second that the table is ready for. More than 12000 costs once, and cannot be undone.
+        warm_reads: Whole<12_000, 1_000_000> = Number(12_000) => "WarmReads";
+        /// Writes a second that the table is ready for. More than 4000 costs once, and cannot be undone.
+        warm_writes: Whole<4_000, 1_000_000> = Number(4_000) => "WarmWrites";
+    }
+}
+
+impl RoomConfig {
+    /// What the room's functions know of it when it is new.
+    pub fn settings(&self) -> Settings {
+        let Self { room, title, shop, rate, .. } = self;
+        let mut settings = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
+        settings.health.clone_from(&self.health);
+        set_lifetimes(&mut settings, self.admission_minutes, self.pass_minutes);
+        settings
+    }
+
+    /// Checks settings that need each other.
+    fn consistent(self) -> Result<Self, Mistakes> {
+        let alone = match (&self.domain, &self.certificate) {
+            (Some(_), None) => "domain: needs certificate; set both or none",
+            (None, Some(_)) => "certificate: needs domain; set both or none",
+            _ => return Ok(self),
+        };
+        Err(vec![alone.to_owned()].into())
+    }
+}
+
+pub(crate) fn set_lifetimes(settings: &mut Settings, admission: Option<Minutes>, pass: Option<Minutes>) {
+    let duration = |minutes: Minutes| Duration::from_secs(60 * u64::from(minutes.get()));
+    let lifetimes = &mut settings.lifetimes;
+    lifetimes.admission = admission.map_or(lifetimes.admission, duration);
+    lifetimes.pass = pass.map_or(lifetimes.pass, duration);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::SetupProperties;
+
+    const SMALLEST: [(&str, ConfigValue<'static>); 4] = [
+        ("title", Text("Seal's Spring Sale")),
+        ("region", Text("eu-central-1")),
+        ("shop", Text("https://shop.example/sale")),
+        ("rate", Number(300)),
+    ];
+
+    fn read<'a>(
+        entries: impl IntoIterator<Item = (&'a str, ConfigValue<'a>)>,
+    ) -> Result<RoomConfig, Mistakes> {
+        RoomConfig::from_entries("sale".parse().unwrap(), entries)
+    }
+
+    /// Every setting as a new file shows it.
+    fn examples<'a>() -> impl Iterator<Item = (&'a str, ConfigValue<'a>)> {
+        ROWS.iter().map(|row| (row.key, row.example))
+    }
+
+    #[test]
+    fn four_entries_make_a_room() {
+        let config = read(SMALLEST).unwrap();
+        let by_hand = RoomConfig::new(
+            "sale".parse().unwrap(),
+            "Seal's Spring Sale".parse().unwrap(),
+            "eu-central-1".parse().unwrap(),
+            "https://shop.example/sale".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
+        assert_eq!(config, by_hand);
+        let set: Vec<_> = config.entries().iter().filter_map(|(row, value)| value.map(|_| row.key)).collect();
+        assert_eq!(set, ["title", "region", "shop", "rate", "throttle"]);
+    }
+
+    #[test]
+    fn every_example_is_valid_and_written_as_it_was_read() {
+        let config = read(examples()).unwrap();
+        let written: Vec<_> =
+            config.entries().into_iter().map(|(row, value)| (row.key, value.unwrap())).collect();
+        assert_eq!(written, examples().collect::<Vec<_>>());
+        assert_eq!(read(written), Ok(config));
+    }
+
+    #[test]
+    fn every_mistake_is_reported_at_once() {
+        let mistakes = read([
+            ("title", Text("")),
+            ("region", Text("Frankfurt")),
+            ("rate", Text("many")),
+            ("throttle", Text("yes")),
+            ("admission_minutes", Number(0)),
+            ("account", Number(42)),
+            ("architecture", Text("arm")),
+            ("domain", Text("Queue")),
+            ("certificate", Text("mine")),
+            ("alarm_email", Text("me")),
+            ("log_days", Number(2)),
+            ("requests_per_address", Number(5)),
+            ("warm_reads", Number(11_999)),
+            ("pass_minutes", ConfigValue::Other),
+            ("colour", Text("red")),
+            ("warm_write", Number(5000)),
+        ]);
+        assert_eq!(
+            mistakes.unwrap_err().iter().collect::<Vec<_>>(),
+            [
+                "title: a title is 1 to 100 characters on one line",
+                "region: must be written like eu-central-1",
+                "shop: is missing",
+                "rate: a rate is a whole number of visitors a minute, from 1 to 270000",
+                "throttle: must be true or false, without quotation marks",
+                "admission_minutes: must be a whole number from 1 to 20160",
+                "pass_minutes: must be a whole number from 1 to 20160",
+                "account: must be a text in quotation marks",
+                "architecture: must be \"arm64\" or \"x86_64\"",
+                "domain: must be a domain name in lower case, like queue.shop.example",
+                "certificate: must be the ARN of a certificate in the room's region",
+                "alarm_email: must be an e-mail address",
+                "log_days: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365",
+                "requests_per_address: must be 0, or a whole number from 10 to 999999999",
+                "warm_reads: must be a whole number from 12000 to 1000000",
+                "colour: is not a setting; remove the line, or correct the name",
+                "warm_write: is not a setting; did you mean warm_writes?",
+            ]
+        );
+        for (one, other) in [("domain", "certificate"), ("certificate", "domain")] {
+            let alone = read(examples().filter(|(key, _)| *key != other)).unwrap_err();
+            assert_eq!(alone.to_string(), format!("{one}: needs {other}; set both or none"));
+        }
+    }
+
+    #[test]
+    fn a_setting_that_is_not_set_is_left_to_the_template() {
+        let parameters = read(SMALLEST).unwrap().parameters();
+        let expected = [
+            ("Page", "built-in"),
+            ("Rate", "300"),
+            ("Room", "sale"),
+            ("Shop", "https://shop.example/sale"),
+            ("Throttling", "no"),
+            ("Title", "Seal's Spring Sale"),
+        ];
+        assert_eq!(parameters, expected.map(|(name, value)| (name, value.to_owned())).into());
+    }
+
+    #[test]
+    fn the_setup_reads_the_room_that_was_configured() {
+        let config = read(examples()).unwrap();
+        let mut parameters = config.parameters();
+        parameters.insert("Url", "https://queue.shop.example".into());
+        let properties = SetupProperties::read(|name| parameters.get(name).map(String::as_str)).unwrap();
+        assert_eq!(properties.settings, config.settings());
+        assert_eq!(properties.settings.lifetimes.admission, Duration::from_hours(1));
+        assert!(properties.has_custom_page && !properties.throttle);
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_refused_by_its_name_or_written_as_it_was_read(
+            at in 0..ROWS.len(), text in ".{0,40}", number: i64, kind in 0..4u8,
+        ) {
+            let value = match kind {
+                0 => Text(&text),
+                1 => Number(number),
+                2 => Number(number % 100_000),
+                _ => Flag(number > 0),
+            };
+            let key = ROWS[at].key;
+            let others = examples().filter(|(other, _)| *other != key);
+            match read(others.chain([(key, value)])) {
+                Ok(config) => prop_assert!(config.entries()[at].1.is_some()),
+                Err(mistakes) => {
+                    let named = format!("{key}: ");
+                    prop_assert!(mistakes.iter().all(|mistake| mistake.starts_with(&named)), "{}", mistakes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the stack's setup function is given: parameters of the stack, and the room's URL.
+
+use waitroom::{Mistakes, RoomId, Settings, WebUrl};
+
+use crate::read::ParameterReader;
+use crate::room_config::set_lifetimes;
+use crate::{ConfigValue, PageFolder, Presence, SETTINGS, Setting};
+
+/// The room's name: a parameter, but no entry of its file.
+pub(crate) const ROOM: Setting<RoomId> =
+    Setting::new("room", Presence::Required, ConfigValue::Text("spring-sale"), Some("Room"), "");
+
+/// Where visitors reach the room. The template works it out.
+const URL: Setting<WebUrl> =
+    Setting::new("url", Presence::Required, ConfigValue::Text("https://room.example/prod"), Some("Url"), "");
+
+/// The properties of the custom resource that sets up a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetupProperties {
+    pub settings: Settings,
+    pub url: WebUrl,
+    /// Whether the page in the bucket is the operator's own, which the setup leaves alone.
+    pub has_custom_page: bool,
+    pub throttle: bool,
+}
+
+impl SetupProperties {
+    /// Reads the properties, which are texts, and reports every mistake by the parameter's name.
+    pub fn read<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<Self, Mistakes> {
+        let mut reader = ParameterReader::new(given);
+        let room = reader.required(&ROOM);
+        let title = reader.required(&SETTINGS.title);
+        let shop = reader.required(&SETTINGS.shop);
+        let rate = reader.required(&SETTINGS.rate);
+        let health = reader.optional(&SETTINGS.health);
+        let admission_minutes = reader.optional(&SETTINGS.admission_minutes);
+        let pass_minutes = reader.optional(&SETTINGS.pass_minutes);
+        let throttle = reader.optional(&SETTINGS.throttle);
+        let has_custom_page = reader.read(SETTINGS.page.row.parameter_name(), PageFolder::is_custom);
+        let url = reader.required(&URL);
+        let mistakes = reader.finish();
+        match (room, title, shop, rate, url) {
+            (Some(room), Some(title), Some(shop), Some(rate), Some(url)) if mistakes.is_empty() => {
+                let mut settings = Settings::new(room, title, shop, rate);
+                settings.health = health;
+                set_lifetimes(&mut settings, admission_minutes, pass_minutes);
+                Ok(Self {
+                    settings,
+                    url,
+                    has_custom_page: has_custom_page.unwrap_or(false),
+                    throttle: throttle.unwrap_or(false),
+                })
+            }
+            _ => Err(mistakes.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(changes: &[(&str, &str)]) -> Result<SetupProperties, Mistakes> {
+        let usual = [
+            ("Room", "sale"),
+            ("Title", "Seal's \"Brewing\""),
+            ("Shop", "https://shop.example/sale"),
+            ("Rate", "300"),
+            ("Url", "https://room.example/prod"),
+            ("AdmissionMinutes", "90"),
+            ("PassMinutes", "30"),
+        ];
+        let given: std::collections::BTreeMap<_, _> =
+            usual.into_iter().chain(changes.iter().copied()).collect();
+        SetupProperties::read(|name| given.get(name).copied())
+    }
+
+    #[test]
+    fn a_room_is_read_from_texts() {
+        let properties = read(&[]).unwrap();
+        assert_eq!(properties.settings.title.as_str(), "Seal's \"Brewing\"");
+        assert_eq!(properties.settings.rate.get(), 300);
+        assert_eq!(properties.settings.lifetimes.admission.as_secs(), 90 * 60);
+        assert_eq!(properties.settings.health, None);
+        let properties = read(&[("Title", "2026"), ("Health", "")]).unwrap();
+        assert_eq!(properties.settings.title.as_str(), "2026", "a title may be a number");
+        assert_eq!(properties.settings.health, None, "an empty parameter is left out");
+    }
+
+    #[test]
+    fn every_mistake_is_named_by_its_parameter() {
+        let mistakes = read(&[
+            ("Rate", "many"),
+            ("Shop", "shop.example"),
+            ("PassMinutes", "0"),
+            ("Url", ""),
+            ("Throttling", "maybe"),
+            ("Page", "mine"),
+        ]);
+        assert_eq!(
+            mistakes.unwrap_err().iter().collect::<Vec<_>>(),
+            [
+                "Shop: not a URL (relative URL without a base); write it in full, such as https://shop.example/sale",
+                "Rate: a rate is a whole number of visitors a minute, from 1 to 270000",
+                "PassMinutes: must be a whole number from 1 to 20160",
+                "Throttling: must be yes or no",
+                "Page: must be built-in or custom",
+                "Url: is missing",
+            ]
+        );
+    }
+}
