@@ -1,5 +1,5 @@
-//! Takes the function packages in: those in the folder that `BEEKEEPER_PACKAGES` names, `<architecture>/<function>.zip`,
-//! as `cargo xtask package` makes them. Without that there are none.
+//! Includes the function packages from the folder that `BEEKEEPER_PACKAGES` names: `<architecture>/<function>.zip`, as
+//! `cargo xtask package` writes them. Without the variable there are none.
 
 use std::env;
 use std::error::Error;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let mut packages = String::new();
     if let Some(folder) = env::var_os("BEEKEEPER_PACKAGES").filter(|folder| !folder.is_empty()) {
-        // What is included is looked for from the file that includes it.
+        // `include_bytes!` resolves a relative path from the file that includes it, so the path must be absolute.
         for architecture in entries(&fs::canonicalize(&folder)?)? {
             for zip in entries(&architecture)? {
                 if zip.extension().is_some_and(|end| end == "zip") {

@@ -1,4 +1,4 @@
-//! What can be typed. What it does lies in `commands`, one file each.
+//! The command line. What each command does is in `commands`, one file each.
 
 mod deploy;
 mod destroy;
@@ -27,7 +27,7 @@ use crate::log::LogFilter;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print JSON, for scripts; errors too, on standard error
+    /// Print JSON, for scripts; errors go to standard error as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// What to log on standard error: a level, or `info,consumer=debug` [default: `RUST_LOG`, or warn]
@@ -36,52 +36,52 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "Exit codes:
-  0  done
-  1  it did not work
-  2  the command line makes no sense
-  3  there is no such room or profile
-  4  AWS does not let us: credentials missing or expired, permission, region
-  5  interrupted: what was begun goes on, run the command again
-  6  a question was answered no, or could not be asked: no terminal and no --yes";
+  0  success
+  1  the command failed
+  2  the command line is invalid
+  3  the room, its configuration file or its stack does not exist
+  4  AWS denied access: credentials missing or expired, permission missing, region disabled
+  5  interrupted: run the command again to continue
+  6  a question was answered with no, or could not be asked: no terminal and no --yes";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write down a room: six questions, or flags; run again, it edits
+    /// Configure a room with six questions or with flags; run again to edit
     Init(Box<Init>),
-    /// List the rooms that are written down, or show one
+    /// List the configured rooms, or show one
     #[command(after_help = "Examples:\n  beekeeper config\n  beekeeper config spring-sale --json")]
     Config(Config),
-    /// Run a whole waiting room on this machine
+    /// Run a waiting room on this machine
     Local(Box<Local>),
-    /// Bring a room to AWS, or up to date
+    /// Create a room on AWS, or update it
     Deploy(Deploy),
-    /// Remove a room from AWS, with everything that belongs to it
+    /// Remove a room and all its resources from AWS
     Destroy(Destroy),
-    /// Show how the room stands
+    /// Show the state of a room
     Status(ShowStatus),
-    /// Let people join, and release them at the rate: ends `off` and `pause`
+    /// Turn a room on after `off` or `pause`: visitors join, and are released at the rate
     #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
     On(Which),
-    /// Release nobody for now; people still join and keep their places
+    /// Pause a room: nobody is released; visitors can join, and keep their places
     #[command(after_help = "Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local")]
     Pause(Which),
-    /// Let everybody go straight on to the shop; asks if people wait
+    /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
     #[command(after_help = "Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes")]
     Off(Drastic),
     /// Set how many visitors may enter a minute
     SetRate(SetRate),
-    /// Tell those who wait something; an empty text takes it back
+    /// Show a message to the visitors; an empty text removes it
     Message(SetMessage),
-    /// Let every waiting page ask less often, when polls become too many
+    /// Make every waiting page poll less often, if there are too many polls
     Stretch(Polls),
-    /// Show what the functions of a room on AWS have logged
+    /// Show the logs of a room's functions on AWS
     Logs(Logs),
-    /// Empty the line and begin anew: everybody who waits loses their place; asks
+    /// Empty the line and start again at number 1; asks first
     ///
-    /// On AWS that takes a minute, during which the room goes on.
+    /// All waiting visitors lose their places. On AWS this takes a minute, and the room keeps running meanwhile.
     #[command(after_help = "Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes")]
     Reset(Drastic),
-    /// Print what a shell needs to complete commands
+    /// Print a script that completes commands in your shell
     #[command(
         after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish"
     )]
@@ -96,35 +96,35 @@ pub(crate) enum Command {
 /// Which room a command is for.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The room, as `beekeeper config` lists it; with --local one on this machine [there: demo]
+    /// Name of the room; required unless --local is given [default with --local: demo]
     pub(crate) name: Option<RoomId>,
-    /// The room runs on this machine
+    /// Use the room on this machine
     #[arg(long)]
     pub(crate) local: bool,
-    /// Where it is kept, if it was started with --data
+    /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR", requires = "local")]
     pub(crate) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Config {
-    /// Show this one
+    /// Name of the room to show
     pub(crate) name: Option<RoomId>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   beekeeper status spring-sale
-  beekeeper status spring-sale --watch              charts, in a terminal; q leaves
-  beekeeper status spring-sale --watch >> sale.log  a line whenever something changes
+  beekeeper status spring-sale --watch              charts in a terminal; q quits
+  beekeeper status spring-sale --watch >> sale.log  a line for each change
   beekeeper status --local --json")]
 pub(crate) struct ShowStatus {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Keep showing it: charts in a terminal, elsewhere a line for each change
+    /// Keep watching: charts in a terminal, otherwise a line for each change
     #[arg(long)]
     pub(crate) watch: bool,
-    /// How often --watch looks
+    /// How often --watch reads the status, from 1s to 1h
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = every, requires = "watch")]
     pub(crate) every: Duration,
 }
@@ -149,7 +149,7 @@ pub(crate) struct SetRate {
 pub(crate) struct SetMessage {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// At most 500 characters
+    /// The message, at most 500 characters
     text: Message,
 }
 
@@ -161,16 +161,16 @@ pub(crate) struct SetMessage {
 pub(crate) struct Polls {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// How many times less often than usual, from 1 (as usual) to 12
+    /// How many times less often pages poll, from 1 (the usual) to 12
     factor: Stretch,
 }
 
-/// What takes something away from those who wait.
+/// Arguments of an order that takes something from waiting visitors.
 #[derive(Debug, Args)]
 pub(crate) struct Drastic {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
 }
@@ -184,10 +184,10 @@ pub(crate) struct Drastic {
 pub(crate) struct Logs {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// How far back: 30s, 10m, 2h, 1d
+    /// How far back to start: 30s, 10m, 2h, 1d
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     pub(crate) since: Duration,
-    /// Go on with what is logged from now on; Ctrl-C ends it
+    /// Keep printing new lines until Ctrl-C
     #[arg(long)]
     pub(crate) follow: bool,
 }
@@ -199,7 +199,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Write a page for every command into this folder
+    /// Write a page for every command into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -223,7 +223,7 @@ impl SetMessage {
 }
 
 fn every(text: &str) -> Result<Duration, String> {
-    time::between(text, Duration::from_secs(1)..=Duration::from_hours(1), "a look is taken every 1s to 1h")
+    time::between(text, Duration::from_secs(1)..=Duration::from_hours(1), "must be from 1s to 1h")
 }
 
 #[cfg(test)]

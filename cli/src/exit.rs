@@ -1,26 +1,26 @@
-//! How a command ends, for the script that called it: documented in `beekeeper --help` and docs/cli.md.
+//! Exit codes, which `beekeeper --help` and docs/cli.md document.
 
 use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-/// The codes are part of what scripts rely on.
+/// Scripts rely on these codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
     Done = 0,
-    /// It was attempted and did not work.
+    /// The command was tried and failed.
     Failed = 1,
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage = 2,
-    /// There is no such room, profile or stack.
+    /// The room, its configuration file or its stack does not exist.
     Missing = 3,
-    /// AWS does not let us.
-    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS nobody asks it"))]
+    /// AWS denied access.
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "only AWS denies"))]
     Denied = 4,
-    /// What was begun goes on, or nothing was begun: run the command again.
+    /// Either AWS continues, or nothing was started. In both cases, run the command again.
     Interrupted = 5,
-    /// A question was answered no, or could not be asked.
+    /// A question was answered with no, or could not be asked.
     Declined = 6,
 }
 
@@ -45,7 +45,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that knows how the command ends, and perhaps what the person can do.
+/// An error with an exit code, and perhaps with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -71,7 +71,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// How a command ends that failed with `error`.
+/// The exit code for an error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(failure) = find::<Failure>(error) {
         return failure.exit;
@@ -83,7 +83,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     Exit::Failed
 }
 
-/// How a command ends that AWS made fail.
+/// The exit code for an error from AWS.
 #[cfg(feature = "aws")]
 fn of_cloud(kind: cloud::CloudErrorKind) -> Exit {
     use cloud::CloudErrorKind as Kind;

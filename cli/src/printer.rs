@@ -1,4 +1,4 @@
-//! Data goes to stdout, talk to stderr; colour and moving lines only to a terminal.
+//! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -10,9 +10,9 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{text}")
 }
 
-/// What is no result: for the person, not for the script.
+/// Prints what is for the person and not a result.
 pub(crate) fn note(text: &str) {
-    // Nobody may be listening.
+    // Standard error may be closed.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
@@ -20,13 +20,13 @@ pub(crate) fn write(data: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(data)
 }
 
-/// Says what went wrong and what can be done: as text, or as one line of JSON.
+/// Prints an error with its advice, as text or as one line of JSON.
 pub(crate) fn complain(error: &anyhow::Error, json: bool) {
     let exit = exit::exit(error);
     complain_as(&format!("{error:#}"), exit::advice(error), exit, json);
 }
 
-/// The same for a command line that makes no sense.
+/// The same for an invalid command line.
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
     let said = text.split("\n\n").next().unwrap_or_default().trim();
@@ -39,19 +39,19 @@ fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
         advice.inspect(|advice| note(&format!("hint: {advice}")));
         return;
     }
-    let mut told = serde_json::json!({ "error": error, "kind": exit.kind() });
+    let mut object = serde_json::json!({ "error": error, "kind": exit.kind() });
     if let Some(advice) = advice {
-        told["advice"] = advice.into();
+        object["advice"] = advice.into();
     }
-    note(&told.to_string());
+    note(&object.to_string());
 }
 
-/// Whoever reads our output may stop reading it.
+/// The reader of our output may stop reading.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// One line at the bottom of a terminal that is written over and over.
+/// A line at the bottom of a terminal that is rewritten in place.
 pub(crate) struct LiveLine {
     shown: bool,
 }
@@ -63,7 +63,7 @@ impl LiveLine {
 
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
-            // A terminal that went away is not worth dying for.
+            // A closed terminal must not stop the room.
             drop(write!(io::stderr().lock(), "\r\x1b[K{text}"));
         }
     }
@@ -75,7 +75,7 @@ impl Drop for LiveLine {
     }
 }
 
-/// Log lines push the live line down instead of running into it.
+/// A writer for log lines that clears the live line first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AboveLiveLine;
 

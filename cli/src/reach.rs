@@ -1,4 +1,4 @@
-//! Whether somebody answers at a URL, and where it leads.
+//! Whether a URL answers, and where it redirects.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use url::Url;
 use waitroom::ports::Probe;
 
-/// A browser gives up after twenty; a shop that needs more than this has another problem.
+/// A browser follows twenty. A shop that needs more than five has another problem.
 const MOST_REDIRECTS: usize = 5;
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What happened on the way.
+/// The redirects that were followed, and the last response.
 #[derive(Debug)]
 pub(crate) struct Journey {
     redirects: Vec<(Url, u16, Url)>,
@@ -29,14 +29,14 @@ impl Journey {
         let mut redirects = Vec::new();
         let mut at = url.clone();
         loop {
-            let asked = tokio::time::timeout(PATIENCE, probe.ask(&at)).await;
+            let asked = tokio::time::timeout(TIMEOUT, probe.ask(&at)).await;
             let reply = match asked {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(error)) => {
                     return Self { redirects, end: End::Silence { at, why: innermost(&error) } };
                 }
                 Err(_) => {
-                    let why = format!("no answer within {} seconds", PATIENCE.as_secs());
+                    let why = format!("no answer within {} seconds", TIMEOUT.as_secs());
                     return Self { redirects, end: End::Silence { at, why } };
                 }
             };
@@ -54,13 +54,13 @@ impl Journey {
         }
     }
 
-    /// Whether a visitor would get to see something.
+    /// Whether a visitor would see a page.
     pub(crate) fn arrives(&self) -> bool {
         matches!(self.end, End::Answer { status, .. } if status < 400)
     }
 }
 
-/// What a chain of errors says at its end: the part that tells the person something.
+/// The last of a chain of errors, which is the most specific.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(cause) = error.source() {
@@ -72,14 +72,14 @@ fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
 impl fmt::Display for Journey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (from, status, to) in &self.redirects {
-            writeln!(f, "{from} leads to {to} ({status})")?;
+            writeln!(f, "{from} redirects to {to} ({status})")?;
         }
         match &self.end {
             End::Answer { at, status, took } => {
                 write!(f, "{at} answers {status} after {} ms", took.as_millis())
             }
             End::Silence { at, why } => write!(f, "{at} does not answer: {why}"),
-            End::TooFar => write!(f, "that is more than {MOST_REDIRECTS} redirects"),
+            End::TooFar => write!(f, "stopped after {MOST_REDIRECTS} redirects"),
         }
     }
 }
@@ -104,7 +104,10 @@ mod tests {
         }
     }
 
-    async fn told(pages: &'static [(&'static str, u16, Option<&'static str>)], url: &str) -> (bool, String) {
+    async fn visited(
+        pages: &'static [(&'static str, u16, Option<&'static str>)],
+        url: &str,
+    ) -> (bool, String) {
         let journey = Journey::to(&url.parse().unwrap(), &Shop(pages)).await;
         (journey.arrives(), journey.to_string())
     }
@@ -112,8 +115,8 @@ mod tests {
     const SALE: &str = "https://shop.example/sale";
 
     #[tokio::test(start_paused = true)]
-    async fn it_tells_the_whole_way() {
-        let led = told(
+    async fn every_redirect_is_shown() {
+        let led = visited(
             &[
                 ("http://shop.example/sale", 301, Some(SALE)),
                 (SALE, 302, Some("/now")),
@@ -121,25 +124,25 @@ mod tests {
             ],
             "http://shop.example/sale",
         );
-        let expected = "http://shop.example/sale leads to https://shop.example/sale (301)\n\
-            https://shop.example/sale leads to https://shop.example/now (302)\n\
+        let expected = "http://shop.example/sale redirects to https://shop.example/sale (301)\n\
+            https://shop.example/sale redirects to https://shop.example/now (302)\n\
             https://shop.example/now answers 200 after 12 ms";
         assert_eq!(led.await, (true, expected.into()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_says_why_nobody_would_see_anything() {
+    async fn a_url_that_shows_no_page_is_explained() {
         assert_eq!(
-            told(&[(SALE, 404, None)], SALE).await,
+            visited(&[(SALE, 404, None)], SALE).await,
             (false, format!("{SALE} answers 404 after 12 ms"))
         );
-        assert_eq!(told(&[], SALE).await, (false, format!("{SALE} does not answer: connection refused")));
+        assert_eq!(visited(&[], SALE).await, (false, format!("{SALE} does not answer: connection refused")));
         let hangs = "https://shop.example/hangs";
         assert_eq!(
-            told(&[], hangs).await,
+            visited(&[], hangs).await,
             (false, format!("{hangs} does not answer: no answer within 5 seconds"))
         );
-        let (arrives, circle) = told(&[(SALE, 302, Some("/sale"))], SALE).await;
-        assert!(!arrives && circle.ends_with("\nthat is more than 5 redirects"), "{circle}");
+        let (arrives, circle) = visited(&[(SALE, 302, Some("/sale"))], SALE).await;
+        assert!(!arrives && circle.ends_with("\nstopped after 5 redirects"), "{circle}");
     }
 }

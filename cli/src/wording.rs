@@ -11,12 +11,12 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What the throttle found in one minute.
+/// The throttle's finding of one minute.
 pub(crate) fn found(finding: &Finding) -> String {
     let millis =
         |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
     format!(
-        "{}: {} on average, {} is too slow, {} of 20 failed; {} a minute",
+        "{}: {} on average (limit {}), {} of 20 failed, rate {} a minute",
         word(finding.verdict),
         millis(finding.mean),
         millis(finding.threshold),
@@ -25,14 +25,14 @@ pub(crate) fn found(finding: &Finding) -> String {
     )
 }
 
-/// One sentence for all alarms.
+/// A summary of all alarms; none if there are none.
 pub(crate) fn alarms(status: &Status) -> Option<String> {
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
     match (status.alarms.len(), ringing) {
         (0, _) => None,
-        (all, 0) => Some(format!("none of {all} rings")),
-        (all, 1) => Some(format!("1 of {all} rings")),
-        (all, _) => Some(format!("{ringing} of {all} ring")),
+        (all, 0) => Some(format!("none of {all} is ringing")),
+        (all, 1) => Some(format!("1 of {all} is ringing")),
+        (all, _) => Some(format!("{ringing} of {all} are ringing")),
     }
 }
 

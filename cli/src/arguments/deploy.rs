@@ -3,19 +3,19 @@ use waitroom::RoomId;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  beekeeper deploy spring-sale --dry-run     what would be made or changed, and what it costs
-  beekeeper deploy spring-sale               makes the room, or brings it up to date
+  beekeeper deploy spring-sale --dry-run     show the plan, its costs, and what would change
+  beekeeper deploy spring-sale               create the room, or update it
   beekeeper deploy spring-sale --yes --json  the same from a script
 
-Run again it changes what the profile says otherwise, and keeps the line, its numbers and the keys. If it is
-interrupted, what was begun goes on in AWS, and the same command attaches to it.")]
+An update applies the changes in the configuration file. It keeps the line, the ticket numbers and the keys. If the
+command is interrupted, AWS continues; run the same command again to follow it.")]
 pub(crate) struct Deploy {
-    /// The room's name, which is its profile's
+    /// Name of the room, as `beekeeper config` lists it
     pub(crate) name: RoomId,
-    /// Only say what would be done, and what it costs
+    /// Show the plan and its costs, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
 }

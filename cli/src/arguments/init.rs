@@ -45,7 +45,7 @@ pub(crate) struct Init {
     /// Profile of your AWS configuration to use for this room
     #[arg(long, value_name = "PROFILE")]
     pub(crate) aws_profile: Option<ProfileName>,
-    /// Keep the URL of a shop that does not answer
+    /// Keep the shop's URL even if it shows no page
     #[arg(long)]
     pub(crate) yes: bool,
 }

@@ -1,7 +1,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Reads a length of time that lies within bounds.
+/// Parses a duration within bounds.
 pub(super) fn between(
     text: &str,
     allowed: RangeInclusive<Duration>,

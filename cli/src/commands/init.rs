@@ -67,7 +67,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         if !journey.arrives() && !init.yes {
             if !asks {
                 let advice = "nothing was written; to keep the URL anyway, add --yes";
-                let silent = format!("the shop does not answer at {}", after.shop);
+                let silent = format!("visitors would see no page at {}", after.shop);
                 return Err(Failure::new(Exit::Declined, silent).advising(advice).into());
             }
             if !keeps_silent_shop()? {
@@ -314,7 +314,7 @@ fn ask_shop(init: &Init, before: Option<&RoomConfig>, default: Option<WebUrl>) -
 }
 
 fn keeps_silent_shop() -> Result<bool> {
-    answer(Confirm::new("The shop does not answer there. Keep this URL?").with_default(false).prompt())
+    answer(Confirm::new("Visitors would see no page there. Keep this URL?").with_default(false).prompt())
 }
 
 fn visit(shop: &WebUrl) -> Result<Journey> {

@@ -1,4 +1,4 @@
-//! `beekeeper local`: a whole waiting room in this process.
+//! `beekeeper local`: runs a waiting room in this process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use server::{App, DemoShop, Preview, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use waitroom::ports::{Clock, RoomReader, ThrottleStore};
-use waitroom::{Epoch, Message, Rate, Room, Scheme, Settings, Title, WebUrl};
+use waitroom::{Epoch, Rate, Room, Scheme, Settings, Title, WebUrl};
 
 use crate::arguments::Local;
 use crate::data;
@@ -46,15 +46,16 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
     let page = design.page(&store.room().await?.settings.title);
     let mut app = App::new(store.clone(), scheme, &page);
-    // Behind a public URL there are visitors, who must not take a preview for the room.
+    // Visitors at a public URL must not mistake a preview for the room.
     let shows_preview = arguments.url.is_none();
     if shows_preview {
         app = app.with_preview(Preview(arguments.page.clone()));
     }
     let app = Arc::new(app);
-    app.warm_up().await.context("could not make the keys that sign passes")?;
-    let control = Control::bind(&directory)
-        .with_context(|| format!("could not open {}", control::socket(&directory).display()))?;
+    app.warm_up().await.context("could not create the keys that sign passes")?;
+    let control = Control::bind(&directory).with_context(|| {
+        format!("could not create the control socket {}", control::socket(&directory).display())
+    })?;
 
     let room = store.room().await?;
     let greeting = if json {
@@ -62,7 +63,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     } else {
         greeting(&room, &url, &directory, shows_preview)
     };
-    // Whoever started the room may not listen; it runs all the same.
+    // The room runs even if standard output is closed.
     let _ = say(&greeting);
     let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
     let (end, ended) = watch::channel(());
@@ -85,11 +86,11 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     ];
 
     if arguments.throttle {
-        let probe =
-            HttpProbe::new().context("could not read this machine's certificates, which --throttle needs")?;
+        let probe = HttpProbe::new()
+            .context("could not read the CA certificates of this machine, which --throttle needs")?;
         background.push(tokio::spawn(schedule::govern(store.clone(), probe, arguments.minute)));
     } else {
-        // What a throttle of an earlier run held down, nobody would lift any more.
+        // Without a throttle, nothing would end the limit that an earlier run set.
         store.hold(None).await?;
     }
 
@@ -112,7 +113,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         return Ok(());
     }
     let _ = say(&format!(
-        "\nstopped. {waiting} waiting, every place is kept in {}; the same command goes on from here",
+        "\nstopped. {waiting} waiting; every place is kept in {}. To continue, run the same command",
         directory.display()
     ));
     Ok(())
@@ -128,33 +129,31 @@ fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {
     Ok(format!("http://localhost:{}{path}", listener.local_addr()?.port()).parse()?)
 }
 
-/// The demonstration shop has another port at every start; its path tells that it is no shop of the person's.
+/// The demonstration shop gets a new port at every start. Its path tells it from a real shop.
 fn is_demonstration(shop: &WebUrl) -> bool {
     let url = shop.as_url();
     url.host_str() == Some("localhost") && url.path() == DEMO_SHOP
 }
 
 fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room> {
-    let usual: Title = "The demonstration room".parse()?;
-    let settings = Settings {
-        room: arguments.name.clone(),
-        title: arguments.title.clone().unwrap_or(usual),
-        shop: arguments.origin.clone().unwrap_or(demo_shop),
-        health: arguments.health.clone(),
-        rate: arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
-        message: Message::default(),
-        lifetimes: waitroom::Lifetimes::default(),
-    };
-    let epoch = Epoch::random(&mut SysRng).context("the system's random generator does not answer")?;
+    let default_title: Title = "The demonstration room".parse()?;
+    let mut settings = Settings::new(
+        arguments.name.clone(),
+        arguments.title.clone().unwrap_or(default_title),
+        arguments.shop.clone().unwrap_or(demo_shop),
+        arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
+    );
+    settings.health.clone_from(&arguments.health);
+    let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
     Ok(Room::new(settings, url, epoch))
 }
 
-/// What the command line says counts; what it leaves open stays as the room last had it.
+/// Applies the command line. What it leaves open stays as the room last had it.
 async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
         bail!(
-            "{} holds the room {}, not {}; say beekeeper local {} or choose another --data directory",
+            "{} holds the room {}, not {}; run beekeeper local {}, or choose another --data directory",
             data::directory(arguments.data.as_ref(), &arguments.name)?.display(),
             kept.settings.room,
             arguments.name,
@@ -162,8 +161,8 @@ async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, 
         );
     }
     let mut settings = kept.settings.clone();
-    settings.shop = match &arguments.origin {
-        Some(origin) => origin.clone(),
+    settings.shop = match &arguments.shop {
+        Some(shop) => shop.clone(),
         None if is_demonstration(&settings.shop) => demo_shop,
         None => settings.shop,
     };
@@ -172,7 +171,7 @@ async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, 
     settings.rate = arguments.rate.unwrap_or(settings.rate);
     if settings != kept.settings || url != kept.url {
         store
-            .change_room("take over the command line", move |room| {
+            .change_room("apply the command line", move |room| {
                 (room.settings, room.url) = (settings, url);
             })
             .await?;
@@ -201,7 +200,7 @@ fn greeting_for_scripts(room: &Room, directory: &Path) -> String {
     json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory }).to_string()
 }
 
-/// One calm line, once a second.
+/// Shows one line, once a second.
 async fn keep_up(store: EmbeddedStore) {
     let line = LiveLine::new();
     loop {
@@ -209,7 +208,7 @@ async fn keep_up(store: EmbeddedStore) {
             let window = status.windows.first().map_or(0, |window| window.released);
             let joined = status.released + status.line.waiting;
             line.show(&format!(
-                "{joined} joined, {} waiting, served up to {}, {window} released in this window, {} a minute",
+                "{joined} joined, {} waiting, served up to {}, {window} released in this window, rate {} a minute",
                 status.line.waiting, status.line.served, status.line.rate
             ));
         }
@@ -217,7 +216,7 @@ async fn keep_up(store: EmbeddedStore) {
     }
 }
 
-/// Listens from now on, so that a Ctrl-C which comes early is not one that kills.
+/// Listens from now on, so that an early Ctrl-C also stops the room cleanly.
 fn asked_to_stop() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 

@@ -1,4 +1,4 @@
-//! `beekeeper status`: how the room stands, once or all the time.
+//! `beekeeper status`: shows the state of a room, once or continuously.
 
 use std::io::{self, IsTerminal};
 
@@ -36,14 +36,14 @@ fn text(status: &Status) -> String {
     let mut lines = vec![
         format!("{} ({}), {}", room.settings.title, room.settings.room, room.state),
         format!("waiting        {}", line.waiting),
-        format!("served         up to number {}", line.served),
+        format!("served up to   {}", line.served),
         format!("released       {released}"),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
-        format!("the one before {}", windows.get(1).map_or("none yet", String::as_str)),
+        format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {} a minute", room.settings.rate),
     ];
     if let Some(throttled) = room.throttled {
-        lines.push(format!("throttled to   {throttled} a minute: the shop suffers"));
+        lines.push(format!("throttled to   {throttled} a minute: the shop is slow or fails"));
     }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
@@ -79,18 +79,18 @@ mod tests {
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
 waiting        9120
-served         up to number 4100
+served up to   4100
 released       4090
 this window    31 of 300
-the one before 298 of 300
+window before  298 of 300
 rate           600 a minute
-throttled to   300 a minute: the shop suffers
-shop's health  slow: 212 ms on average, 131 ms is too slow, 0 of 20 failed; 300 a minute
-shop's health  well: 98 ms on average, 131 ms is too slow, 1 of 20 failed; 600 a minute
+throttled to   300 a minute: the shop is slow or fails
+shop's health  slow: 212 ms on average (limit 131 ms), 0 of 20 failed, rate 300 a minute
+shop's health  well: 98 ms on average (limit 131 ms), 1 of 20 failed, rate 600 a minute
 message        "More beer at noon"
 polls          3 times less often than usual
 dead letters   2
-alarms         1 of 2 rings
+alarms         1 of 2 is ringing
                producer-errors: 7 errors in a minute
 waiting room   https://abc.example/prod/beekeeper
 client check   https://abc.example/prod/client

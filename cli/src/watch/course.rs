@@ -5,20 +5,20 @@ use anyhow::Result;
 use operator::{Status, WindowCount};
 use waitroom::RoomId;
 
-/// How many looks are remembered: at one every two seconds, the last hour.
-const LOOKS: usize = 1800;
+/// How many readings are kept: with one every two seconds, those of the last hour.
+const READINGS: usize = 1800;
 const WINDOWS: usize = 60;
 
-/// What was seen of a room since somebody began to watch.
+/// What was read of a room since the charts were opened.
 #[derive(Debug)]
 pub(super) struct Course {
     pub(super) name: RoomId,
     pub(super) latest: Status,
-    /// Seconds since the first look, and how many waited then.
+    /// Seconds since the first reading, and how many waited then.
     pub(super) waiting: VecDeque<(f64, f64)>,
-    /// By their numbers.
+    /// By number.
     pub(super) windows: BTreeMap<u64, WindowCount>,
-    /// Why the last look failed, if it did.
+    /// Why the last reading failed.
     pub(super) problem: Option<String>,
     began: Instant,
 }
@@ -37,8 +37,8 @@ impl Course {
         course
     }
 
-    pub(super) fn see(&mut self, look: Result<Status>) {
-        match look {
+    pub(super) fn see(&mut self, reading: Result<Status>) {
+        match reading {
             Ok(status) => self.note(status, self.began.elapsed().as_secs_f64()),
             Err(error) => self.problem = Some(format!("{error:#}")),
         }
@@ -48,7 +48,7 @@ impl Course {
     pub(super) fn note(&mut self, status: Status, seconds: f64) {
         self.problem = None;
         self.waiting.push_back((seconds, status.line.waiting as f64));
-        if self.waiting.len() > LOOKS {
+        if self.waiting.len() > READINGS {
             self.waiting.pop_front();
         }
         for window in &status.windows {
@@ -69,7 +69,7 @@ mod tests {
     use crate::fixture::suffering;
 
     #[test]
-    fn windows_are_gathered_and_a_failed_look_keeps_the_last_picture() {
+    fn windows_are_collected_and_a_failed_reading_keeps_the_last_picture() {
         let first = suffering();
         let mut course = Course::new("spring-sale".parse().unwrap(), first.clone());
         let mut later = first;
@@ -88,13 +88,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn what_is_kept_is_bounded() {
         let mut course = Course::new("spring-sale".parse().unwrap(), suffering());
-        for look in 0..3000 {
+        for number in 0..3000 {
             let mut status = suffering();
-            status.windows[0].number = look;
+            status.windows[0].number = number;
             course.note(status, 1.0);
         }
-        assert_eq!((course.waiting.len(), course.windows.len()), (LOOKS, WINDOWS));
+        assert_eq!((course.waiting.len(), course.windows.len()), (READINGS, WINDOWS));
     }
 }

@@ -1,4 +1,4 @@
-//! One picture of a room. Drawing asks nobody: the same course is the same picture.
+//! Draws one picture of a room. The same readings always give the same picture.
 
 use operator::{AlarmState, Status};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use waitroom::throttle_rules::Verdict;
 use super::course::Course;
 use crate::wording::{alarms, found, urls};
 
-/// Colour says nothing that a word does not say too.
+/// Every colour has a word that says the same.
 #[derive(Clone, Copy)]
 struct Palette {
     has_colours: bool,
@@ -45,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     draw_waiting(frame, course, palette, left);
     draw_windows(frame, course, palette, right);
     let shop = Paragraph::new(shop).wrap(Wrap { trim: false });
-    frame.render_widget(shop.block(Block::bordered().title(" the shop and what watches it ")), below);
+    frame.render_widget(shop.block(Block::bordered().title(" shop and alarms ")), below);
     frame.render_widget(footer_line(course, palette), footer);
 }
 
@@ -64,11 +64,11 @@ fn facts(status: &Status, palette: Palette) -> Vec<Line<'static>> {
         )),
     ];
     if room.stretch != waitroom::Stretch::USUAL {
-        first.push(Span::raw(format!("   polls stretched by {}", room.stretch)));
+        first.push(Span::raw(format!("   stretch {}", room.stretch)));
     }
     let mut rate = vec![Span::raw(format!("rate {} a minute", room.settings.rate))];
     if status.line.slow {
-        let held = format!(", held to {}: the shop suffers", status.line.rate);
+        let held = format!(", throttled to {}: the shop is slow or fails", status.line.rate);
         rate.push(Span::styled(held, palette.strong(Color::Yellow)));
     }
     let mut lines = vec![Line::from(first), Line::from(rate)];
@@ -83,7 +83,7 @@ fn facts(status: &Status, palette: Palette) -> Vec<Line<'static>> {
 fn shop(status: &Status, palette: Palette) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if status.findings.is_empty() {
-        lines.push(Line::from("nobody measures the shop: there is no throttle"));
+        lines.push(Line::from("no measurements: the throttle is off"));
     } else {
         let marks = status.findings.iter().map(|finding| {
             let (mark, colour) = match finding.verdict {
@@ -93,7 +93,7 @@ fn shop(status: &Status, palette: Palette) -> Vec<Line<'static>> {
             };
             Span::styled(mark, palette.strong(colour))
         });
-        let label = "last hour, a mark a minute (s slow, F failing): ";
+        let label = "last hour, one mark a minute (· well, s slow, F failing): ";
         lines.push(std::iter::once(Span::raw(label)).chain(marks).collect());
         lines.extend(status.findings.iter().rev().take(3).map(|finding| Line::from(found(finding))));
     }
@@ -122,7 +122,7 @@ fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
     let since = if ago < 120.0 { format!("{ago:.0} s ago") } else { format!("{:.0} min ago", ago / 60.0) };
     let chart = Chart::new(vec![line])
         .block(Block::bordered().title(" waiting "))
-        // Somebody who has just begun to watch sees a line and not a point.
+        // At first there is only one reading; this draws it as a line.
         .x_axis(Axis::default().bounds([first, last.max(first + 1.0)]).labels([since, "now".into()]))
         .y_axis(Axis::default().bounds([0.0, most]).labels(["0".into(), format!("{most:.0}")]));
     frame.render_widget(chart, area);
@@ -146,7 +146,7 @@ fn draw_windows(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
         .collect();
     let most = windows.iter().map(|window| window.released.max(window.planned.into())).max().unwrap_or(1);
     let chart = BarChart::default()
-        .block(Block::bordered().title(" released per window, of planned "))
+        .block(Block::bordered().title(" released/planned per window "))
         .data(BarGroup::default().bars(&bars))
         .bar_width(WIDTH)
         .bar_gap(GAP)
@@ -159,9 +159,9 @@ fn draw_windows(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
 fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
     match &course.problem {
         Some(problem) => {
-            Line::from(Span::styled(format!("not up to date: {problem}"), palette.strong(Color::Red)))
+            Line::from(Span::styled(format!("out of date: {problem}"), palette.strong(Color::Red)))
         }
-        None => Line::from("q leaves"),
+        None => Line::from("q quits"),
     }
 }
 
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn any_size_is_survived() {
+    fn any_size_can_be_drawn() {
         for (width, height) in [(1, 1), (5, 3), (20, 8), (300, 100)] {
             picture(&watched(), width, height);
         }
     }
 
     #[test]
-    fn colours_say_nothing_that_words_do_not() {
+    fn there_are_no_colours_with_no_color() {
         let styled = |has_colours| {
             let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
             terminal.draw(|frame| draw(frame, &watched(), has_colours)).unwrap();

@@ -1,7 +1,6 @@
-//! `beekeeper status --watch`: the room, looked at again and again.
+//! `beekeeper status --watch`: reads the status again and again.
 //!
-//! In a terminal there are charts, and whatever happens the terminal is left as it was found. Elsewhere a line is
-//! printed for each change.
+//! In a terminal it draws charts, and restores the terminal however it ends. Otherwise it prints a line for each change.
 
 mod course;
 mod draw;
@@ -22,7 +21,7 @@ use crate::room::RoomHandle;
 use crate::wording::{alarms, word};
 use course::Course;
 
-/// Prints a line, or an object, now and whenever something has changed.
+/// Prints a line, or an object, at once and for each change.
 pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, json: bool) -> Result<()> {
     let mut last = first;
     say(&line(&last, json)?)?;
@@ -38,8 +37,8 @@ pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, jso
                 say(&line(&status, json)?)?;
                 last = status;
             }
-            // Whoever watches all day is not to be left alone by one call that failed.
-            Err(error) => note(&format!("not up to date: {error:#}")),
+            // One failed call must not end a day of watching.
+            Err(error) => note(&format!("could not read the status: {error:#}")),
         }
     }
 }
@@ -56,7 +55,7 @@ fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
     let wanted = if line.slow { format!(" (of {})", room.settings.rate) } else { String::new() };
     let mut said = format!(
-        "{}, {} waiting, served up to {}, {} released, {}{wanted} a minute",
+        "{}, {} waiting, served up to {}, {} released, rate {}{wanted} a minute",
         room.state, line.waiting, line.served, status.released, line.rate
     );
     if let Some(finding) = status.findings.last() {
@@ -74,7 +73,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
     ticks
 }
 
-/// Shows charts until somebody leaves them.
+/// Shows charts until a key ends them.
 pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) -> Result<()> {
     let mut course = Course::new(room.name.clone(), first);
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -82,7 +81,7 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
     let mut screen = Screen::enter()?;
     let mut keys = keys();
     let (sender, mut seen) = mpsc::unbounded_channel();
-    // Looking may take a while, and must not keep anybody from leaving.
+    // Reading the status may take a while, and must not delay the keys.
     let look = async {
         let mut looks = ticks(every);
         loop {
@@ -98,7 +97,7 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
             tokio::select! {
                 Some(status) = seen.recv() => course.see(status),
                 key = keys.recv() => match key {
-                    Some(Event::Key(key)) if leaves(key) => return Ok(()),
+                    Some(Event::Key(key)) if quits(key) => return Ok(()),
                     Some(_) => {}
                     None => return Ok(()),
                 },
@@ -112,20 +111,20 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
     }
 }
 
-fn leaves(key: KeyEvent) -> bool {
+fn quits(key: KeyEvent) -> bool {
     let interrupts = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
     key.kind == KeyEventKind::Press
         && (interrupts || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc))
 }
 
-/// The terminal, taken over. Given back when this is dropped, and by a panic before it is told.
+/// The terminal while charts are shown. Dropping this restores it; so does a panic, before its message.
 struct Screen(DefaultTerminal);
 
 impl Screen {
     fn enter() -> Result<Self> {
         ratatui::try_init()
             .map(Self)
-            .context("could not draw in this terminal; add --json, or | cat, for lines")
+            .context("could not draw in this terminal; for lines, add --json or | cat")
     }
 }
 
@@ -135,19 +134,19 @@ impl Drop for Screen {
     }
 }
 
-/// What is typed, and that the terminal has another size now.
+/// Keys, and changes of the terminal's size.
 fn keys() -> UnboundedReceiver<Event> {
-    const GLANCE: Duration = Duration::from_millis(100);
+    const POLL: Duration = Duration::from_millis(100);
 
     let (sender, receiver) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         while !sender.is_closed() {
-            let typed = match event::poll(GLANCE) {
+            let typed = match event::poll(POLL) {
                 Ok(false) => continue,
                 Ok(true) => event::read(),
                 Err(error) => Err(error),
             };
-            // A terminal that cannot be read any more is gone.
+            // The terminal was closed.
             let Ok(typed) = typed else { return };
             if sender.send(typed).is_err() {
                 return;
@@ -163,16 +162,16 @@ mod tests {
     use crate::fixture::suffering;
 
     #[test]
-    fn a_line_says_what_matters() {
+    fn a_line_has_everything_important() {
         assert_eq!(
             in_short(&suffering()),
-            "on, 9120 waiting, served up to 4100, 4090 released, 300 (of 600) a minute, shop slow, alarms: 1 of 2 rings"
+            "on, 9120 waiting, served up to 4100, 4090 released, rate 300 (of 600) a minute, shop slow, alarms: 1 of 2 is ringing"
         );
     }
 
     #[test]
-    fn q_escape_and_ctrl_c_leave() {
-        let key = |code, modifiers| leaves(KeyEvent::new(code, modifiers));
+    fn q_escape_and_ctrl_c_quit() {
+        let key = |code, modifiers| quits(KeyEvent::new(code, modifiers));
         assert!(key(KeyCode::Char('q'), KeyModifiers::NONE) && key(KeyCode::Esc, KeyModifiers::NONE));
         assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
         assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));

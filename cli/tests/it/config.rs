@@ -1,4 +1,4 @@
-//! Rooms that are written down, and what is wrong with them.
+//! Configuration files, and mistakes in them.
 
 use crate::support::Home;
 
@@ -7,7 +7,7 @@ const SALE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\ns
 #[test]
 fn they_are_listed_and_shown() {
     let home = Home::new();
-    assert_eq!(home.printed(&["config"]), "no room is written down yet; begin with: beekeeper init\n");
+    assert_eq!(home.printed(&["config"]), "no rooms yet; configure one with: beekeeper init\n");
     assert_eq!(home.printed(&["config", "--json"]), "[]\n");
     home.write("spring-sale", SALE);
     home.write("autumn", &SALE.replace("eu-central-1", "us-west-2"));
@@ -16,7 +16,7 @@ fn they_are_listed_and_shown() {
     assert_eq!(
         home.masked(&home.printed(&["config"])),
         "autumn       us-west-2       300 a minute to https://shop.example/sale\n\
-         broken       ~/beekeeper/broken.toml cannot be used as it is; see: beekeeper config broken\n\
+         broken       ~/beekeeper/broken.toml is invalid; see: beekeeper config broken\n\
          spring-sale  eu-central-1    300 a minute to https://shop.example/sale\n"
     );
     let shown = home.masked(&home.printed(&["config", "spring-sale"]));
@@ -48,11 +48,11 @@ fn they_are_listed_and_shown() {
 fn every_mistake_in_a_file_is_named_with_its_path() {
     let home = Home::new();
     home.write("sale", "rate = 0\ncolour = \"red\"\n");
-    let complaint = "error: ~/beekeeper/sale.toml cannot be used as it is: title: is missing
+    let complaint = "error: ~/beekeeper/sale.toml is invalid: title: is missing
 region: is missing
 shop: is missing
 rate: a rate is a whole number of visitors a minute, from 1 to 270000
-colour: is not a setting; look for a typing error
+colour: is not a setting; remove the line, or correct the name
 ";
     for command in [&["config", "sale"][..], &["status", "sale"], &["init", "sale", "--rate", "5"]] {
         assert_eq!(home.refused(command), (1, complaint.into()), "{command:?}");
@@ -60,20 +60,20 @@ colour: is not a setting; look for a typing error
 }
 
 #[test]
-fn a_slip_does_not_hit_another_room() {
+fn a_typo_does_not_hit_another_room() {
     let home = Home::new();
-    let nothing = "error: which room?\nhint: say --local for the room on this machine, or write one for AWS down with: beekeeper init\n";
+    let nothing = "error: no room is named\nhint: configure a room for AWS with: beekeeper init; or use --local for the room on this machine\n";
     assert_eq!(home.refused(&["status"]), (2, nothing.into()));
-    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: write it down with: beekeeper init spring\n";
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: configure it with: beekeeper init spring\n";
     assert_eq!(home.refused(&["off", "spring"]), (3, unknown.into()));
     home.write("spring-sale", SALE);
     home.write("autumn", SALE);
-    let which = "error: which room?\nhint: name one of: autumn, spring-sale; or say --local for the room on this machine\n";
+    let which = "error: no room is named\nhint: name one of autumn, spring-sale, or use --local for the room on this machine\n";
     for command in
         [&["off"][..], &["set-rate", "600"], &["message", "spring-sale"], &["reset", "--yes"], &["logs"]]
     {
         assert_eq!(home.refused(command), (2, which.into()), "{command:?}");
     }
-    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: rooms that are written down: autumn, spring-sale; one more: beekeeper init spring\n";
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: your rooms are autumn, spring-sale; to configure another: beekeeper init spring\n";
     assert_eq!(home.refused(&["set-rate", "spring", "600"]), (3, unknown.into()));
 }

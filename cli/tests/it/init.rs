@@ -22,21 +22,20 @@ fn flags_are_answers_and_nothing_is_asked() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(
         home.masked(&text(&output.stdout)),
-        "spring-sale is written down in ~/beekeeper/spring-sale.toml\nbring it to AWS with: beekeeper deploy spring-sale\n"
+        "spring-sale is configured in ~/beekeeper/spring-sale.toml\ndeploy it with: beekeeper deploy spring-sale\n"
     );
     let said = text(&output.stderr);
     assert!(
-        said.starts_with(&format!("{site}/old leads to {site}/sale (301)\n{site}/sale answers 200 after ")),
+        said.starts_with(&format!(
+            "{site}/old redirects to {site}/sale (301)\n{site}/sale answers 200 after "
+        )),
         "{said}"
     );
     let written = fs::read_to_string(home.profile("spring-sale")).unwrap();
-    assert!(
-        written.starts_with("# The waiting room spring-sale. `beekeeper deploy spring-sale`"),
-        "{written}"
-    );
-    assert!(written.contains(&format!("shop = \"{shop}\"\nrate = 300  # how many")), "{written}");
+    assert!(written.starts_with("# The configuration of the waiting room spring-sale."), "{written}");
+    assert!(written.contains(&format!("shop = \"{shop}\"\n\n# How many")), "{written}");
     let left: Vec<_> = fs::read_dir(home.profile("x").parent().unwrap()).unwrap().collect();
-    assert_eq!(left.len(), 1, "nothing is left behind but the profile");
+    assert_eq!(left.len(), 1, "nothing is left behind but the configuration file");
 }
 
 #[test]
@@ -46,7 +45,7 @@ fn run_again_it_edits() {
     home.printed(&flags(&shop));
     let before = fs::read_to_string(home.profile("spring-sale")).unwrap();
     let again = |extra: &[&str]| home.printed(&[&["init", "spring-sale"], extra].concat());
-    assert_eq!(again(&[]), "nothing to change: it is so already\n");
+    assert_eq!(again(&[]), "nothing changed: already set\n");
     assert_eq!(fs::read_to_string(home.profile("spring-sale")).unwrap(), before);
     assert_eq!(again(&["--rate", "500", "--no-throttle"]), "rate: 300 -> 500\nthrottle: true -> false\n");
     assert_eq!(
@@ -62,7 +61,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let home = Home::new();
     for (flag, answer, reason) in [
         ("--title", "", "a title is 1 to 100 characters on one line"),
-        ("--region", "Frankfurt", "a region is written like eu-central-1"),
+        ("--region", "Frankfurt", "must be written like eu-central-1"),
         (
             "--shop",
             "shop.example",
@@ -78,24 +77,24 @@ fn what_cannot_be_is_refused_with_the_reason() {
     }
     let (code, said) = home.refused(&["init", "My Room"]);
     assert!(code == 2 && said.contains("a room's name is 1 to 30 lower-case letters, digits and hyphens"));
-    let expected = "error: a new room also needs --title, --shop, --throttle or --no-throttle\nhint: run it in a terminal, and it asks\n";
+    let expected = "error: missing for a new room: --title, --shop, --throttle or --no-throttle\nhint: add the flags, or run the command in a terminal to be asked\n";
     assert_eq!(
         home.refused(&["init", "sale", "--rate", "5", "--region", "eu-central-1"]),
         (2, expected.into())
     );
     let (code, said) = home.refused(&["init"]);
-    assert!(code == 2 && said.contains("a new room also needs NAME"), "{said}");
+    assert!(code == 2 && said.contains("missing for a new room: NAME"), "{said}");
 }
 
 #[test]
-fn a_shop_that_nobody_can_reach_is_kept_only_where_that_is_meant() {
+fn a_shop_that_does_not_answer_is_kept_only_with_yes() {
     let home = Home::new();
     let shop = "http://127.0.0.1:1/sale";
     let (code, said) = home.refused(&flags(shop));
     assert_eq!(code, 6);
     assert!(said.starts_with(&format!("{shop} does not answer: ")), "{said}");
     assert!(said.ends_with(&format!(
-        "error: nobody would see anything at {shop}\nhint: nothing was written; say --yes to keep the URL all the same\n"
+        "error: visitors would see no page at {shop}\nhint: nothing was written; to keep the URL anyway, add --yes\n"
     )), "{said}");
     assert!(!home.profile("spring-sale").exists());
     home.printed(&[&flags(shop)[..], &["--yes"]].concat());
@@ -103,12 +102,12 @@ fn a_shop_that_nobody_can_reach_is_kept_only_where_that_is_meant() {
 }
 
 #[test]
-fn a_region_that_is_not_on_the_list_is_taken_with_a_warning() {
+fn a_region_that_is_not_in_the_list_is_accepted_with_a_warning() {
     let home = Home::new();
     let shop = format!("{}/sale", website());
     home.printed(&flags(&shop));
     let output = home.run(&["init", "spring-sale", "--region", "eu-east-9"]);
-    let warning = "warning: eu-east-9 is no region that this beekeeper knows; is it spelled right?\n";
+    let warning = "warning: unknown region eu-east-9; check the spelling\n";
     assert_eq!(text(&output.stderr), warning);
     assert_eq!(text(&output.stdout), "region: \"eu-central-1\" -> \"eu-east-9\"\n");
 }
@@ -136,20 +135,20 @@ fn a_person_is_asked_six_questions() {
     person.exp_string("a room's name is 1 to 30").unwrap();
     person.send(&corrected("My Room", "spring-sale\r")).unwrap();
     person.flush().unwrap();
-    reply(&mut person, "Name that visitors read:", "Seal's Spring Sale");
+    reply(&mut person, "Title that visitors see:", "Seal's Spring Sale");
     person.exp_string("AWS region:").unwrap();
     person.send("frank\t\r").unwrap();
     person.flush().unwrap();
-    reply(&mut person, "Where do the admitted go?", "http://127.0.0.1:1/sale");
+    reply(&mut person, "URL of the shop:", "http://127.0.0.1:1/sale");
     person.exp_string("does not answer").unwrap();
-    reply(&mut person, "Keep it?", "n");
-    person.exp_string("Where do the admitted go?").unwrap();
+    reply(&mut person, "Keep this URL?", "n");
+    person.exp_string("URL of the shop:").unwrap();
     person.send(&corrected("http://127.0.0.1:1/sale", &format!("{site}/old\r"))).unwrap();
     person.flush().unwrap();
     person.exp_string("(301)").unwrap();
-    reply(&mut person, "How many may enter a minute?", "300");
-    reply(&mut person, "Let fewer enter while the shop is slow or fails?", "y");
-    person.exp_string("spring-sale is written down in").unwrap();
+    reply(&mut person, "How many visitors may enter a minute?", "300");
+    reply(&mut person, "Lower the rate while the shop is slow or fails?", "y");
+    person.exp_string("spring-sale is configured in").unwrap();
     person.exp_eof().unwrap();
     let shown = home.printed(&["config", "spring-sale"]);
     for line in ["Seal's Spring Sale", "eu-central-1  Frankfurt", &format!("{site}/old"), "300", "true"] {
@@ -164,7 +163,7 @@ fn who_is_asked_again_finds_their_answers_and_ctrl_c_leaves_the_old_file() {
     home.printed(&flags(&shop));
     let before = fs::read(home.profile("spring-sale")).unwrap();
     let mut person = home.person(&["init", "spring-sale"]);
-    person.exp_string("what is there is the default").unwrap();
+    person.exp_string("is already configured").unwrap();
     reply(&mut person, "Seal's Spring Sale", " 2");
     reply(&mut person, "eu-central-1", "");
     person.exp_string(&shop).unwrap();

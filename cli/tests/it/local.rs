@@ -20,7 +20,7 @@ fn goes_on_where_it_was() {
     let place = client.cookie(&client.get("/beekeeper"));
     let (directory, farewell) = room.interrupt();
     let kept = format!(
-        "stopped. 1 waiting, every place is kept in {}; the same command goes on from here",
+        "stopped. 1 waiting; every place is kept in {}. To continue, run the same command",
         directory.path().display()
     );
     assert_eq!(farewell.trim(), kept);
@@ -42,7 +42,7 @@ fn goes_on_where_it_was() {
 
 #[test]
 fn a_room_that_has_a_shop_keeps_it_and_behind_https_its_cookies_are_for_https() {
-    let arguments = ["--origin", "https://shop.example/sale", "--rate", "60"];
+    let arguments = ["--shop", "https://shop.example/sale", "--rate", "60"];
     let room = Local::start(&arguments);
     assert_eq!(room.shop(), "https://shop.example/sale");
     let plain = Client::new(&room.base(), "demo").get("/beekeeper");
@@ -61,8 +61,8 @@ fn the_operator_is_told_what_changed() {
     let room = Local::start(&["--rate", "60"]);
     let said = |arguments: &[&str]| text(&room.command(arguments).stdout);
     assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600\n");
-    assert_eq!(said(&["set-rate", "--local", "600"]), "nothing to change: it is so already\n");
-    assert_eq!(said(&["stretch", "--local", "3"]), "polls stretched by: 1 -> 3\n");
+    assert_eq!(said(&["set-rate", "--local", "600"]), "nothing changed: already set\n");
+    assert_eq!(said(&["stretch", "--local", "3"]), "stretch: 1 -> 3\n");
     assert_eq!(said(&["message", "--local", "Back soon"]), "message: \"\" -> \"Back soon\"\n");
     assert_eq!(said(&["pause", "--local"]), "room: on -> paused\n");
     assert_eq!(said(&["off", "--local"]), "room: paused -> off\n");
@@ -81,18 +81,18 @@ fn who_waits_is_not_sent_on_or_away_unasked() {
     client.cookie(&client.get("/beekeeper"));
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
-    let expected = "error: 1 person waits in demo, and off lets them go on at once\nhint: nothing was changed; say --yes if that is meant\n";
+    let expected = "error: 1 visitor waits in demo, and would enter at once\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&off.stderr), expected);
     let reset = room.command(&["reset", "--local"]);
     assert_eq!(reset.status.code(), Some(6));
-    let expected = "error: 1 person loses their place in demo, and numbers begin at 1\nhint: nothing was changed; say --yes if that is meant\n";
+    let expected = "error: 1 visitor would lose their place in demo, and numbers start again at 1\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&reset.stderr), expected);
     let told = text(&room.command(&["off", "--local", "--yes"]).stdout);
     assert_eq!(told, "room: paused -> off\n");
-    assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing to change: it is so already\n");
+    assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing changed: already set\n");
     assert_eq!(text(&room.command(&["pause", "--local"]).stdout), "room: off -> paused\n");
     let reset = text(&room.command(&["reset", "--local", "--yes"]).stdout);
-    assert!(reset.ends_with("\n1 person lost their place\n"), "{reset}");
+    assert!(reset.ends_with("\n1 visitor lost their place\n"), "{reset}");
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn off_offers_to_pause_instead() {
     }
     let directory = room.directory.path().to_str().unwrap();
     let off = room.command(&["off", "--local"]);
-    let hold = format!("or hold them back with: beekeeper pause --local demo --data {directory}\n");
+    let hold = format!("to keep them waiting: beekeeper pause --local demo --data {directory}\n");
     assert!(text(&off.stderr).ends_with(&hold), "{}", text(&off.stderr));
     let mut person = Home::new().person(&["off", "--local", "--data", directory]);
-    person.exp_string("people wait in demo, and off lets all of them go on at once").unwrap();
+    person.exp_string("visitors wait in demo, and all of them would enter at once").unwrap();
     person.exp_string("pause instead").unwrap();
     person.send("\r").unwrap();
     person.flush().unwrap();
@@ -144,7 +144,7 @@ fn scripts_are_answered_in_json() {
     assert_eq!(status.get("alarms"), None);
     let unasked = json(&["reset", "--local"]);
     assert_eq!(unasked["kind"], "declined");
-    assert_eq!(unasked["advice"], "nothing was changed; say --yes if that is meant");
+    assert_eq!(unasked["advice"], "nothing was changed; to go ahead, add --yes");
     let nonsense = json(&["set-rate", "--local", "many"]);
     assert_eq!(nonsense["kind"], "usage");
     let said = nonsense["error"].as_str().unwrap();
@@ -185,7 +185,7 @@ fn mistakes_are_explained() {
         (["local", "--rate", "0"], "a rate is a whole number of visitors a minute, from 1 to 270000"),
         (["local", "--origin", "shop.example"], "not a URL (relative URL without a base)"),
         (["local", "My Room", "--access-log"], "a room's name is 1 to 30 lower-case letters"),
-        (["local", "--minute", "2m"], "a minute takes from 1s to 60s"),
+        (["local", "--minute", "2m"], "a minute must be from 1s to 60s"),
     ] {
         let output = operate(nowhere.path(), &arguments);
         assert_eq!(output.status.code(), Some(2));

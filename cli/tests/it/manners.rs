@@ -8,7 +8,7 @@ fn an_error_is_one_line_of_json_for_scripts() {
     let (code, said) = home.refused(&["status", "spring", "--json"]);
     let error = serde_json::json!({
         "error": "there is no room spring: ~/beekeeper/spring.toml does not exist", "kind": "missing",
-        "advice": "write it down with: beekeeper init spring",
+        "advice": "configure it with: beekeeper init spring",
     });
     assert_eq!((code, serde_json::from_str::<serde_json::Value>(&said).unwrap()), (3, error));
     let (code, said) = home.refused(&["--json", "dance"]);
@@ -38,8 +38,8 @@ fn nothing_is_coloured_off_a_terminal() {
 
 #[test]
 fn a_room_on_this_machine_has_no_log_to_show() {
-    let expected = "error: a room on this machine keeps no log: it says what happens in the terminal that it runs in\n\
-        hint: start it with --access-log, and it prints a line for every request\n";
+    let expected = "error: a room on this machine keeps no logs: it prints them in its terminal\n\
+        hint: to print a line for every request, start it with --access-log\n";
     assert_eq!(Home::new().refused(&["logs", "--local"]), (2, expected.into()));
 }
 
@@ -52,7 +52,7 @@ fn without_aws_it_says_so_and_how_to_get_it() {
         "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example\"\nrate = 300\n",
     );
     let expected =
-        "error: this beekeeper was built without AWS\nhint: `cargo xtask dist` builds one with it\n";
+        "error: this beekeeper was built without AWS\nhint: build one with AWS: cargo xtask dist\n";
     for command in [&["status", "sale"][..], &["on", "sale"], &["set-rate", "sale", "600"], &["logs", "sale"]]
     {
         assert_eq!(home.refused(command), (1, expected.into()), "{command:?}");
