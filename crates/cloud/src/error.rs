@@ -83,7 +83,7 @@ impl CloudError {
     }
 }
 
-/// The value, or an error that says what AWS left out.
+/// The value, or an error that says what AWS left out. It is not for lists: AWS may leave out an empty list.
 pub(crate) trait OrIncomplete<T> {
     fn or_incomplete(self, attempt: &str, missing: &str) -> Result<T, CloudError>;
 }

@@ -29,7 +29,7 @@ impl Stack {
     }
 
     /// With the required parameters only.
-    pub fn usual() -> Result<Self> {
+    pub fn with_required_parameters() -> Result<Self> {
         Self::with(&[
             ("Room", "sale"),
             ("Title", "Sale"),

@@ -1,4 +1,4 @@
-//! The policy in the docs: short enough for IAM, as narrow as AWS allows, and explained.
+//! Checks docs/operator-policy.json: its size, how narrow it is, and that docs/operator-policy.md explains every statement.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 const POLICY: &str = include_str!("../../../../docs/operator-policy.json");
 const PAGE: &str = include_str!("../../../../docs/operator-policy.md");
 
-/// IAM counts all but white space, and takes no more in a managed policy.
-const LONGEST: usize = 6144;
+/// IAM's limit for a managed policy. White space does not count.
+const MAX_CHARACTERS: usize = 6144;
 
 fn statements() -> Vec<Value> {
     let policy: Value = serde_json::from_str(POLICY).unwrap();
@@ -23,9 +23,9 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn iam_takes_it() {
-    let long = POLICY.chars().filter(|c| !c.is_whitespace()).count();
-    assert!(long <= LONGEST, "{long} characters");
+fn the_policy_fits_into_a_managed_policy() {
+    let length = POLICY.chars().filter(|c| !c.is_whitespace()).count();
+    assert!(length <= MAX_CHARACTERS, "{length} characters");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn every_statement_is_explained() {
 }
 
 #[test]
-fn nothing_but_looking_is_allowed_on_everything() {
+fn only_reading_is_allowed_on_all_resources() {
     for statement in statements() {
         let actions = texts(&statement["Action"]);
         assert!(
@@ -45,28 +45,28 @@ fn nothing_but_looking_is_allowed_on_everything() {
             "{actions:?}"
         );
         if texts(&statement["Resource"]).contains(&"*".to_owned()) {
-            let looks = |action: &String| {
+            let reads = |action: &String| {
                 ["Describe", "Get", "List"].iter().any(|verb| action.contains(&format!(":{verb}")))
             };
-            assert!(actions.iter().all(looks), "{actions:?}");
+            assert!(actions.iter().all(reads), "{actions:?}");
         }
     }
 }
 
 #[test]
-fn whatever_can_be_called_beekeeper_must_be() {
-    // What AWS gives a random name.
-    let nameless = ["apigateway", "wafv2"];
+fn resources_are_limited_to_names_with_beekeeper_where_possible() {
+    // AWS gives their resources random names.
+    let random_names = ["apigateway", "wafv2"];
     for statement in statements() {
         for resource in texts(&statement["Resource"]) {
             let service = resource.split(':').nth(2).unwrap_or_default().to_owned();
             let is_named = resource.contains("beekeeper-");
-            // And what AWS has called itself.
-            let is_awss_own = [":transform/Serverless-", ":role/aws-service-role/"]
+            // These names are AWS's own.
+            let is_named_by_aws = [":transform/Serverless-", ":role/aws-service-role/"]
                 .iter()
                 .any(|own| resource.contains(own));
             assert!(
-                resource == "*" || is_named || is_awss_own || nameless.contains(&service.as_str()),
+                resource == "*" || is_named || is_named_by_aws || random_names.contains(&service.as_str()),
                 "{resource}"
             );
         }
@@ -74,7 +74,7 @@ fn whatever_can_be_called_beekeeper_must_be() {
 }
 
 #[test]
-fn no_action_is_allowed_twice_on_the_same() {
+fn no_action_is_allowed_twice_on_the_same_resource() {
     let mut seen = BTreeSet::new();
     for statement in statements() {
         for action in texts(&statement["Action"]) {
@@ -86,7 +86,7 @@ fn no_action_is_allowed_twice_on_the_same() {
 }
 
 #[test]
-fn the_signing_keys_and_the_visitors_stay_out_of_sight() {
+fn operators_cannot_read_signing_keys_or_visitors() {
     for statement in statements() {
         let reads = texts(&statement["Action"]).iter().any(|action| action == "dynamodb:GetItem");
         if reads {

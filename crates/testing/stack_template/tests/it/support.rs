@@ -13,7 +13,7 @@ pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-static STACK: LazyLock<Stack> = LazyLock::new(|| Stack::usual().unwrap());
+static STACK: LazyLock<Stack> = LazyLock::new(|| Stack::with_required_parameters().unwrap());
 
 pub(crate) fn stack() -> &'static Stack {
     &STACK
