@@ -9,8 +9,12 @@ use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::EntryReader;
 use crate::{
     AccountId, AddressLimit, Architecture, CertificateArn, ConfigValue, DomainName, EmailAddress, LogDays,
-    PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue, Whole, setup_properties,
+    PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue, Whole,
 };
+
+/// The room's name: a parameter, but no entry of its file.
+pub(crate) const ROOM: Setting<RoomId> =
+    Setting::new("room", Presence::Required, Text("spring-sale"), Some("Room"), "");
 
 type Minutes = Whole<1, { 14 * 24 * 60 }>;
 
@@ -121,7 +125,7 @@ macro_rules! room_config {
                     $( SettingValue::to_parameter(self.$optional.as_ref()), )+
                 ];
                 let named = ROWS.iter().zip(values).filter_map(|(row, value)| Some((row.parameter?, value?)));
-                named.chain([(setup_properties::ROOM.row.parameter_name(), self.room.to_string())]).collect()
+                named.chain([(ROOM.row.parameter_name(), self.room.to_string())]).collect()
             }
         }
     };

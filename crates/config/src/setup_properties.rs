@@ -1,14 +1,10 @@
 //! What the stack's setup function is given: parameters of the stack, and the room's URL.
 
-use waitroom::{Mistakes, RoomId, Settings, WebUrl};
+use waitroom::{Mistakes, Settings, WebUrl};
 
 use crate::read::ParameterReader;
-use crate::room_config::set_lifetimes;
+use crate::room_config::{ROOM, set_lifetimes};
 use crate::{ConfigValue, PageFolder, Presence, SETTINGS, Setting};
-
-/// The room's name: a parameter, but no entry of its file.
-pub(crate) const ROOM: Setting<RoomId> =
-    Setting::new("room", Presence::Required, ConfigValue::Text("spring-sale"), Some("Room"), "");
 
 /// Where visitors reach the room. The template works it out.
 const URL: Setting<WebUrl> =
