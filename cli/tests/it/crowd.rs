@@ -1,4 +1,4 @@
-//! Many at once, and some who mean harm.
+//! Many clients at once, slow ones, and a stop in the middle of a request.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use waitroom::{AdmittedBy, Place, Timestamp};
 
 use crate::support::{Local, text};
 
-/// Asks one path many times over one connection, and returns the room's cookies.
+/// Requests one path many times over one connection, and returns the places from the cookies.
 fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
     let mut stream = TcpStream::connect(authority).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
@@ -82,10 +82,10 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
         }
     }
     let windows: Vec<_> = windows.into_values().collect();
-    // The first was planned before anybody came, and the last one lets in who is left.
+    // The first window was planned before anybody joined, and the last one releases the rest.
     let full = &windows[1..windows.len() - 1];
-    // In a minute this short a slice's time is up 25 ms after its last instant, and what a busy machine sleeps through then
-    // waits for the next window. That it is exactly the plan where nothing is late, the simulation shows.
+    // In a minute this short, a slice ends 25 ms after its last instant. What a busy machine misses then waits for the next
+    // window. The simulation shows that the plan is met exactly if nothing is late.
     assert!(!full.is_empty() && full.iter().all(|released| (5900..=6000).contains(released)), "{windows:?}");
 
     places.sort_by_key(|place| place.ticket);
@@ -95,8 +95,8 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     let displaced =
         by_admission.iter().enumerate().map(|(rank, (_, ticket_rank))| rank.abs_diff(*ticket_rank)).max();
     println!("largest displacement between ticket and admission: {displaced:?}");
-    // One place on a quiet machine. Six slices leave side by side, a hundredth of a second apart in so short
-    // a minute; on a busy one a batch of each may overtake another.
+    // One place on a quiet machine. Six slices release at the same time, a hundredth of a second apart in so short a minute.
+    // On a busy machine a batch of one may overtake a batch of another.
     assert!(displaced <= Some(60), "more than a batch of each slice: {displaced:?}");
 }
 
@@ -124,7 +124,7 @@ fn slow_clients_do_not_keep_others_from_joining() {
     assert_eq!(ask(&authority, "/beekeeper", 100).len(), 100);
     let client = Client::new(&room.base(), "demo");
     assert_eq!(client.get("/polling").status, 200);
-    // They are hung up on, after a while.
+    // The room closes their connections after a timeout.
     let mut first = &slow[0];
     first.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
     let mut rest = Vec::new();

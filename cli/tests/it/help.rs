@@ -1,4 +1,4 @@
-//! What every command says about itself. `SNAPSHOTS=overwrite cargo test -p beekeeper help` writes it anew.
+//! The help of every command. `SNAPSHOTS=overwrite cargo xtask test beekeeper help` updates the snapshots.
 
 use std::path::Path;
 

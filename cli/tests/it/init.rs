@@ -31,10 +31,10 @@ fn flags_are_answers_and_nothing_is_asked() {
         )),
         "{said}"
     );
-    let written = fs::read_to_string(home.profile("spring-sale")).unwrap();
+    let written = fs::read_to_string(home.config_file("spring-sale")).unwrap();
     assert!(written.starts_with("# The configuration of the waiting room spring-sale."), "{written}");
     assert!(written.contains(&format!("shop = \"{shop}\"\n\n# How many")), "{written}");
-    let left: Vec<_> = fs::read_dir(home.profile("x").parent().unwrap()).unwrap().collect();
+    let left: Vec<_> = fs::read_dir(home.config_file("x").parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "nothing is left behind but the configuration file");
 }
 
@@ -43,21 +43,21 @@ fn run_again_it_edits() {
     let home = Home::new();
     let shop = format!("{}/sale", website());
     home.printed(&flags(&shop));
-    let before = fs::read_to_string(home.profile("spring-sale")).unwrap();
+    let before = fs::read_to_string(home.config_file("spring-sale")).unwrap();
     let again = |extra: &[&str]| home.printed(&[&["init", "spring-sale"], extra].concat());
     assert_eq!(again(&[]), "nothing changed: already set\n");
-    assert_eq!(fs::read_to_string(home.profile("spring-sale")).unwrap(), before);
+    assert_eq!(fs::read_to_string(home.config_file("spring-sale")).unwrap(), before);
     assert_eq!(again(&["--rate", "500", "--no-throttle"]), "rate: 300 -> 500\nthrottle: true -> false\n");
     assert_eq!(
         again(&["--health", "http://127.0.0.1:1/up"]),
         "health: not set -> \"http://127.0.0.1:1/up\"\n"
     );
-    let told: serde_json::Value = serde_json::from_str(&again(&["--rate", "5", "--json"])).unwrap();
-    assert_eq!((&told["created"], &told["rate"]), (&false.into(), &5.into()));
+    let described: serde_json::Value = serde_json::from_str(&again(&["--rate", "5", "--json"])).unwrap();
+    assert_eq!((&described["created"], &described["rate"]), (&false.into(), &5.into()));
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn an_invalid_answer_is_refused_with_the_reason() {
     let home = Home::new();
     for (flag, answer, reason) in [
         ("--title", "", "a title is 1 to 100 characters on one line"),
@@ -96,9 +96,9 @@ fn a_shop_that_does_not_answer_is_kept_only_with_yes() {
     assert!(said.ends_with(&format!(
         "error: visitors would see no page at {shop}\nhint: nothing was written; to keep the URL anyway, add --yes\n"
     )), "{said}");
-    assert!(!home.profile("spring-sale").exists());
+    assert!(!home.config_file("spring-sale").exists());
     home.printed(&[&flags(shop)[..], &["--yes"]].concat());
-    assert!(home.profile("spring-sale").exists());
+    assert!(home.config_file("spring-sale").exists());
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn a_region_that_is_not_in_the_list_is_accepted_with_a_warning() {
     assert_eq!(text(&output.stdout), "region: \"eu-central-1\" -> \"eu-east-9\"\n");
 }
 
-/// What is typed where something else lies to be edited.
+/// Keys that replace the text in the answer line.
 fn corrected(there: &str, typed: &str) -> String {
     "\u{7f}".repeat(there.len()) + typed
 }
 
-/// Reads the question, and answers it.
+/// Waits for the question, and answers it.
 fn reply(person: &mut PtySession, question: &str, answer: &str) {
     person.exp_string(question).unwrap();
     person.send(answer).unwrap();
@@ -131,7 +131,7 @@ fn a_person_is_asked_six_questions() {
     let site = website();
     let mut person = home.person(&["init"]);
     reply(&mut person, "Short name of the room:", "My Room");
-    // Refused, with the reason; what was typed can be corrected.
+    // Refused with the reason. The answer can be corrected.
     person.exp_string("a room's name is 1 to 30").unwrap();
     person.send(&corrected("My Room", "spring-sale\r")).unwrap();
     person.flush().unwrap();
@@ -157,11 +157,11 @@ fn a_person_is_asked_six_questions() {
 }
 
 #[test]
-fn who_is_asked_again_finds_their_answers_and_ctrl_c_leaves_the_old_file() {
+fn asked_again_the_answers_are_defaults_and_ctrl_c_leaves_the_old_file() {
     let home = Home::new();
     let shop = format!("{}/sale", website());
     home.printed(&flags(&shop));
-    let before = fs::read(home.profile("spring-sale")).unwrap();
+    let before = fs::read(home.config_file("spring-sale")).unwrap();
     let mut person = home.person(&["init", "spring-sale"]);
     person.exp_string("is already configured").unwrap();
     reply(&mut person, "Seal's Spring Sale", " 2");
@@ -172,5 +172,5 @@ fn who_is_asked_again_finds_their_answers_and_ctrl_c_leaves_the_old_file() {
     person.exp_string("error: interrupted; nothing was changed").unwrap();
     person.exp_eof().unwrap();
     assert!(matches!(person.process().wait().unwrap(), WaitStatus::Exited(_, 5)));
-    assert_eq!(fs::read(home.profile("spring-sale")).unwrap(), before);
+    assert_eq!(fs::read(home.config_file("spring-sale")).unwrap(), before);
 }

@@ -1,4 +1,4 @@
-//! The command line: what it says, and what it refuses.
+//! `beekeeper local`, and orders to the room that it runs.
 
 use std::process::Output;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn conforms() {
 }
 
 #[test]
-fn goes_on_where_it_was() {
+fn continues_after_a_restart() {
     let room = Local::start(&["--rate", "7"]);
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
@@ -37,7 +37,7 @@ fn goes_on_where_it_was() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("whoever waited before the restart is admitted after it");
+    panic!("a visitor who waited before the restart was not admitted");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_room_that_has_a_shop_keeps_it_and_behind_https_its_cookies_are_for_https() 
 }
 
 #[test]
-fn the_operator_is_told_what_changed() {
+fn orders_show_what_changed() {
     let room = Local::start(&["--rate", "60"]);
     let said = |arguments: &[&str]| text(&room.command(arguments).stdout);
     assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600\n");
@@ -74,7 +74,7 @@ fn the_operator_is_told_what_changed() {
 }
 
 #[test]
-fn who_waits_is_not_sent_on_or_away_unasked() {
+fn off_and_reset_ask_first_if_visitors_wait() {
     let room = Local::start(&["--rate", "60"]);
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
@@ -122,7 +122,7 @@ fn off_offers_to_pause_instead() {
 }
 
 #[test]
-fn scripts_are_answered_in_json() {
+fn json_is_one_object_a_line() {
     let room = Local::start(&["--rate", "60"]);
     let json = |arguments: &[&str]| {
         let output = room.command(&[arguments, &["--json"]].concat());

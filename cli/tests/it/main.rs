@@ -1,4 +1,4 @@
-//! The `beekeeper` command, from outside.
+//! The `beekeeper` command, as a built program.
 
 #![allow(
     clippy::unwrap_used,

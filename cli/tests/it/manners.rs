@@ -1,4 +1,4 @@
-//! How it ends, and what it says then.
+//! Exit codes, errors and output of all commands.
 
 use crate::support::{Home, text};
 
@@ -19,7 +19,7 @@ fn an_error_is_one_line_of_json_for_scripts() {
 }
 
 #[test]
-fn whoever_stops_reading_is_no_error() {
+fn a_reader_that_stops_is_not_an_error() {
     let home = Home::new();
     let mut child =
         home.command(&["completions", "bash"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -37,7 +37,7 @@ fn nothing_is_coloured_off_a_terminal() {
 }
 
 #[test]
-fn a_room_on_this_machine_has_no_log_to_show() {
+fn a_room_on_this_machine_has_no_logs_to_show() {
     let expected = "error: a room on this machine keeps no logs: it prints them in its terminal\n\
         hint: to print a line for every request, start it with --access-log\n";
     assert_eq!(Home::new().refused(&["logs", "--local"]), (2, expected.into()));
@@ -45,7 +45,7 @@ fn a_room_on_this_machine_has_no_log_to_show() {
 
 #[cfg(not(feature = "aws"))]
 #[test]
-fn without_aws_it_says_so_and_how_to_get_it() {
+fn without_aws_the_error_says_how_to_build_with_it() {
     let home = Home::new();
     home.write(
         "sale",

@@ -1,4 +1,4 @@
-//! A page of the operator's own.
+//! Custom pages.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Every command of the README's first five minutes, typed as it stands there.
+//! Runs every command of the README's first five minutes, and compares what it prints.
 
 use std::process::Command;
 use std::thread;
@@ -12,9 +12,9 @@ use crate::support::{Local, text};
 const README: &str = include_str!("../../../README.md");
 const OPERATOR: &str = "target/release/beekeeper ";
 
-/// What differs from run to run: numbers, epochs, and the spaces that line them up.
+/// Hides what differs between runs: numbers, epochs, and alignment.
 fn masked(output: &str) -> String {
-    // The epoch first: masked digit by digit, it would be of any length.
+    // The epoch first, because masked digits have no fixed length.
     let output = match output.split_once("\"epoch\":\"") {
         Some((before, after)) => format!("{before}\"epoch\":\"{}", after.get(4..).unwrap_or_default()),
         None => output.to_owned(),
@@ -28,10 +28,10 @@ fn masked(output: &str) -> String {
 
 #[test]
 #[ignore = "takes a minute: cargo xtask test beekeeper"]
-fn the_first_five_minutes_happen_as_told() {
+fn the_first_five_minutes_print_what_the_readme_shows() {
     let commands = console::commands(README);
     assert!(commands[0].0.starts_with("cargo run --release -p beekeeper -- local"), "{}", commands[0].0);
-    // The same room, at a port of its own and in a directory of its own.
+    // The same room, with another port and directory.
     let room = Local::start(&["--minute", "60s"]);
     let client = Client::new(&room.url, "demo");
     let place = client.cookie(&client.get("/beekeeper"));
@@ -41,7 +41,7 @@ fn the_first_five_minutes_happen_as_told() {
         }
         thread::sleep(Duration::from_millis(100));
     }
-    // The slice tells how far it has come every two seconds.
+    // A slice records its progress every two seconds.
     thread::sleep(Duration::from_secs(3));
 
     let mut executed = 0;
@@ -57,7 +57,7 @@ fn the_first_five_minutes_happen_as_told() {
             }
             text(&room.command(&words).stdout)
         } else if let Some(rest) = command.strip_prefix("curl -s http://localhost:8080") {
-            // The operator's word takes up to two seconds.
+            // An order takes up to two seconds.
             thread::sleep(Duration::from_secs(2));
             let output = Command::new("curl").args(["-s", &format!("{}{rest}", room.url)]).output();
             text(&output.expect("curl is needed; on Debian: apt-get install curl").stdout) + "\n"

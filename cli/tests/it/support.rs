@@ -1,4 +1,4 @@
-//! A room as a newcomer runs it: the real binary, its real port, its real control socket.
+//! Runs the built program: its port, its control socket, its terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const BEEKEEPER: &str = env!("CARGO_BIN_EXE_beekeeper");
 
-/// A room that runs until the test is done with it.
+/// A local room that is stopped when this is dropped.
 pub(crate) struct Local {
     process: Child,
     output: BufReader<ChildStdout>,
@@ -67,7 +67,7 @@ impl Local {
         std::iter::from_fn(move || lines.recv_timeout(Duration::from_secs(20)).ok())
     }
 
-    /// Ctrl-C, and what the room says to it.
+    /// Stops the room with Ctrl-C. Returns its directory and what it printed.
     pub(crate) fn interrupt(mut self) -> (TempDir, String) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -121,7 +121,7 @@ impl RoomUnderTest for Local {
     }
 }
 
-/// A person with a configuration directory of their own, and nothing of AWS.
+/// A home directory of its own, and an environment without AWS variables.
 pub(crate) struct Home(TempDir);
 
 impl Home {
@@ -144,7 +144,7 @@ impl Home {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Somebody at a terminal of a usual size, without colours.
+    /// In a terminal of 100 by 30, without colours.
     pub(crate) fn person(&self, arguments: &[&str]) -> PtySession {
         const SIZED: &str = "stty cols 100 rows 30 && exec \"$0\" \"$@\"";
 
@@ -161,36 +161,36 @@ impl Home {
         spawn_command(shell, Some(20_000)).unwrap()
     }
 
-    /// The same, where it has to work; returns what it printed.
+    /// Runs a command that must succeed, and returns what it printed.
     pub(crate) fn printed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stdout)
     }
 
-    /// Where it must not work: how it ended, and what it complained.
+    /// Runs a command that must fail, and returns its exit code and its error.
     pub(crate) fn refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         assert_eq!(text(&output.stdout), "", "{arguments:?}: results are for standard output");
         (output.status.code().unwrap(), self.masked(&text(&output.stderr)))
     }
 
-    pub(crate) fn profile(&self, name: &str) -> std::path::PathBuf {
+    pub(crate) fn config_file(&self, name: &str) -> std::path::PathBuf {
         self.0.path().join(format!("beekeeper/{name}.toml"))
     }
 
-    pub(crate) fn write(&self, name: &str, profile: &str) {
-        std::fs::create_dir_all(self.profile(name).parent().unwrap()).unwrap();
-        std::fs::write(self.profile(name), profile).unwrap();
+    pub(crate) fn write(&self, name: &str, config: &str) {
+        std::fs::create_dir_all(self.config_file(name).parent().unwrap()).unwrap();
+        std::fs::write(self.config_file(name), config).unwrap();
     }
 
-    /// What was said, with this home called `~`.
+    /// Replaces this home directory by `~`.
     pub(crate) fn masked(&self, said: &str) -> String {
         said.replace(self.0.path().to_str().unwrap(), "~")
     }
 }
 
-/// A web server where every path leads to `/sale`, and `/sale` answers. Returns its URL.
+/// A web server where every path redirects to `/sale`, and `/sale` answers. Returns its URL.
 pub(crate) fn website() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

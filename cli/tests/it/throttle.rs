@@ -1,4 +1,4 @@
-//! `--throttle`: a real shop that falls ill and recovers.
+//! `--throttle`: a shop that fails and recovers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::{Local, text};
 
-/// A shop that answers at once, with an error while it is ill. Returns its URL.
+/// A shop that answers at once, with an error while `ill`. Returns its URL.
 fn shop(ill: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/sale", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! `beekeeper status --watch`, in a terminal and off it.
+//! `beekeeper status --watch`, with and without a terminal.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -9,14 +9,14 @@ use rexpect::process::WaitStatus;
 use crate::support::{Home, Local};
 
 #[test]
-fn a_terminal_is_left_as_it_was_found() {
+fn the_terminal_is_restored() {
     let room = Local::start(&[]);
     let home = Home::new();
     for leaving in ["q", "\u{3}"] {
         let directory = room.directory.path().to_str().unwrap();
         let mut person = home.person(&["status", "--local", "--watch", "--every", "1s", "--data", directory]);
         person.exp_string("\u{1b}[?1049h").unwrap();
-        // Words are put at their places one by one.
+        // Each word is drawn separately, so only one is expected.
         person.exp_string("planned").unwrap();
         person.send(leaving).unwrap();
         person.flush().unwrap();
@@ -27,7 +27,7 @@ fn a_terminal_is_left_as_it_was_found() {
 }
 
 #[test]
-fn off_a_terminal_it_prints_what_changes() {
+fn without_a_terminal_it_prints_each_change() {
     let room = Local::start(&[]);
     let home = Home::new();
     for (extra, paused) in [(None, ", 0 waiting"), (Some("--json"), "\"state\":\"paused\"")] {
