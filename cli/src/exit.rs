@@ -77,8 +77,8 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         return failure.exit;
     }
     #[cfg(feature = "aws")]
-    if let Some(trouble) = find::<cloud::CloudError>(error) {
-        return of_cloud(trouble.kind());
+    if let Some(cloud_error) = find::<cloud::CloudError>(error) {
+        return of_cloud(cloud_error.kind());
     }
     Exit::Failed
 }
@@ -102,8 +102,8 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
         return failure.advice.as_deref();
     }
     #[cfg(feature = "aws")]
-    if let Some(trouble) = find::<cloud::CloudError>(error) {
-        return trouble.advice();
+    if let Some(cloud_error) = find::<cloud::CloudError>(error) {
+        return cloud_error.advice();
     }
     None
 }

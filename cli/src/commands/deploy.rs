@@ -55,7 +55,7 @@ mod with_aws {
             eprintln!("{}", text(&plan));
         }
         if !deploy.yes {
-            ask::confirm("This is the plan", question(&plan))?;
+            ask::confirm("The plan above would be carried out", question(&plan))?;
         }
         if config.account.is_none() {
             // Before anything is created, so that later commands find it whatever happens. The file is read again because

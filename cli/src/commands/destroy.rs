@@ -64,10 +64,10 @@ mod with_aws {
                 1 => "One visitor waits, and loses their place".to_owned(),
                 waiting => format!("About {waiting} visitors wait, and lose their places"),
             }),
-            Err(trouble) if trouble.kind() == CloudErrorKind::NotFound => {
+            Err(error) if error.kind() == CloudErrorKind::NotFound => {
                 Ok("The room is missing or incomplete".to_owned())
             }
-            Err(trouble) => Err(trouble.into()),
+            Err(error) => Err(error.into()),
         }
     }
 
