@@ -50,7 +50,7 @@ fn quick() -> Result<()> {
 fn everything() -> Result<()> {
     let packages = FunctionPackages::build()?;
     // First, since it leaves a beekeeper without AWS in the build directory.
-    run(cargo().args(["test", "--locked", "--workspace", "--test", "it", "without_aws"]))?;
+    run(cargo().args(["test", "--locked", "--workspace", "--test", "command", "without_aws"]))?;
     run(cargo_test(&packages).args(["--", "--include-ignored", "--skip", PLAYS]))?;
     site::test(&packages, None)?;
     // Last, when nothing else runs or compiles: these tests measure how soon an order is in force.

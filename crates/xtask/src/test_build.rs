@@ -30,9 +30,8 @@ impl FunctionPackages {
     pub(crate) fn build() -> Result<Self> {
         let arch = Arch::of_this_machine()?;
         let names: Vec<_> = Function::all().map(Function::name).collect();
-        let mut build = cargo();
-        build.args(["build", "--locked"]).args(FEATURES);
-        run(build.args(names.iter().flat_map(|name| ["--bin", name])))?;
+        // Cargo builds all programs of the crate for a test of the crate.
+        run(cargo_test(&Self::none()).args(["--no-run", "--test", "programs"]))?;
         let folder = target().join("test-packages");
         fs::create_dir_all(folder.join(arch.name()))?;
         for name in &names {
@@ -84,10 +83,9 @@ pub(crate) fn cargo_test(packages: &FunctionPackages) -> Command {
     test
 }
 
-/// Builds `beekeeper`, with the packages inside, and returns where it is.
+/// Builds `beekeeper`, with the packages inside, and returns where it is. `cargo build` would use other features: it leaves
+/// out those of the tests' dependencies.
 pub(crate) fn build_beekeeper(packages: &FunctionPackages) -> Result<PathBuf> {
-    let mut build = cargo();
-    build.args(["build", "--locked"]).args(FEATURES).args(["--bin", "beekeeper"]);
-    run(packages.given_to(&mut build))?;
+    run(cargo_test(packages).args(["--no-run", "--test", "command"]))?;
     Ok(target().join("debug/beekeeper"))
 }
