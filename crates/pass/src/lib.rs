@@ -11,15 +11,17 @@
 //! This crate knows no room and stores nothing. Times are seconds since 1970.
 
 mod claims;
+mod error;
 mod jwks;
 mod key_ring;
 mod signer;
 mod verifier;
 
 pub use claims::{Claims, TOKEN_USE, subject};
+pub use error::PassError;
 pub use jwks::{Jwk, Jwks};
 pub use key_ring::{KeyRing, PrivateKey};
-pub use signer::{PassError, Signer};
+pub use signer::Signer;
 pub use verifier::{Refused, Verifier};
 
 use base64::engine::general_purpose::{GeneralPurpose, URL_SAFE_NO_PAD};

@@ -6,17 +6,7 @@ use aws_lc_rs::signature::RSA_PKCS1_SHA256;
 use base64::Engine;
 
 use crate::key_ring::public;
-use crate::{BASE64, Claims, PrivateKey};
-
-#[derive(Debug, thiserror::Error)]
-pub enum PassError {
-    #[error("could not generate a signing key")]
-    Generate,
-    #[error("the stored signing key is not an RSA key in PKCS#8; rotate the keys")]
-    Unreadable,
-    #[error("could not sign a pass")]
-    Sign,
-}
+use crate::{BASE64, Claims, PassError, PrivateKey};
 
 /// Signs passes with one key.
 pub struct Signer {
