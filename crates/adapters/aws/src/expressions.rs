@@ -187,7 +187,7 @@ mod tests {
         let slice = SliceId { plan: 7, index: 269 };
         let before = Ledgered { served: 1, latest: 6, released: 3, before_epoch: 2 };
         let status = LineStatus { served: 1, waiting: 2, rate: Rate::MIN, slow: true };
-        let room = item(Key::Room, [("open", AttributeValue::Bool(true)), ("version", number(9u64))]);
+        let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         vec![
             any(),
             absent(),
@@ -242,9 +242,12 @@ mod tests {
 
     #[test]
     fn a_change_writes_what_it_is_given_and_nothing_else() {
-        let room = item(Key::Room, [("open", AttributeValue::Bool(true)), ("version", number(9u64))]);
+        let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let statement = change(&room, &["health"], Some(8));
-        assert_eq!(statement.update, "SET #open = :open, #version = :version REMOVE #health");
+        assert_eq!(
+            statement.update,
+            "SET #format = :format, #state = :state, #version = :version REMOVE #health"
+        );
         assert_eq!(statement.condition, "#version = :before");
         assert_eq!(statement.values[":before"], number(8u64));
         assert!(!statement.values.contains_key(":id"), "a key cannot be changed");

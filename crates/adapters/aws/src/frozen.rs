@@ -64,7 +64,7 @@ fn room() -> Room {
 
 /// The attributes of an encoded item that holds everything it can hold.
 fn encoded(key: Key, item: &Item) -> Vec<String> {
-    let attributes = item.keys().filter(|name| *name != "id");
+    let attributes = item.keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
     attributes.map(|name| format!("{} {name}", pattern(key))).collect()
 }
 

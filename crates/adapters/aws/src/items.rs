@@ -13,13 +13,22 @@ use crate::keys::Key;
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// An item that is not what Beekeeper wrote.
+/// The format of the items, which each of them carries. It rises when an attribute changes its meaning. A new attribute
+/// that older versions can ignore does not need a new format.
+pub(crate) const FORMAT: u64 = 1;
+
+/// An item that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{attribute} {problem}; mend the item {item} of the ledger, or delete it and deploy the stack again")]
-pub(crate) struct Damaged {
-    item: Key,
-    attribute: String,
-    problem: String,
+pub(crate) enum Damaged {
+    #[error(
+        "{attribute} {problem}; correct the item {item} of the ledger, or delete it and deploy the stack again"
+    )]
+    Attribute { item: Key, attribute: String, problem: String },
+    #[error(
+        "the item {item} of the ledger has format {format}, and this version of Beekeeper reads formats up to {FORMAT}; \
+         use the version that deployed the room"
+    )]
+    Newer { item: Key, format: u64 },
 }
 
 /// An item that the room cannot do without is not there.
@@ -48,10 +57,10 @@ pub(crate) fn flag(flag: bool) -> AttributeValue {
     AttributeValue::Bool(flag)
 }
 
-/// An item with its key and these attributes.
+/// An item with its key, its format and these attributes.
 pub(crate) fn item<const N: usize>(key: Key, attributes: [(&str, AttributeValue); N]) -> Item {
-    let id = std::iter::once(("id".to_owned(), text(&key.id())));
-    id.chain(attributes.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
+    let both = [("id".to_owned(), text(&key.id())), ("format".to_owned(), number(FORMAT))].into_iter();
+    both.chain(attributes.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
 /// Reads an item's attributes, and says which one is wrong and how.
@@ -62,12 +71,22 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(key: Key, item: &'a Item) -> Self {
+    /// Reads a whole item, unless a newer version of Beekeeper wrote it.
+    pub(crate) fn open(key: Key, item: &'a Item) -> Result<Self, Damaged> {
+        let reader = Self::of_update(key, item);
+        match reader.number("format")? {
+            0..=FORMAT => Ok(reader),
+            format => Err(Damaged::Newer { item: key, format }),
+        }
+    }
+
+    /// Reads the attributes that an update returned.
+    pub(crate) fn of_update(key: Key, item: &'a Item) -> Self {
         Self { key, item }
     }
 
     fn damaged(self, attribute: &str, problem: impl Into<String>) -> Damaged {
-        Damaged { item: self.key, attribute: attribute.into(), problem: problem.into() }
+        Damaged::Attribute { item: self.key, attribute: attribute.into(), problem: problem.into() }
     }
 
     pub(crate) fn has(self, name: &str) -> bool {
@@ -153,7 +172,7 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
 }
 
 pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, Damaged> {
-    let visitor = Reader::new(Key::Admission(token), item);
+    let visitor = Reader::open(Key::Admission(token), item)?;
     let slice = visitor.optional("slice", Reader::parsed)?;
     Ok(Admission {
         ticket: visitor.counted::<_, u64>("ticket")?,
@@ -185,7 +204,7 @@ pub(crate) fn forget(key: Key, plan: &Plan) -> Item {
 }
 
 pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, Damaged> {
-    let minute = Reader::new(Key::Window(plan), item);
+    let minute = Reader::open(Key::Window(plan), item)?;
     Ok(Plan {
         number: plan,
         window: Window { start: minute.time("start")?, end: minute.time("end")? },
@@ -196,7 +215,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, Damaged> {
 
 /// How many the slices of one page have recorded.
 pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<u64, Damaged> {
-    let reader = Reader::new(page, item);
+    let reader = Reader::open(page, item)?;
     let recorded = item.keys().filter(|name| name.starts_with("released_"));
     recorded.map(|name| reader.number(name)).try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
 }
@@ -227,7 +246,7 @@ impl Ledgered {
     }
 
     pub(crate) fn decode(item: &Item) -> Result<Self, Damaged> {
-        let progress = Reader::new(Key::Progress, item);
+        let progress = Reader::open(Key::Progress, item)?;
         Ok(Self {
             served: progress.number("served")?,
             latest: progress.number("latest")?,
@@ -245,6 +264,10 @@ impl Ledgered {
 pub(crate) fn encode_memory(memory: &ThrottleMemory) -> serde_json::Result<Item> {
     let json = serde_json::to_string(memory);
     json.map(|json| item(Key::Throttle, [("memory", text(&json)), ("version", number(memory.version))]))
+}
+
+pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, Damaged> {
+    Reader::open(Key::Throttle, item)?.json("memory")
 }
 
 #[cfg(test)]
@@ -326,7 +349,7 @@ pub(crate) mod tests {
             damaged.remove(name);
             if !optional.contains(&name.as_str()) {
                 let error = read(&damaged).expect_err(name).to_string();
-                assert!(error.starts_with(&format!("{name} is missing; mend the item ")), "{error}");
+                assert!(error.starts_with(&format!("{name} is missing; correct the item ")), "{error}");
             }
         }
     }
@@ -348,7 +371,7 @@ pub(crate) mod tests {
         assert_eq!(
             error,
             "ticket cannot be read (a ticket is a whole number from 1 to 9007199254740991, without leading zeros); \
-             mend the item admission/… of the ledger, or delete it and deploy the stack again"
+             correct the item admission/… of the ledger, or delete it and deploy the stack again"
         );
     }
 }

@@ -12,7 +12,8 @@ use waitroom::{Admission, Rate, Room, Token};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Item, Reader, decode_admission, encode_admission, encode_memory, item, missing, text, unreadable,
+    Damaged, Item, Reader, decode_admission, decode_memory, encode_admission, encode_memory, item, missing,
+    text, unreadable,
 };
 use crate::keys::Key;
 use crate::room_item::decode_room;
@@ -38,7 +39,8 @@ impl TicketCounter for AwsStore {
         let attempt = "number a visitor";
         match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
             Written::Done(counter) => {
-                let last = Reader::new(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
+                let last =
+                    Reader::of_update(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
                 Ok(last.saturating_sub(count.into()) + 1)
             }
             Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
@@ -78,11 +80,15 @@ pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[
     Ok([item(Key::Private, [("ring", ring)]), item(Key::Public, [("jwks", jwks)])])
 }
 
+pub(crate) fn decode_keys(item: &Item) -> Result<KeyRing, Damaged> {
+    Reader::open(Key::Private, item)?.json("ring")
+}
+
 impl Keys for AwsStore {
     async fn keys(&self) -> PortResult<Option<KeyRing>> {
         let attempt = "read the signing keys";
         let item = self.table.get(attempt, Key::Private).await?;
-        let ring = item.map(|item| Reader::new(Key::Private, &item).json("ring")).transpose();
+        let ring = item.map(|item| decode_keys(&item)).transpose();
         ring.map_err(unreadable(attempt))
     }
 
@@ -102,7 +108,7 @@ impl ThrottleStore for AwsStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
         let attempt = "recall what the throttle found";
         let item = self.table.get(attempt, Key::Throttle).await?;
-        let memory = item.map(|item| Reader::new(Key::Throttle, &item).json("memory")).transpose();
+        let memory = item.map(|item| decode_memory(&item)).transpose();
         memory.map(Option::unwrap_or_default).map_err(unreadable(attempt))
     }
 

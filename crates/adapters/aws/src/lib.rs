@@ -1,19 +1,21 @@
-//! The ports over DynamoDB and SQS, and the consumers as Lambda functions.
+//! The ports over DynamoDB, SQS and Lambda.
 //!
-//! The ledger is one table with the key `id`. [`keys`] says which items there are, [`items`] what is in them,
-//! and [`expressions`] holds every condition that they are written on. [`call`] decides what a failure means.
+//! The ledger is one table with the key `id`. [`keys`] names its items, [`items`] and [`room_item`] encode and decode them,
+//! and [`expressions`] holds the conditions of every write. [`retry`] decides what a failed call means.
 //!
-//! | a port | where |
+//! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `Throttling` | `ledger` |
-//! | `Plans`, `Slices`, `Board` | `plans` |
+//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `ThrottleStore` | `ledger` |
+//! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
-//! | `Crew` | `crew` |
-//! | `Steering`, and what a deployment does | `operator`, `site` |
+//! | `Dispatch` | `dispatch` |
+//! | `RoomAdmin`, and what a deployment does | `operator`, `page_bucket` |
 
 mod config;
 mod dispatch;
 mod expressions;
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod frozen;
 mod items;

@@ -6,7 +6,9 @@
 //! third before it: that one's window ended a minute and a half ago, and no consumer lives so long after it.
 
 use futures_util::future;
-use waitroom::ports::{Claimant, Fault, PlanRecord, Plans, PortError, PortResult, Slices, StatusBoard};
+use waitroom::ports::{
+    Claimant, Claimed, Fault, PlanRecord, Plans, PortError, PortResult, Slices, StatusBoard,
+};
 use waitroom::{LineProgress, LineStatus, Plan, SliceId};
 
 use crate::AwsStore;
@@ -131,10 +133,14 @@ impl Plans for AwsStore {
 }
 
 impl Slices for AwsStore {
-    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
+    /// Whether an earlier consumer still runs cannot be known here, so a claim holds for good.
+    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<Claimed> {
         let claim = expressions::claim(slice, by);
         let claimed = self.table.update("claim a slice", Key::slices_with(slice), claim).await?;
-        Ok(matches!(claimed, Written::Done(_)))
+        Ok(match claimed {
+            Written::Done(_) => Claimed::Granted { released: 0 },
+            Written::Refused(_) => Claimed::Taken,
+        })
     }
 
     async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {

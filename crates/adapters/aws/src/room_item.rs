@@ -36,7 +36,7 @@ pub(crate) fn encode_room(room: &Room) -> Item {
 }
 
 pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
-    let room = Reader::new(Key::Room, item);
+    let room = Reader::open(Key::Room, item)?;
     let seconds = |name| room.number(name).map(Duration::from_secs);
     Ok(Room {
         settings: Settings {
@@ -158,7 +158,9 @@ mod tests {
             let error = decode_room(&item).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
             assert!(
-                error.ends_with("mend the item room of the ledger, or delete it and deploy the stack again")
+                error.ends_with(
+                    "correct the item room of the ledger, or delete it and deploy the stack again"
+                )
             );
         }
     }

@@ -96,7 +96,7 @@ fn one_damaged_item_is_one_visitors_trouble_and_is_named_without_the_token() {
             test.store.admit(unlucky, admission).await.unwrap_err(),
         ] {
             assert_eq!(error.fault, Fault::Broken);
-            let expected = "until is missing; mend the item admission/… of the ledger, or delete it and deploy the stack again";
+            let expected = "until is missing; correct the item admission/… of the ledger, or delete it and deploy the stack again";
             assert_eq!(why(&error), expected);
         }
         assert_eq!(test.store.admission(lucky).await.unwrap(), None);

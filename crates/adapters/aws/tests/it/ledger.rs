@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Fault, Keys, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
-    TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Fault, Keys, Plans, RoomReader, Slices, StatusBoard,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::{Demand, LineProgress, LineStatus, Plan, Rate, SliceId};
 
@@ -78,7 +78,10 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
         let test = TestRoom::on_localemu().await;
         let plan = write_plan(&test, None, Rate::MAX).await;
         for slice in plan.slices() {
-            assert!(test.store.claim(slice.id, Claimant(u128::MAX)).await.unwrap());
+            assert_eq!(
+                test.store.claim(slice.id, Claimant(u128::MAX)).await.unwrap(),
+                Claimed::Granted { released: 0 }
+            );
             test.store.record(slice.id, 1000, 1).await.unwrap();
         }
         let expected = LineProgress { served: 1, released: 270_000 };
@@ -101,7 +104,7 @@ fn said_twice_nothing_is_written() {
         let test = TestRoom::new().await;
         write_plan(&test, None, Rate::MIN).await;
         let slice = SliceId { plan: 1, index: 0 };
-        assert!(test.store.claim(slice, Claimant(1)).await.unwrap());
+        assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
         test.store.record(slice, 10, 7).await.unwrap();
         test.delete_table().await;
         test.store.record(slice, 10, 7).await.expect("nothing to write");
@@ -115,7 +118,7 @@ fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
     run(async {
         let test = TestRoom::new().await;
         let slice = SliceId { plan: 5, index: 0 };
-        assert!(!test.store.claim(slice, Claimant(1)).await.unwrap());
+        assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Taken);
         test.store.record(slice, 10, 0).await.unwrap();
         assert_eq!(test.item("window/5/0").await, None);
     });

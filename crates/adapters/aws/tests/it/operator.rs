@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{
-    Claimant, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
+    Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
     TicketCounter,
 };
 use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Timestamp};
@@ -146,7 +146,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
         let first = plan(None);
         assert!(store.write(first).await.unwrap());
         let old = SliceId { plan: 1, index: 0 };
-        assert!(store.claim(old, Claimant(1)).await.unwrap());
+        assert_eq!(store.claim(old, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
         store.record(old, 3, 3).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, released: 3 });
 
@@ -169,7 +169,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
             last = plan(Some(&last));
             assert!(store.write(last).await.unwrap(), "the numbers of plans go on");
             let slice = SliceId { plan: number, index: 0 };
-            assert!(store.claim(slice, Claimant(1)).await.unwrap());
+            assert_eq!(store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
             store.record(slice, 10, number).await.unwrap();
         }
         let expected = LineProgress { served: 5, released: 40 };
