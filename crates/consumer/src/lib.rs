@@ -17,8 +17,8 @@ use tally::Tally;
 use tracing::Instrument;
 use tracing::field::Empty;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Clock, Delivery, Fault, LineFront, LineLength, PortError, PortResult,
-    Receipt, RoomReader, Slices, StatusBoard,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Fault, LineFront, LineLength, PortError,
+    PortResult, Receipt, RoomReader, Slices, StatusBoard,
 };
 use waitroom::{Admission, AdmittedBy, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve};
 
@@ -57,6 +57,16 @@ pub struct SliceReport {
     pub failures: u32,
 }
 
+/// A visitor's admission, after an attempt to write it.
+#[derive(Clone, Copy, Debug)]
+struct FoundAdmission {
+    by: AdmittedBy,
+    /// The last call wrote it.
+    is_new: bool,
+    /// An earlier call of this attempt may have written it.
+    was_unsure: bool,
+}
+
 impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     /// The longest wait for visitors or for a batch's time. The room is read again after each wait, because a change of
     /// its settings must be in force within two seconds.
@@ -90,10 +100,11 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
 
     async fn claim_and_release(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
         let mut tally = Tally::new(slice.id);
-        if !self.claim(slice, claimant, &mut tally).await? {
+        let Claimed::Granted { released } = self.claim(slice, claimant, &mut tally).await? else {
             return Ok(SliceOutcome::Taken);
-        }
-        let mut pace = Pace::new(slice);
+        };
+        tally.resume(released);
+        let mut pace = Pace::resumed(slice, released);
         loop {
             let room = match self.store.room().await {
                 Ok(room) => room,
@@ -144,7 +155,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     }
 
     /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
-    async fn claim(&self, slice: Slice, claimant: Claimant, tally: &mut Tally) -> PortResult<bool> {
+    async fn claim(&self, slice: Slice, claimant: Claimant, tally: &mut Tally) -> PortResult<Claimed> {
         loop {
             match self.store.claim(slice.id, claimant).await {
                 Err(error) if self.clock.now() < slice.ends_at() => {
@@ -220,10 +231,17 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
             answered += u32::from(result.is_ok());
             match result {
-                Ok(by) if by == AdmittedBy::Slice(slice.id) => {
-                    charged += tally.charge(visitor.token);
-                    tally.count(visitor.token);
-                    lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
+                Ok(found) if found.by == AdmittedBy::Slice(slice.id) => {
+                    // Another consumer may have worked on this slice before it died, and its admissions are counted
+                    // already. So an admission that may be its own is not counted again.
+                    let may_be_counted = tally.is_resumed() && !found.is_new;
+                    if !may_be_counted || found.was_unsure {
+                        charged += tally.charge(visitor.token);
+                    }
+                    if !may_be_counted {
+                        tally.count(visitor.token);
+                        lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
+                    }
                     finished.extend(receipts);
                 }
                 // Admissions written by another slice are not counted.
@@ -262,8 +280,8 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
     }
 
-    /// Admits one visitor, and returns who wrote their admission.
-    async fn admit(&self, visitor: &Place, room: &Room, slice: Slice) -> PortResult<AdmittedBy> {
+    /// Admits one visitor, and returns their admission as the ledger has it now.
+    async fn admit(&self, visitor: &Place, room: &Room, slice: Slice) -> PortResult<FoundAdmission> {
         let by = AdmittedBy::Slice(slice.id);
         let mut unsure = false;
         let mut attempt = 1;
@@ -272,8 +290,10 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             let expires = at + room.settings.lifetimes.admission;
             let admission = Admission { ticket: visitor.ticket, by, at, expires };
             match self.store.admit(visitor.token, admission).await {
-                Ok(Admitted::Now) => return Ok(by),
-                Ok(Admitted::Before(admission)) => return Ok(admission.by),
+                Ok(Admitted::Now) => return Ok(FoundAdmission { by, is_new: true, was_unsure: unsure }),
+                Ok(Admitted::Before(Admission { by, .. })) => {
+                    return Ok(FoundAdmission { by, is_new: false, was_unsure: unsure });
+                }
                 Err(mut error) => {
                     unsure |= error.fault == Fault::Unsure;
                     if attempt == Self::ATTEMPTS || error.fault == Fault::Broken {

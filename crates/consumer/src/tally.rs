@@ -14,6 +14,8 @@ use crate::SliceReport;
 pub(crate) struct Tally {
     pub(crate) slice: SliceId,
     pub(crate) report: SliceReport,
+    /// Whether another consumer worked on the slice before.
+    is_resumed: bool,
     /// The highest of the batches' lowest tickets.
     pub(crate) served: u64,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
@@ -39,6 +41,7 @@ impl Tally {
         Self {
             slice,
             report: SliceReport::default(),
+            is_resumed: false,
             served: 0,
             visitors: HashMap::new(),
             reported: None,
@@ -46,6 +49,16 @@ impl Tally {
             other_epochs: Vec::new(),
             logged_epoch: None,
         }
+    }
+
+    /// Goes on counting where a consumer stopped that died after it had released this many visitors.
+    pub(crate) fn resume(&mut self, released: u32) {
+        self.is_resumed = released > 0;
+        self.report.released = released;
+    }
+
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.is_resumed
     }
 
     /// From now on the slice's log lines carry this room's name and epoch.

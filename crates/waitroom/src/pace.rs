@@ -37,6 +37,8 @@ pub enum PaceStep {
 #[derive(Debug)]
 pub struct Pace {
     slice: Slice,
+    /// How many of the next visitors to become due were released by a consumer that died.
+    released_before: u32,
     /// How many batches are due, because their instants have passed.
     due_batches: u32,
     /// How many visitors are due and not yet released, times the planned rate. The factor keeps the number exact when
@@ -53,8 +55,14 @@ pub struct Pace {
 
 impl Pace {
     pub fn new(slice: Slice) -> Self {
+        Self::resumed(slice, 0)
+    }
+
+    /// The rest of a slice whose consumer died after it had released this many visitors.
+    pub fn resumed(slice: Slice, released: u32) -> Self {
         Self {
             slice,
+            released_before: released,
             due_batches: 0,
             owed: 0,
             lowest_rate: slice.rate.get(),
@@ -125,7 +133,10 @@ impl Pace {
 
     fn add_due_batches(&mut self, until: Timestamp) {
         while self.due_batches < self.slice.batches() && self.slice.release_time(self.due_batches) <= until {
-            self.owed += u64::from(self.slice.size(self.due_batches)) * u64::from(self.in_force);
+            let size = self.slice.size(self.due_batches);
+            let done = size.min(self.released_before);
+            self.released_before -= done;
+            self.owed += u64::from(size - done) * u64::from(self.in_force);
             self.due_batches += 1;
         }
     }
@@ -211,7 +222,15 @@ mod tests {
         valve: impl Fn(u64) -> Valve,
         crowd: impl Fn(u64) -> u32,
     ) -> Vec<(u64, u32)> {
-        let mut pace = Pace::new(slice);
+        run_pace(Pace::new(slice), from, valve, crowd)
+    }
+
+    fn run_pace(
+        mut pace: Pace,
+        from: u64,
+        valve: impl Fn(u64) -> Valve,
+        crowd: impl Fn(u64) -> u32,
+    ) -> Vec<(u64, u32)> {
         let mut left = Vec::new();
         let mut now = from;
         loop {
@@ -273,6 +292,15 @@ mod tests {
         let crowd = |now| if now < 30_000 { 0 } else { 10 };
         let left = run(1000, 0, |now| if now < 30_000 { open(1000) } else { open(10) }, crowd);
         assert_eq!(total(&left), 10);
+    }
+
+    #[test]
+    fn a_resumed_slice_releases_what_its_first_consumer_did_not() {
+        for (killed_at, released) in [(0, 0), (30_000, 500), (30_000, 480), (59_000, 990), (30_000, 1000)] {
+            let left = run_pace(Pace::resumed(slice(1000), released), killed_at, |_| open(1000), |_| 1000);
+            assert_eq!(left.iter().map(|(_, people)| people).sum::<u32>(), 1000 - released, "{released}");
+            assert!(left.iter().all(|(at, _)| *at >= killed_at));
+        }
     }
 
     #[test]

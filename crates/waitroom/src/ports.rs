@@ -154,9 +154,10 @@ pub struct PlanRecord {
 
 /// The slices of a plan. Each is released by one consumer.
 pub trait Slices: Send + Sync {
-    /// Gives the slice to `claimant` unless another has claimed it, and returns whether `claimant` has it. Repeating the
-    /// call gives the same answer.
-    fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<bool>> + Send;
+    /// Gives the slice to `claimant` unless another consumer works on it. Repeating the call gives the same answer.
+    ///
+    /// A store that can prove that the consumer of an earlier claim no longer runs gives the slice away again.
+    fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<Claimed>> + Send;
 
     /// Records how many visitors the slice has released in total, and the ticket it has reached. Repeating a call changes
     /// nothing, and the numbers never decrease. Records of a slice that nobody has claimed are ignored.
@@ -166,6 +167,15 @@ pub trait Slices: Send + Sync {
         released: u32,
         served: u64,
     ) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// The answer to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// The slice is the claimant's. A consumer that no longer runs has already released `released` of its visitors.
+    Granted { released: u32 },
+    /// Another consumer works on the slice.
+    Taken,
 }
 
 /// Identifies one run of a consumer.

@@ -12,13 +12,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
+use redb::WriteTransaction;
 use tokio::sync::oneshot;
 use waitroom::ports::{Fault, PortError, PortResult};
-use waitroom::{LineProgress, Room};
 
+use crate::draft::{Committed, Draft};
 use crate::shared::{Refusal, SharedState, unreadable};
-use crate::tables::{TableError, Tables, single};
+use crate::tables::TableError;
 
 /// One change, applied inside a transaction and concluded after it.
 trait QueuedChange: Send {
@@ -59,85 +59,6 @@ where
         };
         // Whoever asked may be gone: a visitor who closed the tab. What was done stays done.
         drop(self.reply.send(answer));
-    }
-}
-
-/// The tables of one transaction, and what it will change in memory once it has been committed.
-pub(crate) struct Draft<'tx> {
-    pub(crate) tables: Tables<'tx>,
-    /// The key of the next to join.
-    pub(crate) next_in_line: u64,
-    next_ticket: Option<u64>,
-    begins_epoch: bool,
-    room: Option<Arc<Room>>,
-    progress: Option<LineProgress>,
-}
-
-/// What a committed draft leaves behind.
-pub(crate) struct Committed {
-    pub(crate) waiting: u64,
-    pub(crate) next_in_line: u64,
-    pub(crate) begins_epoch: bool,
-    pub(crate) room: Option<Arc<Room>>,
-    pub(crate) progress: Option<LineProgress>,
-}
-
-impl<'tx> Draft<'tx> {
-    fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, TableError> {
-        let tables = Tables::open(transaction)?;
-        Ok(Self { tables, next_in_line, next_ticket: None, begins_epoch: false, room: None, progress: None })
-    }
-
-    /// A number at least this high will be leased next, even after a crash.
-    pub(crate) fn ticket_used(&mut self, ticket: u64) {
-        self.next_ticket = self.next_ticket.max(Some(ticket + 1));
-    }
-
-    /// The room as an earlier change of this draft left it.
-    pub(crate) fn room(&self) -> Option<Arc<Room>> {
-        self.room.clone()
-    }
-
-    pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), TableError> {
-        self.tables.write(single::ROOM, &**room)?;
-        self.room = Some(room.clone());
-        Ok(())
-    }
-
-    pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {
-        self.tables.write(single::PROGRESS, &progress)?;
-        self.progress = Some(progress);
-        Ok(())
-    }
-
-    /// Empties the line under a room with a new epoch. Says how many were in it.
-    pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
-        let waiting = self.tables.line.len()?;
-        self.tables.line.retain(|_, _| false)?;
-        // Slices that are under way still record, and must not count for the new epoch.
-        let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
-        self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
-        self.tables.write(single::NEXT_TICKET, &1)?;
-        self.next_ticket = None;
-        self.begins_epoch = true;
-        self.set_progress(LineProgress::default())?;
-        self.set_room(room)?;
-        Ok(waiting)
-    }
-
-    fn finish(mut self) -> Result<Committed, TableError> {
-        if let Some(next) = self.next_ticket
-            && self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next)
-        {
-            self.tables.write(single::NEXT_TICKET, &next)?;
-        }
-        Ok(Committed {
-            waiting: self.tables.line.len()?,
-            next_in_line: self.next_in_line,
-            begins_epoch: self.begins_epoch,
-            room: self.room,
-            progress: self.progress,
-        })
     }
 }
 

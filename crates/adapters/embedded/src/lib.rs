@@ -7,8 +7,10 @@
 //!
 //! The file is a [redb](redb) database; `docs/decisions/0001-embedded-store.md` says why.
 
+mod claimants;
 mod commit;
 mod deliveries;
+mod draft;
 mod ports;
 mod shared;
 mod sweep;
@@ -27,7 +29,8 @@ use waitroom::ports::PortResult;
 use waitroom::{Epoch, LineStatus, Room, Timestamp};
 
 pub use commit::Committer;
-use commit::{Draft, Queue};
+use commit::Queue;
+use draft::Draft;
 use shared::SharedState;
 pub use sweep::Swept;
 use tables::TableError;

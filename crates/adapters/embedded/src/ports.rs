@@ -9,16 +9,18 @@ use std::time::Duration;
 use pass::KeyRing;
 use redb::ReadableTable;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Delivery, Fault, Keys, LineBack, LineFront, LineLength, LineStatusReader,
-    PlanRecord, Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices, StatusBoard,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
+    LineStatusReader, PlanRecord, Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices,
+    StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token};
+use waitroom::{
+    Admission, AdmittedBy, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token,
+};
 
 use crate::EmbeddedStore;
 use crate::tables::{
-    LINE, PLAN, SINGLE, SLICE, TableError, VISITOR, claimant, decode_admission, decode_waiting,
-    encode_admission, encode_waiting, from_json, read_single, single, slice_key, to_json,
+    LINE, PLAN, SINGLE, SLICE, TableError, VISITOR, decode_admission, decode_waiting, encode_admission,
+    encode_waiting, from_json, read_single, single, slice_key, to_json,
 };
 
 /// A read that failed changed nothing. Storage that failed it is opened again at the next change.
@@ -158,6 +160,13 @@ impl Admissions for EmbeddedStore {
             draft.tables.visitor.insert(token, encode_admission(&admission).as_slice())?;
             let forgotten = admission.expires.max(admission.at + Place::MAX_AGE);
             draft.tables.expiry.insert((forgotten.as_millis(), *token), ())?;
+            if let AdmittedBy::Slice(slice) = admission.by {
+                let key = slice_key(slice);
+                let found = draft.tables.slice.get(key)?.map(|record| record.value());
+                if let Some((claimant, recorded, admitted)) = found {
+                    draft.tables.slice.insert(key, (claimant, recorded, admitted + 1))?;
+                }
+            }
             Ok(Admitted::Now)
         })
         .await
@@ -198,14 +207,21 @@ impl Plans for EmbeddedStore {
 }
 
 impl Slices for EmbeddedStore {
-    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<bool> {
+    /// The file's lock proves that every process before this one is gone. So a slice that none of them finished is given
+    /// to the next consumer that claims it.
+    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<Claimed> {
+        let shared = self.shared.clone();
         self.change("claim a slice", move |draft| {
             let key = slice_key(slice);
-            if let Some(record) = draft.tables.slice.get(key)? {
-                return Ok(claimant(record.value()) == by);
+            let mut claimants = shared.claimants.lock();
+            claimants.add(slice.plan, by);
+            let found = draft.tables.slice.get(key)?.map(|record| record.value());
+            let (claimant, recorded, admitted) = found.unwrap_or((by.0, 0, 0));
+            if claimant != by.0 && claimants.contains(slice.plan, Claimant(claimant)) {
+                return Ok(Claimed::Taken);
             }
-            draft.tables.slice.insert(key, (by.0, 0))?;
-            Ok(true)
+            draft.tables.slice.insert(key, (by.0, recorded, admitted))?;
+            Ok(Claimed::Granted { released: admitted })
         })
         .await
     }
@@ -213,11 +229,12 @@ impl Slices for EmbeddedStore {
     async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
         self.change("record how far a slice has come", move |draft| {
             let key = slice_key(slice);
-            let Some((by, before)) = draft.tables.slice.get(key)?.map(|record| record.value()) else {
+            let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
+            else {
                 return Ok(());
             };
             let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
-            draft.tables.slice.insert(key, (by, released.max(before)))?;
+            draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
             let of_an_epoch_before = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if of_an_epoch_before.is_none_or(|last: u64| last < slice.plan) {
                 progress.released += u64::from(released.saturating_sub(before));

@@ -13,8 +13,9 @@ use redb::{
 use waitroom::ports::{Fault, PortError};
 use waitroom::{LineProgress, Room, Timestamp};
 
-use crate::commit::Committed;
+use crate::claimants::Claimants;
 use crate::deliveries::Deliveries;
+use crate::draft::Committed;
 use crate::tables::{LINE, SINGLE, TableError, Tables, read_single, single};
 
 /// Opens the database: a file, or in tests a disk that misbehaves.
@@ -30,6 +31,7 @@ pub(crate) struct SharedState {
     open: OpenDatabase,
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
+    pub(crate) claimants: Mutex<Claimants>,
     room: RwLock<Arc<Room>>,
     served: AtomicU64,
     released: AtomicU64,
@@ -59,6 +61,7 @@ impl SharedState {
             open,
             now,
             deliveries: Mutex::default(),
+            claimants: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
             served: AtomicU64::new(0),
             released: AtomicU64::new(0),

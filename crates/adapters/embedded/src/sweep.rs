@@ -5,7 +5,7 @@ use waitroom::ports::PortResult;
 use waitroom::{Plan, Timestamp};
 
 use crate::EmbeddedStore;
-use crate::commit::Draft;
+use crate::draft::Draft;
 use crate::tables::{TableError, from_json};
 
 /// What a sweep removed.

@@ -8,7 +8,6 @@ use std::fmt;
 use redb::{ReadableTable, StorageError, Table, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use waitroom::ports::Claimant;
 use waitroom::{Admission, AdmittedBy, Epoch, Place, SliceId, Ticket, Timestamp, Token};
 
 /// Why a table could not be read or written.
@@ -51,6 +50,10 @@ impl std::error::Error for TableError {}
 
 type TokenBytes = [u8; Token::BYTES];
 
+/// The consumer that claimed the slice, how many visitors it recorded as released, and how many the slice has admitted.
+/// Records come every two seconds; the last number is exact, so that another consumer can resume the slice.
+pub(crate) type SliceRecord = (u128, u32, u32);
+
 /// Who waits, by order of joining.
 pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line");
 /// What was in the line and is not a visitor.
@@ -61,8 +64,8 @@ pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::
 pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
 /// The minutes' plans, by number, as JSON.
 pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
-/// Who works on a slice, and how many it has released.
-pub(crate) const SLICE: TableDefinition<(u64, u16), (u128, u32)> = TableDefinition::new("slice");
+/// The slices that were claimed, by plan and index.
+pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
 /// What exists once, by name, as JSON.
 pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
@@ -84,7 +87,7 @@ pub(crate) struct Tables<'tx> {
     pub(crate) visitor: Table<'tx, TokenBytes, &'static [u8]>,
     pub(crate) expiry: Table<'tx, (u64, TokenBytes), ()>,
     pub(crate) plan: Table<'tx, u64, &'static [u8]>,
-    pub(crate) slice: Table<'tx, (u64, u16), (u128, u32)>,
+    pub(crate) slice: Table<'tx, (u64, u16), SliceRecord>,
     single: Table<'tx, &'static str, &'static [u8]>,
 }
 
@@ -180,10 +183,6 @@ pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, TableError> {
 
 pub(crate) fn slice_key(slice: SliceId) -> (u64, u16) {
     (slice.plan, slice.index)
-}
-
-pub(crate) fn claimant(record: (u128, u32)) -> Claimant {
-    Claimant(record.0)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront, LineLength,
-    PlanRecord, Plans, PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
+    LineLength, PlanRecord, Plans, PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
 
@@ -205,7 +205,7 @@ impl<S: Plans> Plans for FaultyPorts<S> {
 }
 
 impl<S: Slices> Slices for FaultyPorts<S> {
-    async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<bool> {
+    async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<Claimed> {
         self.call(PortCall::Claim, self.inner.claim(slice, claimant)).await
     }
 

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Claimant, PlanRecord, Plans, Slices, StatusBoard};
+use waitroom::ports::{Claimant, Claimed, PlanRecord, Plans, Slices, StatusBoard};
 use waitroom::{Demand, Plan, Rate, SliceId, Timestamp};
 
 use crate::Fixture;
+
+/// A slice that nobody has worked on before.
+const NEW: Claimed = Claimed::Granted { released: 0 };
 
 fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
     let now = Timestamp::from_millis(1_700_000_000_000);
@@ -47,12 +50,12 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
-    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"));
-    assert!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"));
-    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("claim"));
-    assert!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"));
+    assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"), NEW);
+    assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"), NEW);
+    assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim"), Claimed::Taken);
+    assert_eq!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"), NEW);
     store.record(slice(1, 0), 5, 5).await.expect("record");
-    assert!(!store.claim(slice(1, 0), Claimant(8)).await.expect("claim after a record"));
+    assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim after a record"), Claimed::Taken);
 }
 
 pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
@@ -60,7 +63,7 @@ pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
     assert!(fixture.store().write(plan_after(None, 100)).await.expect("write"));
     let claims = (1..=8).map(|claimant| fixture.store().claim(slice(1, 0), Claimant(claimant)));
     let granted =
-        future::join_all(claims).await.into_iter().filter(|granted| *granted.as_ref().expect("claim"));
+        future::join_all(claims).await.into_iter().filter(|claimed| *claimed.as_ref().expect("claim") == NEW);
     assert_eq!(granted.count(), 1);
 }
 
@@ -69,7 +72,7 @@ pub async fn a_repeated_record_counts_once<F: Fixture>() {
     let store = fixture.store();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for index in [0, 1] {
-        assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
+        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
     }
     store.record(slice(1, 0), 10, 1).await.expect("record");
     store.record(slice(1, 0), 10, 1).await.expect("record");
@@ -86,7 +89,7 @@ pub async fn progress_never_decreases<F: Fixture>() {
     assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
-        assert!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"));
+        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
         store.record(slice(1, index), 10, served).await.expect("record");
         assert_eq!(store.served().await.expect("served"), expected);
     }
@@ -103,7 +106,11 @@ pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
     store.record(slice(2, 0), 10, 0).await.expect("record for a missing plan");
     assert_eq!(store.progress().await.expect("progress").released, 0);
     assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
-    assert!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), "the slice can still be claimed");
+    assert_eq!(
+        store.claim(slice(1, 0), Claimant(1)).await.expect("claim"),
+        NEW,
+        "the slice can still be claimed"
+    );
 }
 
 pub async fn totals_add_up_over_many_plans<F: Fixture>() {
@@ -114,7 +121,7 @@ pub async fn totals_add_up_over_many_plans<F: Fixture>() {
         let plan = plan_after(last.as_ref(), 18_000);
         assert!(store.write(plan).await.expect("write"));
         for index in [0, 17] {
-            assert!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"));
+            assert_eq!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"), NEW);
             store.record(slice(number, index), 100, number).await.expect("record");
         }
         let expected = waitroom::LineProgress { served: number, released: 200 * number };

@@ -8,6 +8,7 @@
 )]
 
 mod contracts;
+mod fixture;
 mod room;
 mod support;
 mod sweeping;

@@ -5,10 +5,12 @@ use std::time::Duration;
 use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
+    Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
     RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
-use waitroom::{Demand, LineProgress, LineStatus, Plan, Rate, RoomState, SliceId, Stretch};
+use waitroom::{
+    Admission, AdmittedBy, Demand, LineProgress, LineStatus, Plan, Rate, RoomState, SliceId, Stretch,
+};
 
 use crate::support::{TestStore, room};
 
@@ -98,7 +100,7 @@ fn polls_read_the_line_as_it_is_now_and_after_a_restart() {
     let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
-    assert!(block_on(test.store.claim(slice, Claimant(1))).unwrap());
+    assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
     block_on(test.store.record(slice, 2, 2)).unwrap();
     block_on(test.store.hold(Some(Rate::MIN))).unwrap();
     let expected = LineStatus { served: 2, waiting: 3, rate: Rate::MIN, slow: true };
@@ -115,7 +117,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
     let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
-    assert!(block_on(test.store.claim(slice, Claimant(1))).unwrap());
+    assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
     block_on(test.store.record(slice, 3, 3)).unwrap();
 
     let epoch = "next".parse().unwrap();
@@ -206,4 +208,38 @@ fn receivers_on_several_threads_get_different_people() {
     });
     let different: std::collections::HashSet<_> = received.iter().collect();
     assert_eq!((received.len(), different.len()), (2000, 2000));
+}
+
+/// The lock of the file proves that the process before is gone, and with it its consumers.
+#[test]
+fn a_slice_of_a_process_that_is_gone_can_be_resumed() {
+    let test = TestStore::new();
+    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    assert!(block_on(test.store.write(plan)).unwrap());
+    let (slice, idle) = (SliceId { plan: 1, index: 0 }, SliceId { plan: 1, index: 1 });
+    let claim =
+        |test: &TestStore, slice, claimant| block_on(test.store.claim(slice, Claimant(claimant))).unwrap();
+    assert_eq!(claim(&test, slice, 1), Claimed::Granted { released: 0 });
+    for n in 1..=3 {
+        let admission =
+            Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
+        let token = port_contracts::visitor::visitor(n).token;
+        assert_eq!(block_on(test.store.admit(token, admission)).unwrap(), Admitted::Now);
+        assert_eq!(
+            block_on(test.store.admit(token, admission)).unwrap(),
+            Admitted::Before(admission),
+            "counted once"
+        );
+    }
+    // It had recorded two of the three when it died.
+    block_on(test.store.record(slice, 2, 2)).unwrap();
+    assert_eq!(claim(&test, slice, 2), Claimed::Taken);
+
+    let test = test.restarted();
+    assert_eq!(claim(&test, slice, 3), Claimed::Granted { released: 3 });
+    assert_eq!(claim(&test, slice, 3), Claimed::Granted { released: 3 });
+    assert_eq!(claim(&test, slice, 4), Claimed::Taken, "its new consumer works on it");
+    assert_eq!(claim(&test, idle, 4), Claimed::Granted { released: 0 });
+    block_on(test.store.record(slice, 4, 4)).unwrap();
+    assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress { served: 4, released: 4 });
 }

@@ -363,3 +363,36 @@ fn visitors_who_cannot_join_are_told_to_retry_without_a_cookie() {
     assert_eq!((world.outcome().redirected, world.outcome().told_to_retry), (100, 100));
     assert_nobody_is_lost(&mut world);
 }
+
+/// On one machine the file's lock proves that the old process is gone, so its slices are resumed.
+#[test]
+fn a_process_that_is_killed_releases_the_rest_of_the_running_window_after_its_restart() {
+    for seconds in [5, 20, 40, 55] {
+        let mut world = World::new(12, 2000);
+        world.join(8000);
+        world.run(MINUTE + Duration::from_secs(seconds));
+        world.kill();
+        world.boot();
+        world.fire_trigger();
+        world.run(MINUTE);
+        assert_eq!(world.outcome().windows()[&2], (2000, 2000), "killed after {seconds} s of window 2");
+        assert_nobody_is_lost(&mut world);
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_again_and_again_exceeds_no_quota() {
+    let mut world = World::new(13, 3300);
+    world.join(12_000);
+    world.run(MINUTE);
+    for _ in 0..20 {
+        world.run(Duration::from_secs(7));
+        world.kill();
+        world.boot();
+        world.fire_trigger();
+    }
+    let outcome = world.outcome();
+    assert_eq!(outcome.above_quota(), []);
+    assert_eq!(outcome.windows()[&2], (3300, 3300));
+    assert_nobody_is_lost(&mut world);
+}

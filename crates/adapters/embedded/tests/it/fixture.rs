@@ -1,0 +1,130 @@
+//! Opens `tests/fixtures/room-format-1.redb.gz`: a file as the first version with this format left it.
+//!
+//! The file is never written again. A version with another format gets a file of its own beside it.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use embedded::EmbeddedStore;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use futures_executor::block_on;
+use pass::KeyRing;
+use waitroom::ports::{
+    Admissions, Admitted, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, PlanRecord, Plans,
+    RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+};
+use waitroom::throttle_rules::{Finding, Sample, Verdict};
+use waitroom::{
+    Admission, AdmittedBy, LineProgress, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket,
+    Timestamp, Token, Window,
+};
+
+use crate::support::room;
+
+const SLICE: SliceId = SliceId { plan: 1, index: 0 };
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/room-format-1.redb.gz")
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_700_000_030_000)
+}
+
+fn waiting(ticket: u64) -> Place {
+    let token = Token::from_bytes([u8::try_from(ticket).unwrap(); Token::BYTES]);
+    Place { epoch: room().epoch, token, ticket: Ticket::new(ticket).unwrap() }
+}
+
+fn admission(by: AdmittedBy) -> Admission {
+    let expires = now() + Duration::from_hours(1);
+    Admission { ticket: Ticket::new(1).unwrap(), by, at: now(), expires }
+}
+
+fn plan() -> Plan {
+    let start = Timestamp::from_millis(1_700_000_000_000);
+    let window = Window { start, end: start + Duration::from_mins(1) };
+    Plan { number: 1, window, rate: Rate::new(300).unwrap(), quota: 300 }
+}
+
+fn memory() -> ThrottleMemory {
+    let sample = Sample { answered: vec![Duration::from_millis(80); 18], failed: 2 };
+    let finding = Finding::new(now(), &sample, None, Verdict::Well, Rate::new(150).unwrap());
+    ThrottleMemory { baseline: None, history: vec![finding], version: 1 }
+}
+
+fn change(room: &mut Room) {
+    room.state = RoomState::Paused;
+    room.stretch = Stretch::MAX;
+    room.settings.message = "It's \"on\" 🦭\nzwei".parse().unwrap();
+    room.settings.health = Some("https://shop.example/health".parse().unwrap());
+}
+
+/// A store that would begin another room if the directory were empty.
+fn open(directory: &std::path::Path) -> EmbeddedStore {
+    let mut other = room();
+    other.epoch = "zz99".parse().unwrap();
+    EmbeddedStore::open(directory, other, now).unwrap()
+}
+
+#[test]
+fn a_file_of_format_1_is_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut packed = GzDecoder::new(File::open(path()).unwrap());
+    std::io::copy(&mut packed, &mut File::create(directory.path().join("room.redb")).unwrap()).unwrap();
+    let store = open(directory.path());
+
+    let mut expected = room();
+    change(&mut expected);
+    expected.version = 1;
+    expected.throttled = Some(Rate::new(150).unwrap());
+    assert_eq!(*block_on(store.room()).unwrap(), expected);
+    assert_eq!(block_on(store.waiting()).unwrap(), 2);
+    let received: Vec<_> = block_on(store.receive(10, Duration::ZERO)).unwrap();
+    let received: Vec<_> = received.into_iter().map(|delivery| delivery.visitor.unwrap()).collect();
+    assert_eq!(received, [waiting(3), waiting(4)]);
+    assert_eq!(block_on(store.lease(1)).unwrap(), 5);
+    for (ticket, by) in [(1, AdmittedBy::Slice(SLICE)), (2, AdmittedBy::Door)] {
+        assert_eq!(block_on(store.admission(waiting(ticket).token)).unwrap(), Some(admission(by)));
+    }
+    assert_eq!(block_on(store.recent()).unwrap(), [PlanRecord { plan: plan(), released: 1 }]);
+    assert_eq!(block_on(store.progress()).unwrap(), LineProgress { served: 1, released: 1 });
+    assert_eq!(block_on(store.claim(SLICE, Claimant(2))).unwrap(), Claimed::Granted { released: 1 });
+    assert_eq!(block_on(store.recall()).unwrap(), memory());
+    let keys = block_on(store.keys()).unwrap().unwrap();
+    assert_eq!(keys.jwks().unwrap().keys.len(), 1);
+}
+
+/// Run once for each format, before it is released:
+/// `cargo test -p embedded --test it fixture::write -- --ignored`
+#[test]
+#[ignore = "writes the fixture"]
+fn write() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(directory.path(), room(), now).unwrap();
+    for ticket in 1..=4 {
+        block_on(store.join(waiting(ticket))).unwrap();
+    }
+    let dead = block_on(store.receive(2, Duration::ZERO)).unwrap();
+    block_on(store.bury(dead[0].receipt.clone(), "not a visitor".into())).unwrap();
+    block_on(store.remove(vec![dead[1].receipt.clone()])).unwrap();
+    assert!(block_on(store.write(plan())).unwrap());
+    assert_eq!(block_on(store.claim(SLICE, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
+    for (ticket, by) in [(1, AdmittedBy::Slice(SLICE)), (2, AdmittedBy::Door)] {
+        let admitted = block_on(store.admit(waiting(ticket).token, admission(by))).unwrap();
+        assert_eq!(admitted, Admitted::Now);
+    }
+    block_on(store.record(SLICE, 1, 1)).unwrap();
+    block_on(store.change_room("change the room", change)).unwrap();
+    block_on(store.hold(Some(Rate::new(150).unwrap()))).unwrap();
+    assert!(block_on(store.remember(memory())).unwrap());
+    block_on(store.create(KeyRing::generate().unwrap())).unwrap();
+    store.close();
+    fs::create_dir_all(path().parent().unwrap()).unwrap();
+    let mut packed = GzEncoder::new(File::create(path()).unwrap(), Compression::best());
+    std::io::copy(&mut File::open(directory.path().join("room.redb")).unwrap(), &mut packed).unwrap();
+    packed.finish().unwrap();
+}
