@@ -23,6 +23,15 @@ pub(crate) fn once(
     if env::var_os(WITHOUT_TOOLS).is_some() {
         bail!("{} is not for quick tests: mark this test #[ignore = \"needs …\"]", folder.display());
     }
+    fill(folder, wanted, intact, install)
+}
+
+fn fill(
+    folder: &Path,
+    wanted: &str,
+    intact: impl Fn(&Path) -> bool,
+    install: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     let marker = folder.join("installed.txt");
     let is_installed = || fs::read_to_string(&marker).is_ok_and(|found| found == wanted) && intact(folder);
     if is_installed() {
@@ -80,7 +89,7 @@ mod tests {
         let tools = tempfile::tempdir().unwrap();
         let installed = AtomicUsize::new(0);
         let ask = || {
-            once(
+            fill(
                 &tools.path().join("tool"),
                 "1.0",
                 |_| true,
@@ -105,7 +114,7 @@ mod tests {
         let tools = tempfile::tempdir().unwrap();
         let tool = tools.path().join("tool");
         let install = |version: &str| {
-            once(
+            fill(
                 &tool,
                 version,
                 |folder| folder.join("program").exists(),
@@ -115,7 +124,7 @@ mod tests {
                 },
             )
         };
-        let interrupted = once(
+        let interrupted = fill(
             &tool,
             "1.0",
             |_| true,

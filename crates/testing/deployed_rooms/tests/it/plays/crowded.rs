@@ -164,7 +164,7 @@ fn faults_lose_nobody(stage: &SamRoom) {
     let all = u64::try_from(SECOND_CROWD).unwrap();
     assert!((all - 10..=all).contains(&counted), "{counted} of {all}");
     let log = stage.log("ConsumerFunction").unwrap();
-    assert!(log.contains("another consumer has this slice"), "a slice was given out twice, and taken once");
+    assert!(log.contains("another consumer has claimed it"), "a slice was given out twice, and taken once");
 }
 
 fn nothing_is_left(stage: &SamRoom) {

@@ -45,7 +45,7 @@ fn an_operator_says_and_the_room_does() {
     eventually("paused", &client, &places[0], |poll| poll["state"] == "paused");
     assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600\n");
     assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
-    assert_eq!(said(&["stretch", "sale", "2"]), "polls stretched by: 1 -> 2\n");
+    assert_eq!(said(&["stretch", "sale", "2"]), "stretch: 1 -> 2\n");
     eventually("what was said", &client, &places[0], |poll| {
         (&poll["rate"], &poll["message"], &poll["stretch"])
             == (&json!(600), &json!("More beer at noon"), &json!(2))
@@ -54,7 +54,7 @@ fn an_operator_says_and_the_room_does() {
     let status = operator.done(&["status", "sale", "--json"]).unwrap();
     assert_eq!(
         (&status["line"]["waiting"], &status["dead_letters"], &status["room"]["state"]),
-        (&json!(3), &json!(0), &json!(true)),
+        (&json!(3), &json!(0), &json!("paused")),
         "{status}"
     );
     let shown = said(&["status", "sale"]);
