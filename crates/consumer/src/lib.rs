@@ -44,7 +44,7 @@ pub enum SliceOutcome {
 /// What one slice did. The counts are the fields of its log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceReport {
-    /// Admitted by this slice and confirmed by the ledger.
+    /// Admitted by this run and confirmed by the ledger.
     pub released: u32,
     /// Removed from the line without being counted: admitted before by another slice or at the door, or of another
     /// epoch.
@@ -325,7 +325,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     /// Records how many the slice has released. The plan's first slice also publishes the line's status.
     async fn report(&self, tally: &mut Tally, room: &Room) {
         let written = async {
-            self.store.record(tally.slice, tally.report.released, tally.served).await?;
+            self.store.record(tally.slice, tally.released(), tally.served).await?;
             if tally.slice.index == 0 {
                 let served = self.store.served().await?;
                 let waiting = self.store.waiting().await?;

@@ -14,8 +14,8 @@ use crate::SliceReport;
 pub(crate) struct Tally {
     pub(crate) slice: SliceId,
     pub(crate) report: SliceReport,
-    /// Whether another consumer worked on the slice before.
-    is_resumed: bool,
+    /// How many a consumer released that worked on the slice before and died.
+    released_before: u32,
     /// The highest of the batches' lowest tickets.
     pub(crate) served: u64,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
@@ -41,7 +41,7 @@ impl Tally {
         Self {
             slice,
             report: SliceReport::default(),
-            is_resumed: false,
+            released_before: 0,
             served: 0,
             visitors: HashMap::new(),
             reported: None,
@@ -53,12 +53,16 @@ impl Tally {
 
     /// Goes on counting where a consumer stopped that died after it had released this many visitors.
     pub(crate) fn resume(&mut self, released: u32) {
-        self.is_resumed = released > 0;
-        self.report.released = released;
+        self.released_before = released;
     }
 
     pub(crate) fn is_resumed(&self) -> bool {
-        self.is_resumed
+        self.released_before > 0
+    }
+
+    /// How many the slice has released in total.
+    pub(crate) fn released(&self) -> u32 {
+        self.released_before + self.report.released
     }
 
     /// From now on the slice's log lines carry this room's name and epoch.

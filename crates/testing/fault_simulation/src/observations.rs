@@ -35,6 +35,8 @@ pub struct SimOutcome {
     pub by_door: u32,
     /// How many were released, according to the consumers that were not killed.
     pub reported: u32,
+    /// How many the store counts as released.
+    pub counted: u64,
     /// Tickets in order of admission.
     pub order: Vec<u64>,
     times: Vec<Timestamp>,
@@ -43,7 +45,7 @@ pub struct SimOutcome {
 
 impl Observations {
     /// `ledger` has the admission of every token that is admitted.
-    pub(crate) fn compare_with(&self, ledger: &HashMap<Token, Admission>) -> SimOutcome {
+    pub(crate) fn compare_with(&self, ledger: &HashMap<Token, Admission>, counted: u64) -> SimOutcome {
         let mut seen = HashSet::new();
         let confirmed = self.confirmed.iter().map(|(token, _)| *token);
         let twice = confirmed.filter(|token| !seen.insert(*token)).collect();
@@ -67,6 +69,7 @@ impl Observations {
             twice,
             by_slice,
             by_door,
+            counted,
             reported: self.reports.iter().map(|(_, report)| report.released).sum(),
             order: admitted.iter().map(|admission| admission.ticket.get()).collect(),
             times: released.map(|admission| admission.at).collect(),

@@ -21,7 +21,9 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
 use trigger::Trigger;
-use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, TokenSource};
+use waitroom::ports::{
+    Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, StatusBoard, TokenSource,
+};
 use waitroom::{Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
@@ -388,7 +390,8 @@ impl World {
             let found = futures_executor::block_on(store.admission(*token)).expect("the ledger can be read");
             ledger.extend(found.map(|admission| (*token, admission)));
         }
-        observations.compare_with(&ledger)
+        let progress = futures_executor::block_on(store.progress()).expect("progress is in memory");
+        observations.compare_with(&ledger, progress.released)
     }
 }
 

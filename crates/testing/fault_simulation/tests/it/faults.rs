@@ -377,6 +377,8 @@ fn a_process_that_is_killed_releases_the_rest_of_the_running_window_after_its_re
         world.run(MINUTE);
         assert_eq!(world.outcome().windows()[&2], (2000, 2000), "killed after {seconds} s of window 2");
         assert_nobody_is_lost(&mut world);
+        let outcome = world.outcome();
+        assert_eq!(outcome.counted, u64::from(outcome.released()), "the count is exact again");
     }
 }
 
@@ -395,4 +397,6 @@ fn a_process_that_is_killed_again_and_again_exceeds_no_quota() {
     assert_eq!(outcome.above_quota(), []);
     assert_eq!(outcome.windows()[&2], (3300, 3300));
     assert_nobody_is_lost(&mut world);
+    let outcome = world.outcome();
+    assert_eq!(outcome.counted, u64::from(outcome.released()), "every admission is counted once");
 }

@@ -93,7 +93,9 @@ fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
 fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(SimOutcome, u32)) {
     assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "seed {seed}: lost, twice");
     assert_eq!(outcome.above_quota(), [], "seed {seed}: slices above their quota");
-    assert!(outcome.reported <= outcome.released(), "seed {seed}: counted more than were released");
+    let released = outcome.released();
+    assert!(outcome.reported <= released, "seed {seed}: reported more than were released");
+    assert!(outcome.counted <= released.into(), "seed {seed}: counted more than were released");
     // Visitors are released in batches of ten. A fault may delay one batch more into the same second.
     let largest = outcome.largest_second();
     assert!(
