@@ -1,23 +1,23 @@
-//! The machine's clock, as the handlers need it.
+//! The port `Clock` over the system clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use waitroom::Timestamp;
 use waitroom::ports::Clock;
 
-/// The wall clock, with tokio's timer to wait by.
+/// Reads the wall clock and waits with tokio's timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl SystemClock {
-    /// A sleep is cut into pieces no longer than this, so that a wall clock that is set meanwhile (or a
-    /// laptop that slept) is noticed.
-    const LONGEST_NAP: Duration = Duration::from_secs(1);
+    /// A sleep is split into pieces of at most this length. So it ends on time even if the wall clock is set in the
+    /// meantime, or a laptop was suspended.
+    const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 }
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // A machine that believes to be before 1970 gets the epoch: late, but not a crash.
+        // If the clock is set to a time before 1970, this returns the start of 1970 instead of failing.
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::default() + since_epoch
     }
@@ -28,7 +28,7 @@ impl Clock for SystemClock {
             if left.is_zero() {
                 return;
             }
-            tokio::time::sleep(left.min(Self::LONGEST_NAP)).await;
+            tokio::time::sleep(left.min(Self::LONGEST_SLEEP)).await;
         }
     }
 }

@@ -156,9 +156,9 @@ fn million(directory: &Path) {
     let before = resident();
     let took = timed(|| fill(&store, MILLION));
     row("a million join, 4,096 at once", &format!("{took:.1?}"));
-    row("… resident per person, having joined here", &per_person(resident().saturating_sub(before)));
+    row("… resident per visitor, after they joined", &per_visitor(resident().saturating_sub(before)));
     store.close();
-    row("… on disk per person", &per_person(directory.join("room.redb").metadata().unwrap().len()));
+    row("… on disk per visitor", &per_visitor(directory.join("room.redb").metadata().unwrap().len()));
 
     let itself = std::env::current_exe().unwrap();
     let reopened = |what: &str| {
@@ -186,7 +186,7 @@ fn reopen(directory: &Path) {
     let waiting = block_on(store.waiting()).unwrap();
     row(&format!("… opened after it was WHAT, {waiting} waiting"), &format!("{took:.1?}"));
     block_on(store.receive(10, Duration::ZERO)).unwrap();
-    row("… resident per person then", &per_person(resident().saturating_sub(before)));
+    row("… resident per visitor then", &per_visitor(resident().saturating_sub(before)));
 }
 
 fn join_until_killed(directory: &Path) {
@@ -196,9 +196,9 @@ fn join_until_killed(directory: &Path) {
     }
 }
 
-fn fill(store: &EmbeddedStore, people: u64) {
-    for first in (1..=people).step_by(4096) {
-        let joining = (first..(first + 4096).min(people + 1)).map(|n| store.join(visitor(n)));
+fn fill(store: &EmbeddedStore, visitors: u64) {
+    for first in (1..=visitors).step_by(4096) {
+        let joining = (first..(first + 4096).min(visitors + 1)).map(|n| store.join(visitor(n)));
         block_on(try_join_all(joining)).unwrap();
     }
 }
@@ -216,7 +216,7 @@ fn resident() -> u64 {
     line.and_then(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-fn per_person(bytes: u64) -> String {
+fn per_visitor(bytes: u64) -> String {
     format!("{} bytes", bytes / MILLION)
 }
 

@@ -2,13 +2,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use waitroom::ports::Claimant;
 
-/// The consumers of this process that have claimed a slice, by plan. A slice whose claimant is not here was claimed by a
-/// process that is gone.
+/// The consumers of this process that have claimed a slice, by plan. A slice with another claimant was claimed by an
+/// earlier process, which no longer runs.
 #[derive(Debug, Default)]
 pub(crate) struct Claimants(BTreeMap<u64, HashSet<Claimant>>);
 
 impl Claimants {
-    /// A consumer claims its slice once, at the start of its window. Two plans overlap at most.
+    /// A consumer claims its slice once, at the start of its window, and at most two plans overlap.
     const PLANS: usize = 4;
 
     pub(crate) fn add(&mut self, plan: u64, claimant: Claimant) {

@@ -1,10 +1,9 @@
-//! Group commit: every change waits its turn in one queue, and one committer takes whatever has gathered,
-//! applies it in one transaction and syncs once. Thousands of joins share that sync; none is reported as
-//! done before it.
+//! Group commit. Every change waits in one queue. One committer takes all changes that have gathered, applies them in
+//! one transaction, and syncs once. Thousands of joins share that sync. No change is reported as done before it.
 //!
-//! A failed transaction fails everybody in it, and the database, which does not trust itself after an I/O
-//! error, is opened afresh. Until that succeeds changes are refused at once, so that visitors are asked to
-//! come again instead of being kept waiting.
+//! If the transaction fails, all of its changes fail. Then the database is opened again, because redb does not accept
+//! writes after an I/O error. Until that succeeds, new changes fail at once, so that visitors are told to retry
+//! instead of being kept waiting.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,15 +16,15 @@ use tokio::sync::oneshot;
 use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::draft::{Committed, Draft};
-use crate::shared::{Refusal, SharedState, unreadable};
+use crate::shared::{SharedState, WriteFailure, unreadable};
 use crate::tables::TableError;
 
-/// One change, applied inside a transaction and concluded after it.
+/// One change. It is applied inside a transaction, and its caller gets the result after the commit.
 trait QueuedChange: Send {
-    /// Fails only if the storage does.
+    /// Fails only if the storage fails.
     fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error>;
 
-    fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>);
+    fn conclude(self: Box<Self>, outcome: Result<(), &WriteFailure>);
 }
 
 struct Pending<F, T> {
@@ -50,14 +49,14 @@ where
         Ok(())
     }
 
-    fn conclude(self: Box<Self>, outcome: Result<(), &Refusal>) {
+    fn conclude(self: Box<Self>, outcome: Result<(), &WriteFailure>) {
         let answer = match (outcome, self.result) {
             (Ok(()), Some(Ok(result))) => Ok(result),
             (Ok(()), Some(Err(error))) => Err(PortError::new(self.attempt, Fault::Broken, error)),
             (Ok(()), None) => Err(PortError::new(self.attempt, Fault::Busy, "the change was not applied")),
-            (Err(refusal), _) => Err(refusal.error(self.attempt)),
+            (Err(failure), _) => Err(failure.error(self.attempt)),
         };
-        // Whoever asked may be gone: a visitor who closed the tab. What was done stays done.
+        // The caller may have stopped waiting, for example because a visitor closed the tab. The change is done anyway.
         drop(self.reply.send(answer));
     }
 }
@@ -67,7 +66,7 @@ enum CommitRequest {
     Stop,
 }
 
-/// Where changes are handed in.
+/// Takes changes for the committer.
 #[derive(Clone)]
 pub(crate) struct Queue(SyncSender<CommitRequest>);
 
@@ -78,47 +77,47 @@ impl Queue {
         attempt: &'static str,
         change: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
     ) -> PortResult<T> {
-        if let Some(refusal) = shared.refusal() {
-            return Err(refusal.error(attempt));
+        if let Some(failure) = shared.write_failure() {
+            return Err(failure.error(attempt));
         }
-        let (reply, answer) = oneshot::channel();
+        let (reply, result) = oneshot::channel();
         let pending = Pending { attempt, change: Some(change), result: None, reply };
         let closed = || PortError::new(attempt, Fault::Broken, "the store is closed");
-        self.0.try_send(CommitRequest::Change(Box::new(pending))).map_err(|refused| match refused {
+        self.0.try_send(CommitRequest::Change(Box::new(pending))).map_err(|error| match error {
             TrySendError::Full(_) => {
-                PortError::new(attempt, Fault::Busy, "too many changes wait for the disk")
+                PortError::new(attempt, Fault::Busy, "too many changes are waiting for the disk")
             }
             TrySendError::Disconnected(_) => closed(),
         })?;
-        answer.await.map_err(|_| closed())?
+        result.await.map_err(|_| closed())?
     }
 
     pub(crate) fn stop(&self) {
-        // No committer, nothing to stop.
+        // Without a committer there is nothing to stop.
         let _ = self.0.send(CommitRequest::Stop);
     }
 }
 
-/// The one writer. On a thread of its own it [runs](Self::run) until told to stop; a simulation
-/// [takes its steps](Self::commit_pending) itself.
+/// The only writer. In a server it [runs](Self::run) on its own thread until the store is closed. A simulation calls
+/// [its steps](Self::commit_pending) itself.
 pub struct Committer {
     shared: Arc<SharedState>,
     queue: Receiver<CommitRequest>,
 }
 
 impl Committer {
-    /// Changes in one transaction at most: bounds how long the first of them waits.
+    /// The most changes in one transaction. This limits how long the first of them waits.
     const GROUP: usize = 4096;
-    /// Changes that may wait for a disk that stalls; whoever comes then is asked to come again.
+    /// The most changes that wait while the disk stalls. Further visitors are told to retry.
     const QUEUE: usize = 16 * Self::GROUP;
-    const BEFORE_TRYING_AGAIN: Duration = Duration::from_secs(1);
+    const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(shared: Arc<SharedState>) -> (Self, Queue) {
         let (sender, receiver) = mpsc::sync_channel(Self::QUEUE);
         (Self { shared, queue: receiver }, Queue(sender))
     }
 
-    /// Commits until the store is closed or the last handle to it is gone.
+    /// Commits until the store is closed or its last handle is dropped.
     pub(crate) fn run(mut self) {
         let mut stop = false;
         while !stop && let Ok(first) = self.queue.recv() {
@@ -131,38 +130,38 @@ impl Committer {
         self.shared.database.close();
     }
 
-    /// Opens the database again at once, so that those who have a place are still found, and refuses changes
-    /// for a while. Says whether it was told to stop meanwhile.
+    /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while. Returns
+    /// whether the store was closed in the meantime.
     fn recover(&mut self) -> bool {
         loop {
             let opened = self.shared.open();
-            std::thread::sleep(Self::BEFORE_TRYING_AGAIN);
+            std::thread::sleep(Self::RETRY_PAUSE);
             let (group, stop) = self.gather(None);
-            // Everybody in it is refused, so there is nothing that could fail.
+            // All of these changes are rejected, so nothing can fail.
             let _ = self.commit(group);
             if stop || opened.is_ok() {
-                self.shared.allow();
+                self.shared.resume_writes();
                 return stop;
             }
         }
     }
 
-    /// Commits what has gathered, and says how many changes that were.
+    /// Commits the changes that have gathered, and returns how many there were.
     ///
-    /// After a failure the store refuses changes until [`reopen`](Self::reopen) succeeds.
+    /// After a failure the store rejects changes until [`reopen`](Self::reopen) succeeds.
     pub fn commit_pending(&mut self) -> Result<usize, redb::Error> {
         let (group, _) = self.gather(None);
         let changes = group.len();
         self.commit(group).map(|()| changes)
     }
 
-    /// Opens the database again after a failure, and believes only what it then finds there: a
-    /// transaction that failed may have been committed all the same.
+    /// Opens the database again after a failure, and reads its state from the file: the transaction that failed may
+    /// have been committed.
     pub fn reopen(&mut self) -> Result<(), redb::Error> {
-        self.shared.open().inspect(|()| self.shared.allow())
+        self.shared.open().inspect(|()| self.shared.resume_writes())
     }
 
-    /// What has gathered, and whether this was the last of it.
+    /// The changes that have gathered, and whether the store was closed.
     fn gather(&self, first: Option<CommitRequest>) -> (Vec<Box<dyn QueuedChange>>, bool) {
         let mut group = Vec::new();
         let mut next = first.map_or_else(|| self.queue.try_recv(), Ok);
@@ -183,12 +182,12 @@ impl Committer {
         if group.is_empty() {
             return Ok(());
         }
-        let (fault, error) = match self.shared.refusal() {
-            Some(refusal) => {
-                conclude(group, Err(&refusal));
+        let (fault, error) = match self.shared.write_failure() {
+            Some(failure) => {
+                conclude(group, Err(&failure));
                 return Ok(());
             }
-            None => match self.try_commit_unharmed(&mut group) {
+            None => match self.try_commit_catching_panics(&mut group) {
                 Ok(committed) => {
                     self.shared.apply(committed);
                     conclude(group, Ok(()));
@@ -197,14 +196,14 @@ impl Committer {
                 Err(failed) => failed,
             },
         };
-        let refusal = Refusal::new(Fault::Broken, &error);
-        self.shared.refuse(refusal.clone());
-        conclude(group, Err(&refusal.with(fault)));
+        let failure = WriteFailure::new(Fault::Broken, &error);
+        self.shared.stop_writes(failure.clone());
+        conclude(group, Err(&failure.with(fault)));
         Err(error)
     }
 
-    /// A change that panics is a bug, and must not be the end of every visitor after it.
-    fn try_commit_unharmed(
+    /// A change that panics is a bug. It must not stop the committer, because then no later change would succeed.
+    fn try_commit_catching_panics(
         &self,
         group: &mut [Box<dyn QueuedChange>],
     ) -> Result<Committed, (Fault, redb::Error)> {
@@ -217,7 +216,7 @@ impl Committer {
         let transaction = self.shared.database.begin_write().map_err(|error| (Fault::Broken, error))?;
         let committed =
             self.draft(&transaction, group).map_err(|error| (Fault::Broken, unreadable(error)))?;
-        // A commit that fails may have reached the disk before it did.
+        // The commit may have reached the disk before it failed.
         transaction.commit().map_err(|error| (Fault::Unsure, error.into()))?;
         Ok(committed)
     }
@@ -239,7 +238,7 @@ impl fmt::Debug for Committer {
     }
 }
 
-fn conclude(group: Vec<Box<dyn QueuedChange>>, outcome: Result<(), &Refusal>) {
+fn conclude(group: Vec<Box<dyn QueuedChange>>, outcome: Result<(), &WriteFailure>) {
     for change in group {
         change.conclude(outcome);
     }

@@ -1,4 +1,4 @@
-//! One transaction while its changes are applied.
+//! One transaction, while changes are applied to it.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use waitroom::{LineProgress, Room};
 
 use crate::tables::{TableError, Tables, single};
 
-/// The tables of one transaction, and what it will change in memory once it has been committed.
+/// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
     pub(crate) tables: Tables<'tx>,
-    /// The key of the next to join.
+    /// The key for the next visitor that joins.
     pub(crate) next_in_line: u64,
     next_ticket: Option<u64>,
     begins_epoch: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Draft<'tx> {
     progress: Option<LineProgress>,
 }
 
-/// What a committed draft leaves behind.
+/// What changes in memory after a commit.
 pub(crate) struct Committed {
     pub(crate) waiting: u64,
     pub(crate) next_in_line: u64,
@@ -33,12 +33,12 @@ impl<'tx> Draft<'tx> {
         Ok(Self { tables, next_in_line, next_ticket: None, begins_epoch: false, room: None, progress: None })
     }
 
-    /// A number at least this high will be leased next, even after a crash.
+    /// Stores that this ticket was used, so that only higher numbers are leased after a crash.
     pub(crate) fn ticket_used(&mut self, ticket: u64) {
         self.next_ticket = self.next_ticket.max(Some(ticket + 1));
     }
 
-    /// The room as an earlier change of this draft left it.
+    /// The room, if an earlier change in this transaction wrote it.
     pub(crate) fn room(&self) -> Option<Arc<Room>> {
         self.room.clone()
     }
@@ -55,11 +55,11 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    /// Empties the line under a room with a new epoch. Says how many were in it.
+    /// Empties the line and stores `room`, which has a new epoch. Returns how many visitors were in the line.
     pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
         let waiting = self.tables.line.len()?;
         self.tables.line.retain(|_, _| false)?;
-        // Slices that are under way still record, and must not count for the new epoch.
+        // Slices of the old epoch may still record. Their records must not count in the new one.
         let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
         self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
         self.tables.write(single::NEXT_TICKET, &1)?;

@@ -1,11 +1,12 @@
-//! The ports over an embedded store: a whole room's memory in one file on one machine.
+//! The ports over an embedded store: the line and the ledger of one room, in one file on one machine.
 //!
-//! - What a future of this crate reports as done is on disk, whatever is killed or loses power afterwards.
+//! - When a future of this crate resolves with `Ok`, the change is on disk. A crash or a power failure cannot undo it.
 //! - Changes are committed in [groups](commit): thousands of joins share one sync.
-//! - One process at a time: the file is locked, and a second one is told so.
-//! - A disk that fails or fills up makes changes fail, not the process; when it recovers, so do they.
+//! - The file is locked, so only one process can open it. A second process gets [`OpenError::InUse`].
+//! - When the disk fails or is full, changes fail and the process keeps running. When the disk recovers, changes
+//!   succeed again.
 //!
-//! The file is a [redb](redb) database; `docs/decisions/0001-embedded-store.md` says why.
+//! The file is a [redb](redb) database. `docs/decisions/0001-embedded-store.md` has the reasons.
 
 mod claimants;
 mod commit;
@@ -58,8 +59,8 @@ impl EmbeddedStore {
     const FILE: &str = "room.redb";
     const CACHE_BYTES: usize = 64 << 20;
 
-    /// Opens the store in `directory`, made if need be. A room that is there stays as it is; an empty
-    /// directory gets the room `first`.
+    /// Opens the store in `directory`, and creates the directory if it is missing. An existing room is kept; a new
+    /// store gets the room `first`.
     pub fn open(
         directory: &Path,
         first: Room,
@@ -86,7 +87,7 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// A store on a storage medium of the caller's, who also decides when to commit: for simulations.
+    /// A store on the caller's storage medium. The caller also decides when to commit. For simulations.
     pub fn on<B: StorageBackend + Clone>(
         medium: B,
         first: Room,
@@ -106,11 +107,11 @@ impl EmbeddedStore {
         Ok((Self { shared, queue, thread: Arc::default() }, committer))
     }
 
-    /// Commits what is queued, closes the file and lets other processes have it. Blocks until that is done.
+    /// Commits what is queued, then closes and unlocks the file. Blocks until that is done.
     pub fn close(&self) {
         self.queue.stop();
         if let Some(thread) = self.thread.lock().take() {
-            // It catches what panics, so there is nothing to hear from it.
+            // The committer catches panics, so the thread has no result to check.
             let _ = thread.join();
         }
     }
@@ -124,24 +125,24 @@ impl EmbeddedStore {
         LineStatus::of(room, self.shared.served(), self.shared.waiting())
     }
 
-    /// Changes the room on the operator's behalf, and returns it as it was and as it is.
+    /// Changes the room for the operator, increases its version, and returns the room before and after.
     pub async fn change_room(
         &self,
         attempt: &'static str,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        let counted = |room: &mut Room| {
+        let change = |room: &mut Room| {
             change(room);
             room.version += 1;
         };
-        self.alter_room(attempt, counted).await
+        self.alter_room(attempt, change).await
     }
 
-    /// Empties the line and begins a new epoch: whoever waited is a newcomer now, and numbers begin at 1.
-    /// Returns how many lost their places.
+    /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
+    /// how many lost their places.
     pub async fn reset(&self, epoch: Epoch) -> PortResult<u64> {
         let shared = self.shared.clone();
-        self.change("begin a new epoch", move |draft| {
+        self.change("start a new epoch", move |draft| {
             let mut room = Room::clone(&draft.room().unwrap_or_else(|| shared.room()));
             room.epoch = epoch;
             room.version += 1;
@@ -178,7 +179,7 @@ impl EmbeddedStore {
 
 impl fmt::Debug for EmbeddedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("waiting", &self.shared.waiting()).finish_non_exhaustive()
+        f.debug_struct("EmbeddedStore").field("waiting", &self.shared.waiting()).finish_non_exhaustive()
     }
 }
 
@@ -188,7 +189,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Tokens are as good as the places they stand for, and the signing key lies here too: nobody else's to read.
+/// Readable by this user only: a token is enough to take a visitor's place, and the file has the signing keys.
 fn open_file(path: &Path) -> Result<Database, DatabaseError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

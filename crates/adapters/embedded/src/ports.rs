@@ -1,5 +1,5 @@
-//! The ports, as the handlers know them. Reads are answered from memory or from the last commit; every
-//! change is one closure over the tables, durable once its future resolves.
+//! The ports. Reads use the memory or the last commit. Every change is one closure over the tables, and is durable
+//! when its future resolves.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use waitroom::{
 
 use crate::EmbeddedStore;
 use crate::tables::{
-    LINE, PLAN, SINGLE, SLICE, TableError, VISITOR, decode_admission, decode_waiting, encode_admission,
+    ADMISSION, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting, encode_admission,
     encode_waiting, from_json, read_single, single, slice_key, to_json,
 };
 
-/// A read that failed changed nothing. Storage that failed it is opened again at the next change.
+/// A failed read changed nothing. If the storage failed, the next change opens it again, so a retry may succeed.
 fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
     move |error| {
         let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
@@ -52,7 +52,8 @@ impl RoomAdmin for EmbeddedStore {
 }
 
 impl TicketCounter for EmbeddedStore {
-    /// Kept in memory: a join writes the number that it used, so after a crash the count goes on behind it.
+    /// Only in memory. Each join stores the ticket that it used, so after a crash the count continues after the last
+    /// one.
     async fn lease(&self, count: u32) -> PortResult<u64> {
         Ok(self.shared.next_ticket.fetch_add(count.into(), Ordering::Relaxed))
     }
@@ -78,7 +79,7 @@ impl LineFront for EmbeddedStore {
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
         let keys: Vec<u64> = receipts.iter().filter_map(|receipt| receipt.0.parse().ok()).collect();
         let removed = keys.clone();
-        self.change("take visitors out of the line", move |draft| {
+        self.change("remove visitors from the line", move |draft| {
             for key in keys {
                 draft.tables.line.remove(key)?;
             }
@@ -94,10 +95,10 @@ impl LineFront for EmbeddedStore {
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
         let Ok(key) = receipt.0.parse() else { return Ok(()) };
-        self.change("move a dead letter out of the line", move |draft| {
+        self.change("move a message to the dead letters", move |draft| {
             draft.tables.line.remove(key)?;
-            let next = draft.tables.dead.last()?.map_or(0, |(last, _)| last.value() + 1);
-            draft.tables.dead.insert(next, body.as_str())?;
+            let next = draft.tables.dead_letter.last()?.map_or(0, |(last, _)| last.value() + 1);
+            draft.tables.dead_letter.insert(next, body.as_str())?;
             Ok(())
         })
         .await?;
@@ -108,7 +109,7 @@ impl LineFront for EmbeddedStore {
 
 impl EmbeddedStore {
     fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, TableError> {
-        // Locked from reading to marking, so that no two receivers are given the same visitor.
+        // Locked from reading to marking, so that no two receivers get the same visitor.
         let mut deliveries = self.shared.deliveries.lock();
         let now = (self.shared.now)();
         let line = self.shared.database.begin_read()?.open_table(LINE)?;
@@ -119,8 +120,8 @@ impl EmbeddedStore {
                 None => deliveries.forget(key),
             }
         }
-        let room = most as usize - received.len();
-        for entry in line.range(deliveries.cursor()..)?.take(room) {
+        let left = most as usize - received.len();
+        for entry in line.range(deliveries.cursor()..)?.take(left) {
             let (key, record) = entry?;
             received.push((key.value(), delivery(key.value(), record.value())));
         }
@@ -145,21 +146,21 @@ impl LineLength for EmbeddedStore {
 impl Admissions for EmbeddedStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
         let read = || {
-            let visitors = self.shared.database.begin_read()?.open_table(VISITOR)?;
-            visitors.get(token.as_bytes())?.map(|record| decode_admission(record.value())).transpose()
+            let admissions = self.shared.database.begin_read()?.open_table(ADMISSION)?;
+            admissions.get(token.as_bytes())?.map(|record| decode_admission(record.value())).transpose()
         };
-        read().map_err(read_failed("look a visitor up"))
+        read().map_err(read_failed("read an admission"))
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
-        self.change("write a visitor as admitted", move |draft| {
+        self.change("write an admission", move |draft| {
             let token = token.as_bytes();
-            if let Some(before) = draft.tables.visitor.get(token)? {
+            if let Some(before) = draft.tables.admission.get(token)? {
                 return Ok(Admitted::Before(decode_admission(before.value())?));
             }
-            draft.tables.visitor.insert(token, encode_admission(&admission).as_slice())?;
-            let forgotten = admission.expires.max(admission.at + Place::MAX_AGE);
-            draft.tables.expiry.insert((forgotten.as_millis(), *token), ())?;
+            draft.tables.admission.insert(token, encode_admission(&admission).as_slice())?;
+            let delete_after = admission.expires.max(admission.at + Place::MAX_AGE);
+            draft.tables.expiry.insert((delete_after.as_millis(), *token), ())?;
             if let AdmittedBy::Slice(slice) = admission.by {
                 let key = slice_key(slice);
                 let found = draft.tables.slice.get(key)?.map(|record| record.value());
@@ -207,7 +208,7 @@ impl Plans for EmbeddedStore {
 }
 
 impl Slices for EmbeddedStore {
-    /// The file's lock proves that every process before this one is gone. So a slice that none of them finished is given
+    /// The file's lock proves that no earlier process still runs. So a slice that an earlier process claimed is given
     /// to the next consumer that claims it.
     async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<Claimed> {
         let shared = self.shared.clone();
@@ -227,7 +228,7 @@ impl Slices for EmbeddedStore {
     }
 
     async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
-        self.change("record how far a slice has come", move |draft| {
+        self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
             else {
@@ -235,8 +236,8 @@ impl Slices for EmbeddedStore {
             };
             let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
             draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
-            let of_an_epoch_before = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
-            if of_an_epoch_before.is_none_or(|last: u64| last < slice.plan) {
+            let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
+            if last_plan_before_epoch.is_none_or(|last: u64| last < slice.plan) {
                 progress.released += u64::from(released.saturating_sub(before));
                 progress.served = progress.served.max(served);
                 draft.set_progress(progress)?;
@@ -293,11 +294,11 @@ impl ThrottleStore for EmbeddedStore {
             let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
             Ok(read_single(&table, single::THROTTLE)?.unwrap_or_default())
         };
-        read().map_err(read_failed("recall what the throttle found"))
+        read().map_err(read_failed("read the throttle's memory"))
     }
 
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
-        self.change("remember what the throttle found", move |draft| {
+        self.change("write the throttle's memory", move |draft| {
             let stored: ThrottleMemory = draft.tables.read(single::THROTTLE)?.unwrap_or_default();
             if stored.version + 1 != memory.version {
                 return Ok(false);
@@ -309,6 +310,6 @@ impl ThrottleStore for EmbeddedStore {
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.alter_room("hold the rate", move |room| room.throttled = rate).await.map(drop)
+        self.alter_room("hold the rate down", move |room| room.throttled = rate).await.map(drop)
     }
 }

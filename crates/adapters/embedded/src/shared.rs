@@ -1,4 +1,4 @@
-//! What every handle to the store shares: the database, and in memory what is asked for on every request.
+//! What all handles to the store share: the database, and in memory the values that every request needs.
 
 use std::error::Error;
 use std::fmt;
@@ -18,16 +18,16 @@ use crate::deliveries::Deliveries;
 use crate::draft::Committed;
 use crate::tables::{LINE, SINGLE, TableError, Tables, read_single, single};
 
-/// Opens the database: a file, or in tests a disk that misbehaves.
+/// Opens the database: a file, or in tests a disk that fails.
 pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>;
 
 pub(crate) type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Rises when what lies in the file changes its meaning.
+/// The format of the file. It increases when stored data changes its meaning.
 const FORMAT: u32 = 1;
 
 pub(crate) struct SharedState {
-    pub(crate) database: Handle,
+    pub(crate) database: DatabaseHandle,
     open: OpenDatabase,
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
@@ -38,26 +38,26 @@ pub(crate) struct SharedState {
     waiting: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
-    refusal: RwLock<Option<Refusal>>,
-    /// So that the operator reads one line when trouble begins, not one for every visitor.
-    told_of_trouble: AtomicBool,
+    write_failure: RwLock<Option<WriteFailure>>,
+    /// A failure is logged once, not once for every visitor.
+    is_failure_logged: AtomicBool,
 }
 
-/// The database, while it is open and can be trusted.
-pub(crate) struct Handle(RwLock<Option<Database>>);
+/// The database. Empty from a failed write until it is opened again.
+pub(crate) struct DatabaseHandle(RwLock<Option<Database>>);
 
-/// Why changes are refused.
+/// Why changes are rejected.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct WriteFailure {
     fault: Fault,
     why: Arc<str>,
 }
 
 impl SharedState {
-    /// Opens the store. A room that is in it stays as it is; a new store gets `first`.
+    /// Opens the store. An existing room is kept; a new store gets the room `first`.
     pub(crate) fn new(open: OpenDatabase, now: Now, first: Room) -> Result<Self, redb::Error> {
         let shared = Self {
-            database: Handle(RwLock::new(None)),
+            database: DatabaseHandle(RwLock::new(None)),
             open,
             now,
             deliveries: Mutex::default(),
@@ -68,22 +68,22 @@ impl SharedState {
             waiting: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
             next_ticket: AtomicU64::new(1),
-            refusal: RwLock::new(None),
-            told_of_trouble: AtomicBool::new(false),
+            write_failure: RwLock::new(None),
+            is_failure_logged: AtomicBool::new(false),
         };
         shared.open()?;
         Ok(shared)
     }
 
-    /// Opens the database and takes over what it says.
+    /// Opens the database and loads its state into memory.
     pub(crate) fn open(&self) -> Result<(), redb::Error> {
         self.database.close();
         let database = (self.open)()?;
-        if let Err(missing) = self.take_over(&database) {
-            match missing {
+        if let Err(error) = self.load(&database) {
+            match error {
                 redb::Error::TableDoesNotExist(_) => {
-                    self.furnish(&database)?;
-                    self.take_over(&database)?;
+                    self.create_tables(&database)?;
+                    self.load(&database)?;
                 }
                 other => return Err(other),
             }
@@ -92,8 +92,8 @@ impl SharedState {
         Ok(())
     }
 
-    /// Reads only: a disk that is full must not keep those out who have a place.
-    fn take_over(&self, database: &Database) -> Result<(), redb::Error> {
+    /// Only reads, so that polls still work when the disk is full.
+    fn load(&self, database: &Database) -> Result<(), redb::Error> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
         match read_single::<u32>(&singles, single::FORMAT).map_err(unreadable)? {
@@ -118,8 +118,8 @@ impl SharedState {
         Ok(())
     }
 
-    /// Makes all tables of a new store, and its room.
-    fn furnish(&self, database: &Database) -> Result<(), redb::Error> {
+    /// Creates the tables of a new store, and its room.
+    fn create_tables(&self, database: &Database) -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
         {
             let mut tables = Tables::open(&transaction).map_err(unreadable)?;
@@ -131,7 +131,7 @@ impl SharedState {
 
     pub(crate) fn apply(&self, committed: Committed) {
         if committed.begins_epoch {
-            // Before the epoch can be seen: no number of the old one may be handed out in the new.
+            // Before the new epoch is visible, so that no ticket of the old epoch is handed out in it.
             self.next_ticket.store(1, Ordering::Relaxed);
         }
         if let Some(room) = committed.room {
@@ -142,28 +142,28 @@ impl SharedState {
         }
         self.waiting.store(committed.waiting, Ordering::Relaxed);
         self.next_in_line.store(committed.next_in_line, Ordering::Relaxed);
-        if self.told_of_trouble.swap(false, Ordering::Relaxed) {
-            tracing::info!("the store can write again; visitors are let into the line as before");
+        if self.is_failure_logged.swap(false, Ordering::Relaxed) {
+            tracing::info!("the store can write again; visitors join the line as before");
         }
     }
 
-    pub(crate) fn refuse(&self, refusal: Refusal) {
+    /// Closes the database and rejects changes.
+    pub(crate) fn stop_writes(&self, failure: WriteFailure) {
         self.database.close();
-        if !self.told_of_trouble.swap(true, Ordering::Relaxed) {
+        if !self.is_failure_logged.swap(true, Ordering::Relaxed) {
             tracing::error!(
-                "the store cannot write ({refusal}); visitors are asked to come again until it can, nobody loses their place"
+                "the store cannot write ({failure}); until it can, visitors are told to retry, and nobody loses their place"
             );
         }
-        *self.refusal.write() = Some(refusal);
+        *self.write_failure.write() = Some(failure);
     }
 
-    /// Lets changes be tried again.
-    pub(crate) fn allow(&self) {
-        *self.refusal.write() = None;
+    pub(crate) fn resume_writes(&self) {
+        *self.write_failure.write() = None;
     }
 
-    pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.refusal.read().clone()
+    pub(crate) fn write_failure(&self) -> Option<WriteFailure> {
+        self.write_failure.read().clone()
     }
 
     pub(crate) fn room(&self) -> Arc<Room> {
@@ -192,7 +192,7 @@ impl SharedState {
     }
 }
 
-/// What exists once and cannot be read is as bad as a storage that fails.
+/// A single record that cannot be read is treated like a failure of the storage: the store cannot work without it.
 pub(crate) fn unreadable(error: TableError) -> redb::Error {
     match error {
         TableError::Storage(error) => error,
@@ -200,7 +200,7 @@ pub(crate) fn unreadable(error: TableError) -> redb::Error {
     }
 }
 
-impl Handle {
+impl DatabaseHandle {
     pub(crate) fn begin_write(&self) -> Result<WriteTransaction, redb::Error> {
         let database = self.0.read();
         Ok(database.as_ref().ok_or(redb::Error::DatabaseClosed)?.begin_write()?)
@@ -216,14 +216,14 @@ impl Handle {
     }
 }
 
-impl Refusal {
+impl WriteFailure {
     pub(crate) fn new(fault: Fault, error: &redb::Error) -> Self {
         let full = matches!(error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull);
-        let why = if full { "the disk is full: make room on it".into() } else { error.to_string() };
+        let why = if full { "the disk is full: free some space".into() } else { error.to_string() };
         Self { fault, why: why.into() }
     }
 
-    /// The same reason, for those of whom less (or more) is known.
+    /// The same reason with another fault, for changes of which less or more is known.
     pub(crate) fn with(&self, fault: Fault) -> Self {
         Self { fault, ..self.clone() }
     }
@@ -233,10 +233,10 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for WriteFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl Error for Refusal {}
+impl Error for WriteFailure {}

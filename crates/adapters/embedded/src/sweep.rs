@@ -11,38 +11,42 @@ use crate::tables::{TableError, from_json};
 /// What a sweep removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
-    pub visitors: usize,
+    pub admissions: usize,
     pub plans: usize,
 }
 
 impl EmbeddedStore {
-    /// Visitors removed in one change: bounds how long joins wait behind a sweep.
-    const AT_ONCE: usize = 1000;
-    /// A consumer is long dead by now, and `status` has shown the window to everybody who looked.
+    /// The most admissions removed in one change. This limits how long joins wait for a sweep.
+    const ADMISSIONS_PER_CHANGE: usize = 1000;
+    /// How long a plan is kept after its window. By then all of its consumers have ended, and nobody looks at the
+    /// window in
+    /// `status` any more.
     const PLANS_KEPT: Duration = Duration::from_hours(1);
 
-    /// Removes the admissions that no cookie can ask for any more and the plans of long ago. Meant for once a minute.
+    /// Removes the admissions whose cookies have expired, and old plans. Call it once a minute.
     pub async fn sweep(&self) -> PortResult<Swept> {
         let now = (self.shared.now)();
-        let plans = self.change("sweep old plans", move |draft| sweep_plans(draft, now)).await?;
-        let mut swept = Swept { visitors: 0, plans };
+        let plans = self.change("remove old plans", move |draft| sweep_plans(draft, now)).await?;
+        let mut swept = Swept { admissions: 0, plans };
         loop {
-            let visitors =
-                self.change("sweep old admissions", move |draft| sweep_visitors(draft, now)).await?;
-            swept.visitors += visitors;
-            if visitors < Self::AT_ONCE {
+            let admissions =
+                self.change("remove old admissions", move |draft| sweep_admissions(draft, now)).await?;
+            swept.admissions += admissions;
+            if admissions < Self::ADMISSIONS_PER_CHANGE {
                 return Ok(swept);
             }
         }
     }
 }
 
-fn sweep_visitors(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
-    let ended = ..(now.as_millis() + 1, [0; 16]);
+fn sweep_admissions(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
+    let expired = ..(now.as_millis() + 1, [0; 16]);
     let mut swept = 0;
-    for entry in draft.tables.expiry.extract_from_if(ended, |_, ()| true)?.take(EmbeddedStore::AT_ONCE) {
+    for entry in
+        draft.tables.expiry.extract_from_if(expired, |_, ()| true)?.take(EmbeddedStore::ADMISSIONS_PER_CHANGE)
+    {
         let (_, token) = entry?.0.value();
-        draft.tables.visitor.remove(token)?;
+        draft.tables.admission.remove(token)?;
         swept += 1;
     }
     Ok(swept)
@@ -58,7 +62,7 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
         }
         old.push(number.value());
     }
-    // The latest stays, however old: the next plan takes the number after it.
+    // The latest plan is always kept, because the next plan takes the number after it.
     let latest = draft.tables.plan.last()?.map(|(number, _)| number.value());
     old.retain(|number| Some(*number) != latest);
     for &number in &old {

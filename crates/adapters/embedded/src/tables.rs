@@ -1,7 +1,7 @@
-//! What lies in the file: the tables, and how their records are written.
+//! The tables of the file, and the encoding of their records.
 //!
-//! Records that exist once per visitor are fixed-width and big-endian; the few that exist once per room are
-//! JSON, which an operator can read in an emergency.
+//! Records of visitors have a fixed width and are big-endian. The few records of the room are JSON, so that an operator
+//! can read them in an emergency.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use waitroom::{Admission, AdmittedBy, Epoch, Place, SliceId, Ticket, Timestamp, 
 /// Why a table could not be read or written.
 #[derive(Debug)]
 pub(crate) enum TableError {
-    /// The storage failed: nobody in this transaction can be served.
+    /// The storage failed, so every change in the transaction fails.
     Storage(redb::Error),
-    /// One record is not what it should be: only whoever asked for it is concerned.
+    /// One record is invalid. Only the change that needs it fails.
     Record(String),
 }
 
@@ -41,7 +41,9 @@ impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Storage(error) => error.fmt(f),
-            Self::Record(problem) => write!(f, "the store holds what this version cannot read: {problem}"),
+            Self::Record(problem) => {
+                write!(f, "the store has a record that this version of Beekeeper cannot read: {problem}")
+            }
         }
     }
 }
@@ -51,22 +53,22 @@ impl std::error::Error for TableError {}
 type TokenBytes = [u8; Token::BYTES];
 
 /// The consumer that claimed the slice, how many visitors it recorded as released, and how many the slice has admitted.
-/// Records come every two seconds; the last number is exact, so that another consumer can resume the slice.
+/// Consumers record every two seconds. The last number is always exact, so that another consumer can resume the slice.
 pub(crate) type SliceRecord = (u128, u32, u32);
 
-/// Who waits, by order of joining.
+/// The visitors in line, in the order in which they joined.
 pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line");
-/// What was in the line and is not a visitor.
-pub(crate) const DEAD: TableDefinition<u64, &str> = TableDefinition::new("dead_letter");
-/// Who is admitted.
-pub(crate) const VISITOR: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("admission");
-/// When each admission may be swept: not before its visitor's cookie is gone.
+/// Messages from the line that are not visitors.
+pub(crate) const DEAD_LETTER: TableDefinition<u64, &str> = TableDefinition::new("dead_letter");
+/// The admissions, by token.
+pub(crate) const ADMISSION: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("admission");
+/// When each admission may be deleted: when its visitor's cookie has expired.
 pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
-/// The minutes' plans, by number, as JSON.
+/// The plans, by number, as JSON.
 pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
 /// The slices that were claimed, by plan and index.
 pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
-/// What exists once, by name, as JSON.
+/// Records that exist once, by name, as JSON.
 pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
 /// The names in [`SINGLE`].
@@ -83,8 +85,8 @@ pub(crate) mod single {
 /// All tables, open in one write transaction.
 pub(crate) struct Tables<'tx> {
     pub(crate) line: Table<'tx, u64, &'static [u8]>,
-    pub(crate) dead: Table<'tx, u64, &'static str>,
-    pub(crate) visitor: Table<'tx, TokenBytes, &'static [u8]>,
+    pub(crate) dead_letter: Table<'tx, u64, &'static str>,
+    pub(crate) admission: Table<'tx, TokenBytes, &'static [u8]>,
     pub(crate) expiry: Table<'tx, (u64, TokenBytes), ()>,
     pub(crate) plan: Table<'tx, u64, &'static [u8]>,
     pub(crate) slice: Table<'tx, (u64, u16), SliceRecord>,
@@ -95,8 +97,8 @@ impl<'tx> Tables<'tx> {
     pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, TableError> {
         Ok(Self {
             line: transaction.open_table(LINE)?,
-            dead: transaction.open_table(DEAD)?,
-            visitor: transaction.open_table(VISITOR)?,
+            dead_letter: transaction.open_table(DEAD_LETTER)?,
+            admission: transaction.open_table(ADMISSION)?,
             expiry: transaction.open_table(EXPIRY)?,
             plan: transaction.open_table(PLAN)?,
             slice: transaction.open_table(SLICE)?,
@@ -122,7 +124,8 @@ pub(crate) fn read_single<T: DeserializeOwned>(
 }
 
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>, TableError> {
-    serde_json::to_vec(value).map_err(|error| TableError::Record(format!("not representable: {error}")))
+    serde_json::to_vec(value)
+        .map_err(|error| TableError::Record(format!("cannot be written as JSON: {error}")))
 }
 
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, TableError> {
@@ -148,7 +151,7 @@ pub(crate) fn decode_waiting(record: &[u8]) -> Option<Place> {
     })
 }
 
-/// An admission: ticket, when, until when, by which plan and slice. Plan 0 is the door: plans begin at 1.
+/// An admission: ticket, time, expiry, plan, index of the slice. Plan 0 means the door, because plans start at 1.
 pub(crate) fn encode_admission(admission: &Admission) -> [u8; 34] {
     let (plan, index) = match admission.by {
         AdmittedBy::Slice(slice) => (slice.plan, slice.index),
@@ -178,7 +181,7 @@ pub(crate) fn decode_admission(record: &[u8]) -> Result<Admission, TableError> {
             by,
         })
     };
-    parts().ok_or_else(|| TableError::Record("an admission is malformed".into()))
+    parts().ok_or_else(|| TableError::Record("an admission is invalid".into()))
 }
 
 pub(crate) fn slice_key(slice: SliceId) -> (u64, u16) {
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_wrong_length_is_nobody() {
+    fn a_record_of_the_wrong_length_is_not_a_visitor() {
         for length in (0..60).filter(|length| *length != 28) {
             assert_eq!(decode_waiting(&vec![b'a'; length]), None, "{length} bytes");
         }
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_by_names_that_never_change() {
+    fn table_and_record_names_are_frozen() {
         let memory = redb::backends::InMemoryBackend::new();
         let database = redb::Database::builder().create_with_backend(memory).unwrap();
         let transaction = database.begin_write().unwrap();

@@ -1,4 +1,4 @@
-//! The throttle's eye on the shop, over HTTP and HTTPS.
+//! The port `Probe`: the throttle's requests to the shop, over HTTP and HTTPS.
 
 use std::io;
 use std::time::Instant;
@@ -14,12 +14,12 @@ use hyper_util::rt::TokioExecutor;
 use url::Url;
 use waitroom::ports::{Probe, ProbeError, ProbeReply};
 
-/// Every request on a connection of its own, as a new visitor's would be.
+/// Opens a new connection for every request, as a new visitor's browser does.
 #[derive(Clone, Debug)]
 pub struct HttpProbe(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
 
 impl HttpProbe {
-    /// Fails if this machine has no certificates to trust.
+    /// Fails if the machine has no trusted root certificates.
     pub fn new() -> io::Result<Self> {
         let connector =
             HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
@@ -36,13 +36,13 @@ impl Probe for HttpProbe {
             .header(CACHE_CONTROL, "no-cache")
             .body(Empty::new())
             .map_err(|error| ProbeError(error.into()))?;
-        let asked = Instant::now();
-        let answer = self.0.request(request).await.map_err(|error| ProbeError(error.into()))?;
-        let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let start = Instant::now();
+        let response = self.0.request(request).await.map_err(|error| ProbeError(error.into()))?;
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         Ok(ProbeReply {
-            status: answer.status().as_u16(),
+            status: response.status().as_u16(),
             location: location.map(ToOwned::to_owned),
-            took: asked.elapsed(),
+            took: start.elapsed(),
         })
     }
 }

@@ -1,6 +1,6 @@
-//! Opens `tests/fixtures/room-format-1.redb.gz`: a file as the first version with this format left it.
+//! Opens `tests/fixtures/room-format-1.redb.gz`, a file that the first version with this format wrote.
 //!
-//! The file is never written again. A version with another format gets a file of its own beside it.
+//! The file is never written again. Another format gets another file next to it.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ fn change(room: &mut Room) {
     room.settings.health = Some("https://shop.example/health".parse().unwrap());
 }
 
-/// A store that would begin another room if the directory were empty.
+/// A store that would create a different room if the directory were empty.
 fn open(directory: &std::path::Path) -> EmbeddedStore {
     let mut other = room();
     other.epoch = "zz99".parse().unwrap();

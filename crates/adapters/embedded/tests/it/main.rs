@@ -1,4 +1,4 @@
-//! The embedded store against the ports' contracts, and what it promises beyond them.
+//! Runs the ports' contracts on the embedded store, and tests what it guarantees beyond them.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Opening and closing, and who may.
+//! Opening, changing, resetting and closing a room.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use waitroom::{
 use crate::support::{TestStore, room};
 
 #[test]
-fn a_room_that_is_there_stays_as_it_is() {
+fn an_existing_room_is_kept() {
     let test = TestStore::new();
     let rate = Rate::new(77).unwrap();
     let change = test.store.change_room("set the rate", move |room| room.settings.rate = rate);
@@ -27,7 +27,7 @@ fn a_room_that_is_there_stays_as_it_is() {
 }
 
 #[test]
-fn two_changes_at_once_both_count() {
+fn two_concurrent_changes_are_both_applied() {
     let test = TestStore::new();
     let pause = test.store.change_room("pause", |room| room.state = RoomState::Paused);
     let stretch = test.store.change_room("stretch the polls", |room| room.stretch = Stretch::MAX);
@@ -40,7 +40,7 @@ fn two_changes_at_once_both_count() {
 }
 
 #[test]
-fn a_second_process_is_told_so() {
+fn a_second_process_gets_an_error() {
     let test = TestStore::new();
     let now = test.time.clone();
     let error = EmbeddedStore::open(test.directory.path(), room(), move || now.now()).unwrap_err();
@@ -53,13 +53,13 @@ fn a_second_process_is_told_so() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_named() {
+fn a_directory_that_cannot_be_created_is_named() {
     let error = EmbeddedStore::open("/proc/no/such".as_ref(), room(), Default::default).unwrap_err();
     assert_eq!(error.to_string(), "could not use the directory /proc/no/such");
 }
 
 #[test]
-fn a_file_of_something_else_is_refused() {
+fn a_file_that_is_not_a_store_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("room.redb"), [7; 8192]).unwrap();
     let error = EmbeddedStore::open(directory.path(), room(), Default::default).unwrap_err();
@@ -68,7 +68,7 @@ fn a_file_of_something_else_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_may_read_tokens_and_keys() {
+fn other_users_cannot_read_the_file() {
     use std::os::unix::fs::PermissionsExt;
 
     let test = TestStore::new();
@@ -77,18 +77,18 @@ fn nobody_else_may_read_tokens_and_keys() {
 }
 
 #[test]
-fn ticket_numbers_go_on_after_a_restart() {
+fn ticket_numbers_continue_after_a_restart() {
     let test = TestStore::new();
     let lease = |test: &TestStore| block_on(test.store.lease(8)).unwrap();
     assert_eq!(lease(&test), 1);
     assert_eq!(lease(&test), 9);
     block_on(test.store.join(port_contracts::visitor::visitor(10))).unwrap();
     let test = test.restarted();
-    assert_eq!(lease(&test), 11, "numbers behind the last that was used were never seen by anybody");
+    assert_eq!(lease(&test), 11, "the first number after the last one that was used");
 }
 
 #[test]
-fn polls_read_the_line_as_it_is_now_and_after_a_restart() {
+fn polls_read_the_current_status_also_after_a_restart() {
     let test = TestStore::new();
     let line = |test: &TestStore| {
         let room = block_on(test.store.room()).unwrap();
@@ -109,7 +109,7 @@ fn polls_read_the_line_as_it_is_now_and_after_a_restart() {
 }
 
 #[test]
-fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
+fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let test = TestStore::new();
     let join = |n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap();
     assert_eq!(block_on(test.store.lease(8)).unwrap(), 1);
@@ -125,7 +125,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
     assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
-    // A slice of before the reset is still at work.
+    // A slice of the old epoch still records.
     block_on(test.store.record(slice, 5, 5)).unwrap();
     assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress::default());
     join(2);
@@ -136,7 +136,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
 }
 
 #[test]
-fn a_closed_store_says_so() {
+fn a_closed_store_returns_an_error() {
     let test = TestStore::new();
     test.store.close();
     let error = block_on(test.store.join(port_contracts::visitor::visitor(1))).unwrap_err();
@@ -146,7 +146,7 @@ fn a_closed_store_says_so() {
 }
 
 #[test]
-fn closing_does_not_wait_for_a_disk_that_is_broken() {
+fn closing_does_not_wait_for_a_broken_disk() {
     let test = TestStore::new();
     // The change that breaks the group and the one that closes the store arrive together.
     let change = test.store.change_room("break", |_| panic!("a bug"));
@@ -158,7 +158,7 @@ fn closing_does_not_wait_for_a_disk_that_is_broken() {
 }
 
 #[test]
-fn a_change_that_panics_harms_nobody_after_it() {
+fn later_changes_succeed_after_one_that_panics() {
     let test = TestStore::new();
     let error = block_on(test.store.change_room("break", |_| panic!("a bug"))).unwrap_err();
     assert_eq!(error.fault, Fault::Unsure);
@@ -172,7 +172,7 @@ fn a_change_that_panics_harms_nobody_after_it() {
 }
 
 #[test]
-fn one_record_that_cannot_be_read_is_one_visitors_trouble() {
+fn one_invalid_record_affects_only_its_visitor() {
     let test = TestStore::new().tampered(|database| {
         let transaction = database.begin_write().unwrap();
         let visitors = redb::TableDefinition::<[u8; 16], &[u8]>::new("admission");
@@ -189,10 +189,10 @@ fn one_record_that_cannot_be_read_is_one_visitors_trouble() {
 }
 
 #[test]
-fn receivers_on_several_threads_get_different_people() {
+fn receivers_on_several_threads_get_different_visitors() {
     let test = TestStore::new();
-    let people = (1..=2000).map(|n| test.store.join(port_contracts::visitor::visitor(n)));
-    block_on(futures_util::future::try_join_all(people)).unwrap();
+    let joins = (1..=2000).map(|n| test.store.join(port_contracts::visitor::visitor(n)));
+    block_on(futures_util::future::try_join_all(joins)).unwrap();
     let received: Vec<_> = std::thread::scope(|scope| {
         let receiver = || {
             let batches =
@@ -210,9 +210,9 @@ fn receivers_on_several_threads_get_different_people() {
     assert_eq!((received.len(), different.len()), (2000, 2000));
 }
 
-/// The lock of the file proves that the process before is gone, and with it its consumers.
+/// The file's lock proves that the earlier process no longer runs, so its consumers do not run either.
 #[test]
-fn a_slice_of_a_process_that_is_gone_can_be_resumed() {
+fn a_slice_of_an_earlier_process_can_be_resumed() {
     let test = TestStore::new();
     let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
     assert!(block_on(test.store.write(plan)).unwrap());
@@ -231,7 +231,7 @@ fn a_slice_of_a_process_that_is_gone_can_be_resumed() {
             "counted once"
         );
     }
-    // It had recorded two of the three when it died.
+    // It recorded only two of the three before the process ended.
     block_on(test.store.record(slice, 2, 2)).unwrap();
     assert_eq!(claim(&test, slice, 2), Claimed::Taken);
 

@@ -1,4 +1,4 @@
-//! A store in a directory of its own, and a clock that the test moves.
+//! A store in its own directory, and a clock that the test advances.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub(crate) fn room() -> Room {
     Room::new(settings, "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
 }
 
-/// The time, as the test says it is.
+/// The time, which the test sets.
 #[derive(Clone)]
 pub(crate) struct TestTime(Arc<AtomicU64>);
 
@@ -60,7 +60,7 @@ impl TestStore {
         Self::open(self.directory)
     }
 
-    /// Changes the file behind the store's back.
+    /// Closes the store, changes its file, and opens it again.
     pub(crate) fn tampered(self, tamper: impl FnOnce(&redb::Database)) -> Self {
         self.store.close();
         tamper(&redb::Database::open(self.directory.path().join("room.redb")).unwrap());

@@ -1,4 +1,4 @@
-//! What is no longer needed goes, and its space is used again.
+//! Old records are removed, and their space is used again.
 
 use std::time::Duration;
 
@@ -24,20 +24,20 @@ fn admit(test: &TestStore, tickets: impl Iterator<Item = u64>) {
 }
 
 #[test]
-fn admissions_go_when_no_cookie_can_ask_for_them_any_more() {
+fn admissions_are_removed_when_their_cookies_have_expired() {
     let test = TestStore::new();
     admit(&test, 1..=2500);
     test.time.pass(HOUR);
     admit(&test, 2501..=2600);
     test.time.pass(Place::MAX_AGE.saturating_sub(HOUR));
-    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { visitors: 2500, plans: 0 });
+    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 2500, plans: 0 });
     assert_eq!(block_on(test.store.admission(visitor(1).token)).unwrap(), None);
     assert!(block_on(test.store.admission(visitor(2501).token)).unwrap().is_some());
-    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { visitors: 0, plans: 0 });
+    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 0, plans: 0 });
 }
 
 #[test]
-fn old_plans_go_but_never_the_latest() {
+fn old_plans_are_removed_but_never_the_latest() {
     let test = TestStore::new();
     let rate = Rate::new(300).unwrap();
     let mut last = None;

@@ -155,7 +155,7 @@ fn a_full_disk_is_reported_once_and_recovered_from() {
     room.wait_for("joined", 100);
 
     let (_, log) = room.kill();
-    let reported = log.matches("the store cannot write (the disk is full: make room on it)").count();
+    let reported = log.matches("the store cannot write (the disk is full: free some space)").count();
     assert_eq!(reported, 1, "one line for the operator:\n{log}");
     assert!(log.contains("the store can write again"), "{log}");
 }
