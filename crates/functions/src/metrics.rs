@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn dashboards_find_metrics_by_names_that_never_change() {
+    fn metric_names_are_frozen() {
         let all: Vec<_> = std::iter::successors(after(None), |metric| after(Some(*metric))).collect();
         let counts: Vec<_> = all.iter().map(|metric| (*metric, 1)).collect();
         let line = Metrics::new("sale".into()).line(Timestamp::from_millis(1_700_000_000_000), &counts);

@@ -1,4 +1,4 @@
-//! How AWS is reached: what all clients have in common.
+//! The configuration that all clients of AWS have in common.
 
 use std::env;
 use std::time::Duration;
@@ -11,33 +11,35 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::SharedCredentialsProvider;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
-/// The environment does not say which region this is.
+/// The environment has no region.
 #[derive(Debug, thiserror::Error)]
-#[error("AWS_REGION is not set; Lambda sets it, elsewhere name the region of the room, like eu-central-1")]
+#[error(
+    "AWS_REGION is not set; Lambda sets it, elsewhere set it to the region of the room, for example eu-central-1"
+)]
 pub struct ConfigError;
 
-/// A new connection is usually there in a few milliseconds.
-const CONNECT: Duration = Duration::from_secs(1);
-/// The ledger answers in milliseconds. Whoever has to wait longer is better served by asking again.
-const LEDGER_ANSWERS: Duration = Duration::from_secs(2);
-/// The line makes a message durable in several places before it answers.
-pub(crate) const LINE_ANSWERS: Duration = Duration::from_secs(5);
+/// A new connection usually takes a few milliseconds.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The ledger responds in milliseconds. If it takes longer, a retry is faster than waiting.
+const LEDGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// The line stores a message in several places before it responds.
+pub(crate) const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The configuration of a Lambda function. Everything comes from the environment: no file and no other
-/// service is asked, so that nothing delays the start.
+/// The configuration of a Lambda function. Everything comes from the environment. No file and no other service is read,
+/// so that nothing delays the start.
 pub fn functions_config() -> Result<SdkConfig, ConfigError> {
-    let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
-    let region = given("AWS_REGION").ok_or(ConfigError)?;
+    let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let region = variable("AWS_REGION").ok_or(ConfigError)?;
     let credentials = SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new());
     let mut builder = SdkConfig::builder().region(Region::new(region)).credentials_provider(credentials);
-    builder.set_endpoint_url(given("AWS_ENDPOINT_URL"));
+    builder.set_endpoint_url(variable("AWS_ENDPOINT_URL"));
     Ok(tuned(builder.build()))
 }
 
-/// Adds what is decided here to a configuration that knows where and who.
+/// Adds timeouts and other common settings to a configuration that has a region and credentials.
 ///
-/// The SDK does not try again by itself: [`retry::persistently`](crate::retry::persistently) does, because the
-/// handlers have to know whether any of the attempts may have been successful.
+/// The SDK's own retries are off. [`retry::with_retries`](crate::retry::with_retries) retries instead, because the
+/// handlers must know whether any of the attempts may have succeeded.
 pub fn tuned(config: SdkConfig) -> SdkConfig {
     let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
     config
@@ -45,11 +47,12 @@ pub fn tuned(config: SdkConfig) -> SdkConfig {
         .behavior_version(BehaviorVersion::v2026_01_12())
         .http_client(http.build_https())
         .retry_config(RetryConfig::disabled())
-        .timeout_config(answering_within(LEDGER_ANSWERS))
+        .timeout_config(timeouts(LEDGER_TIMEOUT))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .build()
 }
 
-pub(crate) fn answering_within(time: Duration) -> TimeoutConfig {
-    TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(time).build()
+/// The timeouts of one attempt.
+pub(crate) fn timeouts(attempt: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_attempt_timeout(attempt).build()
 }

@@ -7,9 +7,9 @@ use aws_sdk_lambda::types::InvocationType;
 use waitroom::Slice;
 use waitroom::ports::{Dispatch, Fault, PortError, PortResult};
 
-use crate::retry::persistently;
+use crate::retry::with_retries;
 
-/// Consumers as invocations of a Lambda function, which gets its slice as JSON.
+/// Starts a consumer by invoking a Lambda function, which gets its slice as JSON.
 #[derive(Clone, Debug)]
 pub struct FunctionDispatch {
     client: Client,
@@ -34,7 +34,7 @@ impl Dispatch for FunctionDispatch {
             .function_name(&self.consumer)
             .invocation_type(InvocationType::Event)
             .payload(Blob::new(payload));
-        let started = persistently(|| request.clone().send()).await;
-        started.map(drop).map_err(|trouble| trouble.while_trying_to(attempt))
+        let started = with_retries(|| request.clone().send()).await;
+        started.map(drop).map_err(|failure| failure.into_port_error(attempt))
     }
 }

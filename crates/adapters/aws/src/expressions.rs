@@ -1,7 +1,6 @@
-//! Every change of an item and every condition on which one is made, in DynamoDB's expression language.
+//! All updates and conditions of writes, in DynamoDB's expression language.
 //!
-//! A name is written `#name`, because many of ours are reserved words there, and stands for the attribute of
-//! just that name; a value is written `:value`.
+//! `#name` is the attribute `name`, because many of our names are reserved words in that language. `:value` is a value.
 
 use std::collections::HashMap;
 
@@ -9,9 +8,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::Claimant;
 use waitroom::{LineStatus, Rate, SliceId};
 
-use crate::items::{Item, Ledgered, flag, number, text};
+use crate::items::{Item, ProgressItem, flag, number, text};
 
-/// What to write and when: no update where a whole item is put, no condition where it is written anyway.
+/// An update and its condition. The update is empty if a whole item is put. The condition is empty if the write is
+/// unconditional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Statement {
     pub(crate) update: String,
@@ -29,7 +29,7 @@ impl Statement {
         Some(self.condition.clone()).filter(|condition| !condition.is_empty())
     }
 
-    /// DynamoDB refuses an empty list of values, as of names.
+    /// `None` if there are none, because DynamoDB rejects an empty map. The same applies to names.
     pub(crate) fn values(&self) -> Option<HashMap<String, AttributeValue>> {
         Some(self.values.clone()).filter(|values| !values.is_empty())
     }
@@ -46,18 +46,18 @@ impl Statement {
     }
 }
 
-/// An item whether it is there or not.
-pub(crate) fn any() -> Statement {
+/// Puts an item unconditionally.
+pub(crate) fn always() -> Statement {
     Statement::default()
 }
 
-/// An item that is not there yet.
-pub(crate) fn absent() -> Statement {
+/// Puts an item if it does not exist.
+pub(crate) fn if_absent() -> Statement {
     Statement::new("", "attribute_not_exists(#id)", [])
 }
 
-/// The throttle's memory, if its version is still the one before this.
-pub(crate) fn follows_version(version: u64) -> Statement {
+/// Puts the throttle's memory if the stored version is the one before this.
+pub(crate) fn if_version_precedes(version: u64) -> Statement {
     let condition = match version {
         1 => "attribute_not_exists(#id) OR #version = :before",
         _ => "#version = :before",
@@ -65,12 +65,12 @@ pub(crate) fn follows_version(version: u64) -> Statement {
     Statement::new("", condition, [(":before", number(version.saturating_sub(1)))])
 }
 
-/// Grants ticket numbers: `last` is the last that was granted.
+/// Reserves ticket numbers. `last` is the last reserved number.
 pub(crate) fn lease(count: u32) -> Statement {
     Statement::new("ADD #last :count", "", [(":count", number(count))])
 }
 
-/// Gives a slice to the claimant unless another has it. Its page was written with the plan.
+/// Gives a slice to the claimant unless another claimant has it. The plan's write has created the page.
 pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
     let index = slice.index;
     Statement::new(
@@ -80,7 +80,7 @@ pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
     )
 }
 
-/// Records how many a slice has released in all: only upwards, and only for a slice that was claimed.
+/// Records how many visitors a slice has released in total. The number only increases, and the slice must be claimed.
 pub(crate) fn record(slice: SliceId, released: u32) -> Statement {
     let index = slice.index;
     Statement::new(
@@ -93,8 +93,8 @@ pub(crate) fn record(slice: SliceId, released: u32) -> Statement {
     )
 }
 
-/// Moves the ticket that the line has reached: only upwards, and not for a plan of an epoch before.
-pub(crate) fn reach(plan: u64, served: u64) -> Statement {
+/// Raises the ticket that the line has reached. It never decreases, and plans of earlier epochs do not change it.
+pub(crate) fn raise_served(plan: u64, served: u64) -> Statement {
     Statement::new(
         "SET #served = :served",
         "#served < :served AND #before_epoch < :plan",
@@ -102,8 +102,8 @@ pub(crate) fn reach(plan: u64, served: u64) -> Statement {
     )
 }
 
-/// Makes a plan the latest, and closes the one that can record nothing more.
-pub(crate) fn follow(plan: u64, before: &Ledgered, recorded: u64) -> Statement {
+/// Makes a plan the latest, and adds what the slices of the closed plan have recorded.
+pub(crate) fn add_plan(plan: u64, before: &ProgressItem, recorded: u64) -> Statement {
     Statement::new(
         "SET #latest = :latest, #released = #released + :recorded",
         "#latest = :before AND #before_epoch = :before_epoch",
@@ -116,7 +116,7 @@ pub(crate) fn follow(plan: u64, before: &Ledgered, recorded: u64) -> Statement {
     )
 }
 
-/// What polls show of the line's progress.
+/// Writes the line's progress into a copy of the status.
 pub(crate) fn publish(status: LineStatus) -> Statement {
     Statement::new(
         "SET #served = :served, #waiting = :waiting, #rate = :rate, #slow = :slow",
@@ -130,7 +130,7 @@ pub(crate) fn publish(status: LineStatus) -> Statement {
     )
 }
 
-/// Holds the rate down, or lets it be.
+/// Holds the rate down, or stops holding it down.
 pub(crate) fn hold(rate: Option<Rate>) -> Statement {
     match rate {
         Some(rate) => Statement::new(
@@ -142,10 +142,10 @@ pub(crate) fn hold(rate: Option<Rate>) -> Statement {
     }
 }
 
-/// Writes these attributes of an item and removes those, leaving the others as they are.
+/// Sets some attributes of an existing item, removes others, and keeps the rest.
 ///
-/// `version` is the one that the item must still have; without one it must only be there.
-pub(crate) fn change(set: &Item, remove: &[&str], version: Option<u64>) -> Statement {
+/// With `version`, the item must still have that version.
+pub(crate) fn set(set: &Item, remove: &[&str], version: Option<u64>) -> Statement {
     let mut names: Vec<_> = set.keys().filter(|name| *name != "id").collect();
     names.sort();
     let assignments: Vec<_> = names.iter().map(|name| format!("#{name} = :{name}")).collect();
@@ -163,8 +163,8 @@ pub(crate) fn change(set: &Item, remove: &[&str], version: Option<u64>) -> State
     statement
 }
 
-/// The progress of a new epoch: whatever is planned by now is of those before.
-pub(crate) fn begin_progress() -> Statement {
+/// Resets the progress for a new epoch. All plans so far belong to earlier epochs.
+pub(crate) fn reset_progress() -> Statement {
     Statement::new(
         "SET #served = :none, #released = :none, #before_epoch = #latest",
         "attribute_exists(#id)",
@@ -172,8 +172,8 @@ pub(crate) fn begin_progress() -> Statement {
     )
 }
 
-/// The ticket numbers of a new epoch.
-pub(crate) fn begin_tickets() -> Statement {
+/// Resets the ticket counter for a new epoch.
+pub(crate) fn reset_tickets() -> Statement {
     Statement::new("SET #last = :none", "", [(":none", number(0u64))])
 }
 
@@ -185,26 +185,26 @@ mod tests {
 
     fn all() -> Vec<Statement> {
         let slice = SliceId { plan: 7, index: 269 };
-        let before = Ledgered { served: 1, latest: 6, released: 3, before_epoch: 2 };
+        let before = ProgressItem { served: 1, latest: 6, released: 3, before_epoch: 2 };
         let status = LineStatus { served: 1, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         vec![
-            any(),
-            absent(),
-            follows_version(1),
-            follows_version(2),
+            always(),
+            if_absent(),
+            if_version_precedes(1),
+            if_version_precedes(2),
             lease(64),
             claim(slice, Claimant(5)),
             record(slice, 10),
-            reach(7, 4711),
-            follow(7, &before, 300),
+            raise_served(7, 4711),
+            add_plan(7, &before, 300),
             publish(status),
             hold(Some(Rate::MIN)),
             hold(None),
-            change(&room, &[], None),
-            change(&room, &["health", "throttled"], Some(8)),
-            begin_progress(),
-            begin_tickets(),
+            set(&room, &[], None),
+            set(&room, &["health", "throttled"], Some(8)),
+            reset_progress(),
+            reset_tickets(),
         ]
     }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_is_used_and_every_used_value_is_given() {
+    fn values_that_are_used_and_given_are_the_same() {
         for statement in all() {
             let mut used: Vec<_> =
                 words(&statement).into_iter().filter(|word| word.starts_with(':')).collect();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn no_attribute_is_named_bare_where_it_could_be_a_reserved_word() {
+    fn every_attribute_is_written_with_a_placeholder() {
         let language = ["SET", "ADD", "REMOVE", "AND", "OR", "attribute_exists", "attribute_not_exists"];
         for statement in all() {
             let names = statement.names().unwrap_or_default();
@@ -241,9 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn a_change_writes_what_it_is_given_and_nothing_else() {
+    fn set_writes_and_removes_only_the_given_attributes() {
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
-        let statement = change(&room, &["health"], Some(8));
+        let statement = set(&room, &["health"], Some(8));
         assert_eq!(
             statement.update,
             "SET #format = :format, #state = :state, #version = :version REMOVE #health"

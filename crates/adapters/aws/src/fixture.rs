@@ -1,6 +1,6 @@
-//! Reads `tests/fixtures/ledger-format-1.json`: every kind of item, as the first version with formats wrote it.
+//! Reads `tests/fixtures/ledger-format-1.json`: every kind of item, as the first version with this format wrote it.
 //!
-//! The file is never written again. A version with another format gets a file of its own beside it.
+//! The file is never written again. Another format gets another file next to it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,7 @@ use waitroom::{
 };
 
 use crate::items::{
-    Damaged, Item, Ledgered, Reader, decode_admission, decode_memory, decode_plan, decode_slices,
+    Item, ItemError, ProgressItem, Reader, decode_admission, decode_memory, decode_plan, decode_slices,
     encode_admission, encode_memory, encode_plan, item, number, text,
 };
 use crate::keys::Key;
@@ -31,11 +31,11 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ledger-format-1.json")
 }
 
-fn waited() -> Token {
+fn token_of_waiter() -> Token {
     "00112233445566778899aabbccddeeff".parse().unwrap()
 }
 
-fn walked_in() -> Token {
+fn token_of_walk_in() -> Token {
     "ffeeddccbbaa99887766554433221100".parse().unwrap()
 }
 
@@ -80,8 +80,8 @@ fn memory() -> ThrottleMemory {
     ThrottleMemory { baseline: None, history: vec![finding], version: 3 }
 }
 
-fn progress() -> Ledgered {
-    Ledgered { served: 4100, latest: 7, released: 4090, before_epoch: 2 }
+fn progress() -> ProgressItem {
+    ProgressItem { served: 4100, latest: 7, released: 4090, before_epoch: 2 }
 }
 
 fn read() -> HashMap<String, Item> {
@@ -104,37 +104,40 @@ fn items_of_format_1_are_read() {
     let item = |key: Key| &items[&key.id()];
     let slice = AdmittedBy::Slice(SliceId { plan: 7, index: 2 });
     assert_eq!(decode_room(item(Key::Room)), Ok(room()));
-    assert_eq!(decode_admission(waited(), item(Key::Admission(waited()))), Ok(admission(slice)));
     assert_eq!(
-        decode_admission(walked_in(), item(Key::Admission(walked_in()))),
+        decode_admission(token_of_waiter(), item(Key::Admission(token_of_waiter()))),
+        Ok(admission(slice))
+    );
+    assert_eq!(
+        decode_admission(token_of_walk_in(), item(Key::Admission(token_of_walk_in()))),
         Ok(admission(AdmittedBy::Door))
     );
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(plan()));
     assert_eq!(decode_slices(SLICES, item(SLICES)), Ok(15));
-    assert_eq!(Ledgered::decode(item(Key::Progress)), Ok(progress()));
+    assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(progress()));
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
     assert_eq!(tickets.number("last"), Ok(4800));
     assert_eq!(decode_memory(item(Key::Throttle)), Ok(memory()));
     let keys = decode_keys(item(Key::Private)).unwrap();
     let public = Reader::open(Key::Public, item(Key::Public)).unwrap().json("jwks");
     assert_eq!(Ok(keys.jwks().unwrap()), public);
-    // Mapping templates read the status. They are compared with what is written today.
+    // Only mapping templates read the status, so it is compared with what is written today.
     assert_eq!(item(Key::Status(15)), &encode_first_status(15, &room()));
 }
 
-/// A message of the line is a place, as the cookie writes it.
+/// A message in the line is a place, written as in the cookie.
 #[test]
-fn a_message_of_the_line_is_read() {
+fn a_message_in_the_line_is_read() {
     let place: Place = "ab12-00112233445566778899aabbccddeeff-4711".parse().unwrap();
-    assert_eq!((place.token, place.ticket.get()), (waited(), 4711));
+    assert_eq!((place.token, place.ticket.get()), (token_of_waiter(), 4711));
 }
 
 #[test]
-fn an_item_of_a_newer_format_is_refused_with_what_to_do() {
+fn an_item_of_a_newer_format_is_an_error_that_says_what_to_do() {
     let mut item = encode_room(&room());
     item.insert("format".into(), number(2u64));
     let error = decode_room(&item).unwrap_err();
-    assert_eq!(error, Damaged::Newer { item: Key::Room, format: 2 });
+    assert_eq!(error, ItemError::NewerFormat { item: Key::Room, format: 2 });
     let expected = "the item room of the ledger has format 2, and this version of Beekeeper reads formats up to 1; \
                     use the version that deployed the room";
     assert_eq!(error.to_string(), expected);
@@ -158,8 +161,8 @@ fn write() {
     let items = [
         encode_room(&room()),
         encode_first_status(15, &room()),
-        encode_admission(waited(), &admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))),
-        encode_admission(walked_in(), &admission(AdmittedBy::Door)),
+        encode_admission(token_of_waiter(), &admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))),
+        encode_admission(token_of_walk_in(), &admission(AdmittedBy::Door)),
         encode_plan(&plan()),
         item(SLICES, slices),
         progress().encode(),

@@ -1,4 +1,4 @@
-//! The keys and attributes of the ledger's items, against `infra/frozen-names.txt`.
+//! Compares the keys and attributes of the ledger's items with `infra/frozen-names.txt`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use waitroom::{
 };
 
 use crate::expressions::{self, Statement};
-use crate::items::{Item, Ledgered, encode_admission, encode_memory, encode_plan, forget};
+use crate::items::{Item, ProgressItem, delete_later, encode_admission, encode_memory, encode_plan};
 use crate::keys::Key;
 use crate::ledger::encode_keys;
 use crate::room_item::{encode_first_status, encode_room};
@@ -62,7 +62,7 @@ fn room() -> Room {
     Room { throttled: Some(Rate::MIN), ..room }
 }
 
-/// The attributes of an encoded item that holds everything it can hold.
+/// The attributes of an encoded item. The items here have all optional attributes.
 fn encoded(key: Key, item: &Item) -> Vec<String> {
     let attributes = item.keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
     attributes.map(|name| format!("{} {name}", pattern(key))).collect()
@@ -84,7 +84,7 @@ fn items_keep_their_attributes() {
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = Plan::next(None, now, minute, Rate::MAX, Demand::Busy);
-    let progress = Ledgered { served: 0, latest: 0, released: 0, before_epoch: 0 };
+    let progress = ProgressItem { served: 0, latest: 0, released: 0, before_epoch: 0 };
     let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
     let slices = Key::slices_with(SLICE);
     let line = LineStatus::of(&room(), 1, 2);
@@ -93,8 +93,8 @@ fn items_keep_their_attributes() {
         encoded(Key::Room, &encode_room(&room())),
         encoded(status, &encode_first_status(15, &room())),
         encoded(window, &encode_plan(&plan)),
-        encoded(window, &forget(window, &plan)),
-        encoded(slices, &forget(slices, &plan)),
+        encoded(window, &delete_later(window, &plan)),
+        encoded(slices, &delete_later(slices, &plan)),
         encoded(Key::Progress, &progress.encode()),
         encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
         encoded(Key::Private, &private),
@@ -102,11 +102,11 @@ fn items_keep_their_attributes() {
         updated(status, &expressions::publish(line)),
         updated(slices, &expressions::claim(SLICE, Claimant(1))),
         updated(slices, &expressions::record(SLICE, 1)),
-        updated(Key::Progress, &expressions::begin_progress()),
-        updated(Key::Tickets, &expressions::begin_tickets()),
+        updated(Key::Progress, &expressions::reset_progress()),
+        updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1)),
         updated(Key::Room, &expressions::hold(Some(Rate::MIN))),
-        updated(Key::Throttle, &expressions::follows_version(1)),
+        updated(Key::Throttle, &expressions::if_version_precedes(1)),
     ];
     assert_frozen(Section::LedgerAttributes, found.concat());
 }

@@ -1,4 +1,4 @@
-//! What lies in the ledger's items, and reading it without trust: a person may have edited the table.
+//! Encodes and decodes the ledger's items. Decoding checks everything, because a person may have edited the table.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::keys::Key;
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// The format of the items, which each of them carries. It rises when an attribute changes its meaning. A new attribute
-/// that older versions can ignore does not need a new format.
+/// The format of the items. Each item has it as an attribute. It increases when an attribute changes its meaning. A new
+/// attribute that older versions can ignore does not need a new format.
 pub(crate) const FORMAT: u64 = 1;
 
 /// An item that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Damaged {
+pub(crate) enum ItemError {
     #[error(
         "{attribute} {problem}; correct the item {item} of the ledger, or delete it and deploy the stack again"
     )]
@@ -28,21 +28,21 @@ pub(crate) enum Damaged {
         "the item {item} of the ledger has format {format}, and this version of Beekeeper reads formats up to {FORMAT}; \
          use the version that deployed the room"
     )]
-    Newer { item: Key, format: u64 },
+    NewerFormat { item: Key, format: u64 },
 }
 
-/// An item that the room cannot do without is not there.
+/// An item that every room needs is missing.
 #[derive(Debug, thiserror::Error)]
-#[error("the ledger has no item {0}; deploy the stack again, which puts it there")]
-pub(crate) struct MissingAttribute(pub(crate) Key);
+#[error("the ledger has no item {0}; deploy the stack again, which creates it")]
+pub(crate) struct MissingItem(pub(crate) Key);
 
-/// A read that met an item like that.
-pub(crate) fn unreadable(attempt: &'static str) -> impl FnOnce(Damaged) -> PortError {
-    move |damaged| PortError::new(attempt, Fault::Broken, damaged)
+/// The error of a call that read an invalid item.
+pub(crate) fn unreadable(attempt: &'static str) -> impl FnOnce(ItemError) -> PortError {
+    move |error| PortError::new(attempt, Fault::Broken, error)
 }
 
 pub(crate) fn missing(attempt: &'static str, key: Key) -> PortError {
-    PortError::new(attempt, Fault::Broken, MissingAttribute(key))
+    PortError::new(attempt, Fault::Broken, MissingItem(key))
 }
 
 pub(crate) fn text(text: &(impl ToString + ?Sized)) -> AttributeValue {
@@ -63,7 +63,7 @@ pub(crate) fn item<const N: usize>(key: Key, attributes: [(&str, AttributeValue)
     both.chain(attributes.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
-/// Reads an item's attributes, and says which one is wrong and how.
+/// Reads an item's attributes. Errors name the attribute and the problem.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     key: Key,
@@ -72,11 +72,11 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads a whole item, unless a newer version of Beekeeper wrote it.
-    pub(crate) fn open(key: Key, item: &'a Item) -> Result<Self, Damaged> {
+    pub(crate) fn open(key: Key, item: &'a Item) -> Result<Self, ItemError> {
         let reader = Self::of_update(key, item);
         match reader.number("format")? {
             0..=FORMAT => Ok(reader),
-            format => Err(Damaged::Newer { item: key, format }),
+            format => Err(ItemError::NewerFormat { item: key, format }),
         }
     }
 
@@ -85,84 +85,84 @@ impl<'a> Reader<'a> {
         Self { key, item }
     }
 
-    fn damaged(self, attribute: &str, problem: impl Into<String>) -> Damaged {
-        Damaged::Attribute { item: self.key, attribute: attribute.into(), problem: problem.into() }
+    fn invalid(self, attribute: &str, problem: impl Into<String>) -> ItemError {
+        ItemError::Attribute { item: self.key, attribute: attribute.into(), problem: problem.into() }
     }
 
     pub(crate) fn has(self, name: &str) -> bool {
         self.item.contains_key(name)
     }
 
-    fn get(self, name: &str) -> Result<&'a AttributeValue, Damaged> {
-        self.item.get(name).ok_or_else(|| self.damaged(name, "is missing"))
+    fn get(self, name: &str) -> Result<&'a AttributeValue, ItemError> {
+        self.item.get(name).ok_or_else(|| self.invalid(name, "is missing"))
     }
 
-    pub(crate) fn text(self, name: &str) -> Result<&'a str, Damaged> {
+    pub(crate) fn text(self, name: &str) -> Result<&'a str, ItemError> {
         match self.get(name)? {
             AttributeValue::S(text) => Ok(text),
-            _ => Err(self.damaged(name, "is not a text")),
+            _ => Err(self.invalid(name, "is not a text")),
         }
     }
 
-    pub(crate) fn number(self, name: &str) -> Result<u64, Damaged> {
+    pub(crate) fn number(self, name: &str) -> Result<u64, ItemError> {
         match self.get(name)? {
             AttributeValue::N(number) => {
-                number.parse().map_err(|_| self.damaged(name, "is not a whole number from 0 up"))
+                number.parse().map_err(|_| self.invalid(name, "is not a whole number from 0 up"))
             }
-            _ => Err(self.damaged(name, "is not a number")),
+            _ => Err(self.invalid(name, "is not a number")),
         }
     }
 
-    /// A text with a meaning.
-    pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(self, name: &str) -> Result<T, Damaged> {
+    /// A text that is parsed.
+    pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(self, name: &str) -> Result<T, ItemError> {
         let parsed = self.text(name)?.parse();
-        parsed.map_err(|error: T::Err| self.damaged(name, format!("cannot be read ({error})")))
+        parsed.map_err(|error: T::Err| self.invalid(name, format!("cannot be read ({error})")))
     }
 
-    /// A number with a meaning.
-    pub(crate) fn counted<T, U>(self, name: &str) -> Result<T, Damaged>
+    /// A number that is converted into a type with bounds.
+    pub(crate) fn bounded<T, U>(self, name: &str) -> Result<T, ItemError>
     where
         U: TryFrom<u64>,
         T: TryFrom<U, Error: fmt::Display>,
     {
         let number = self.number(name)?;
-        let narrow = U::try_from(number).map_err(|_| self.damaged(name, "is too large"))?;
-        T::try_from(narrow).map_err(|error| self.damaged(name, format!("cannot be read ({error})")))
+        let narrow = U::try_from(number).map_err(|_| self.invalid(name, "is too large"))?;
+        T::try_from(narrow).map_err(|error| self.invalid(name, format!("cannot be read ({error})")))
     }
 
-    pub(crate) fn time(self, name: &str) -> Result<Timestamp, Damaged> {
+    pub(crate) fn time(self, name: &str) -> Result<Timestamp, ItemError> {
         self.number(name).map(Timestamp::from_millis)
     }
 
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(self, name: &str) -> Result<T, Damaged> {
-        // The error names a line and a column, never what stands there: it may be a key.
-        let place = |error: serde_json::Error| {
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(self, name: &str) -> Result<T, ItemError> {
+        // The error names a line and a column, but never the text, because it may be a private key.
+        let invalid = |error: serde_json::Error| {
             let (line, column) = (error.line(), error.column());
-            self.damaged(name, format!("cannot be read (at line {line}, column {column})"))
+            self.invalid(name, format!("cannot be read (at line {line}, column {column})"))
         };
-        serde_json::from_str(self.text(name)?).map_err(place)
+        serde_json::from_str(self.text(name)?).map_err(invalid)
     }
 
-    /// Nothing where the attribute is absent.
+    /// `None` if the attribute is missing.
     pub(crate) fn optional<T>(
         self,
         name: &str,
-        read: impl FnOnce(Self, &str) -> Result<T, Damaged>,
-    ) -> Result<Option<T>, Damaged> {
+        read: impl FnOnce(Self, &str) -> Result<T, ItemError>,
+    ) -> Result<Option<T>, ItemError> {
         self.has(name).then(|| read(self, name)).transpose()
     }
 }
 
 pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
-    // As long as the cookie that can ask for it.
-    let forgotten = admission.at + Place::MAX_AGE;
+    // Kept as long as the visitor's cookie.
+    let delete_after = admission.at + Place::MAX_AGE;
     let mut visitor = item(
         Key::Admission(token),
         [
             ("ticket", number(admission.ticket)),
             ("admitted_at", number(admission.at.as_millis())),
             ("until", number(admission.expires.as_millis())),
-            ("delete_after", number(forgotten.as_secs())),
+            ("delete_after", number(delete_after.as_secs())),
         ],
     );
     if let AdmittedBy::Slice(slice) = admission.by {
@@ -171,19 +171,19 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
     visitor
 }
 
-pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, Damaged> {
+pub(crate) fn decode_admission(token: Token, item: &Item) -> Result<Admission, ItemError> {
     let visitor = Reader::open(Key::Admission(token), item)?;
     let slice = visitor.optional("slice", Reader::parsed)?;
     Ok(Admission {
-        ticket: visitor.counted::<_, u64>("ticket")?,
+        ticket: visitor.bounded::<_, u64>("ticket")?,
         by: slice.map_or(AdmittedBy::Door, AdmittedBy::Slice),
         at: visitor.time("admitted_at")?,
         expires: visitor.time("until")?,
     })
 }
 
-/// How long a plan is kept after its window, for whoever wants to know how a sale went.
-const PLANS_ARE_KEPT: Duration = Place::MAX_AGE;
+/// How long a plan is kept after its window, so that the course of a sale can be looked up.
+const PLANS_KEPT: Duration = Place::MAX_AGE;
 
 pub(crate) fn encode_plan(plan: &Plan) -> Item {
     item(
@@ -197,42 +197,42 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
     )
 }
 
-/// What makes the table forget an item of a plan. Only one that is closed: the latest plan of a room that is
-/// off for a month has to be there when it is on again.
-pub(crate) fn forget(key: Key, plan: &Plan) -> Item {
-    item(key, [("delete_after", number((plan.window.end + PLANS_ARE_KEPT).as_secs()))])
+/// The attribute that lets the table delete an item of a plan later. Only for closed plans: if a room is off for a
+/// month, its latest plan must still exist when it is on again.
+pub(crate) fn delete_later(key: Key, plan: &Plan) -> Item {
+    item(key, [("delete_after", number((plan.window.end + PLANS_KEPT).as_secs()))])
 }
 
-pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, Damaged> {
-    let minute = Reader::open(Key::Window(plan), item)?;
+pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
+    let reader = Reader::open(Key::Window(plan), item)?;
     Ok(Plan {
         number: plan,
-        window: Window { start: minute.time("start")?, end: minute.time("end")? },
-        rate: minute.counted::<_, u32>("rate")?,
-        quota: minute.counted::<u32, u32>("quota")?,
+        window: Window { start: reader.time("start")?, end: reader.time("end")? },
+        rate: reader.bounded::<_, u32>("rate")?,
+        quota: reader.bounded::<u32, u32>("quota")?,
     })
 }
 
-/// How many the slices of one page have recorded.
-pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<u64, Damaged> {
+/// How many visitors the slices of one page have recorded as released, in total.
+pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<u64, ItemError> {
     let reader = Reader::open(page, item)?;
     let recorded = item.keys().filter(|name| name.starts_with("released_"));
     recorded.map(|name| reader.number(name)).try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
 }
 
-/// How far the line has come, as far as one item tells.
+/// The item `progress`. What the slices of open plans have recorded is not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ledgered {
+pub(crate) struct ProgressItem {
     pub(crate) served: u64,
     /// The number of the newest plan; 0 before the first.
     pub(crate) latest: u64,
-    /// Released in this epoch by plans whose slices have all ended.
+    /// How many visitors closed plans have released in this epoch.
     pub(crate) released: u64,
-    /// Plans up to this one belong to epochs before.
+    /// Plans up to this number belong to earlier epochs.
     pub(crate) before_epoch: u64,
 }
 
-impl Ledgered {
+impl ProgressItem {
     pub(crate) fn encode(&self) -> Item {
         item(
             Key::Progress,
@@ -245,7 +245,7 @@ impl Ledgered {
         )
     }
 
-    pub(crate) fn decode(item: &Item) -> Result<Self, Damaged> {
+    pub(crate) fn decode(item: &Item) -> Result<Self, ItemError> {
         let progress = Reader::open(Key::Progress, item)?;
         Ok(Self {
             served: progress.number("served")?,
@@ -255,7 +255,7 @@ impl Ledgered {
         })
     }
 
-    /// With what the plans recorded that are not closed yet.
+    /// The progress of the line. `recorded` is what the slices of open plans have recorded.
     pub(crate) fn with(&self, recorded: u64) -> LineProgress {
         LineProgress { served: self.served, released: self.released.saturating_add(recorded) }
     }
@@ -266,7 +266,7 @@ pub(crate) fn encode_memory(memory: &ThrottleMemory) -> serde_json::Result<Item>
     json.map(|json| item(Key::Throttle, [("memory", text(&json)), ("version", number(memory.version))]))
 }
 
-pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, Damaged> {
+pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, ItemError> {
     Reader::open(Key::Throttle, item)?.json("memory")
 }
 
@@ -297,7 +297,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_admission_is_kept_as_it_was_for_as_long_as_its_cookie() {
+    fn an_admission_is_encoded_and_expires_with_its_cookie() {
         for by in [AdmittedBy::Slice(SliceId { plan: 3, index: 269 }), AdmittedBy::Door] {
             let item = encode_admission(token(), &admission(by));
             assert_eq!(item["id"], text("admission/07070707070707070707070707070707"));
@@ -307,14 +307,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn plans_and_progress_are_kept_as_they_were() {
+    fn plans_and_progress_are_encoded_and_decoded() {
         assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
-        let progress = Ledgered { served: 41, latest: 7, released: 300, before_epoch: 2 };
-        assert_eq!(Ledgered::decode(&progress.encode()), Ok(progress));
+        let progress = ProgressItem { served: 41, latest: 7, released: 300, before_epoch: 2 };
+        assert_eq!(ProgressItem::decode(&progress.encode()), Ok(progress));
     }
 
     #[test]
-    fn a_page_counts_what_was_recorded() {
+    fn records_of_a_page_are_added_up() {
         let page = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(page, claims);
@@ -323,48 +323,48 @@ pub(crate) mod tests {
         assert_eq!(decode_slices(page, &recorded), Ok(15));
     }
 
-    /// Every attribute, missing or of another type or without meaning, is named.
-    pub(crate) fn is_distrusted<T: fmt::Debug>(
+    /// Asserts that an attribute that is missing, of another type or out of bounds is an error that names it.
+    pub(crate) fn assert_invalid_attributes_are_named<T: fmt::Debug>(
         item: &Item,
         optional: &[&str],
-        read: impl Fn(&Item) -> Result<T, Damaged>,
+        read: impl Fn(&Item) -> Result<T, ItemError>,
     ) {
         let names = item.keys().filter(|name| !matches!(name.as_str(), "id" | "delete_after"));
         for name in names {
-            let mut hostile = vec![AttributeValue::Null(true), AttributeValue::L(vec![])];
-            hostile.push(match item[name] {
+            let mut invalid = vec![AttributeValue::Null(true), AttributeValue::L(vec![])];
+            invalid.push(match item[name] {
                 AttributeValue::S(_) => number(7u64),
                 _ => text("7"),
             });
             if let AttributeValue::N(_) = item[name] {
-                hostile.extend(["-1", "1.5", "1e400", ""].map(|number| AttributeValue::N(number.into())));
+                invalid.extend(["-1", "1.5", "1e400", ""].map(|number| AttributeValue::N(number.into())));
             }
-            for value in hostile {
-                let mut damaged = item.clone();
-                damaged.insert(name.clone(), value.clone());
-                let error = read(&damaged).expect_err(&format!("{name} as {value:?}"));
+            for value in invalid {
+                let mut changed = item.clone();
+                changed.insert(name.clone(), value.clone());
+                let error = read(&changed).expect_err(&format!("{name} as {value:?}"));
                 assert!(error.to_string().starts_with(name.as_str()), "{error}");
             }
-            let mut damaged = item.clone();
-            damaged.remove(name);
+            let mut changed = item.clone();
+            changed.remove(name);
             if !optional.contains(&name.as_str()) {
-                let error = read(&damaged).expect_err(name).to_string();
+                let error = read(&changed).expect_err(name).to_string();
                 assert!(error.starts_with(&format!("{name} is missing; correct the item ")), "{error}");
             }
         }
     }
 
     #[test]
-    fn nothing_is_trusted() {
+    fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
-        is_distrusted(&visitor, &["slice"], |item| decode_admission(token(), item));
-        is_distrusted(&encode_plan(&plan()), &[], |item| decode_plan(2, item));
-        let progress = Ledgered { served: 41, latest: 7, released: 300, before_epoch: 2 };
-        is_distrusted(&progress.encode(), &[], Ledgered::decode);
+        assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
+        assert_invalid_attributes_are_named(&encode_plan(&plan()), &[], |item| decode_plan(2, item));
+        let progress = ProgressItem { served: 41, latest: 7, released: 300, before_epoch: 2 };
+        assert_invalid_attributes_are_named(&progress.encode(), &[], ProgressItem::decode);
     }
 
     #[test]
-    fn a_damaged_item_is_named_but_no_token() {
+    fn an_error_names_the_item_but_not_the_token() {
         let mut item = encode_admission(token(), &admission(AdmittedBy::Door));
         item.insert("ticket".into(), number(0u64));
         let error = decode_admission(token(), &item).unwrap_err().to_string();

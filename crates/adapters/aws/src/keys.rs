@@ -16,7 +16,7 @@ pub(crate) enum Key {
     Tickets,
     /// The plan of a window, by the plan's number.
     Window(u64),
-    /// What up to sixteen slices of a plan have claimed and recorded: the plan's number, and the page that they share.
+    /// The claims and records of up to sixteen slices of a plan: the plan's number, and the page that the slices share.
     Slices(u64, u16),
     Throttle,
     /// The keys that sign passes.

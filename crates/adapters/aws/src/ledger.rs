@@ -1,4 +1,4 @@
-//! The ledger's ports but for the plans: the room, the counter, admissions, keys, the throttle's memory.
+//! The ledger's ports except the plans: the room, the ticket counter, admissions, keys, the throttle's memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use waitroom::{Admission, Rate, Room, Token};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Damaged, Item, Reader, decode_admission, decode_memory, encode_admission, encode_memory, item, missing,
+    Item, ItemError, Reader, decode_admission, decode_memory, encode_admission, encode_memory, item, missing,
     text, unreadable,
 };
 use crate::keys::Key;
@@ -20,7 +20,7 @@ use crate::room_item::decode_room;
 use crate::table::{Write, Written};
 
 impl AwsStore {
-    /// The room as it is now.
+    /// Reads the room from the table, not from the cache.
     pub(crate) async fn read_room(&self, attempt: &'static str) -> PortResult<Room> {
         let item = self.table.get(attempt, Key::Room).await?;
         let item = item.ok_or_else(|| missing(attempt, Key::Room))?;
@@ -36,7 +36,7 @@ impl RoomReader for AwsStore {
 
 impl TicketCounter for AwsStore {
     async fn lease(&self, count: u32) -> PortResult<u64> {
-        let attempt = "number a visitor";
+        let attempt = "reserve ticket numbers";
         match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
             Written::Done(counter) => {
                 let last =
@@ -50,28 +50,28 @@ impl TicketCounter for AwsStore {
 
 impl Admissions for AwsStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-        let attempt = "look a visitor up";
+        let attempt = "read an admission";
         let item = self.table.get(attempt, Key::Admission(token)).await?;
         item.map(|item| decode_admission(token, &item)).transpose().map_err(unreadable(attempt))
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
-        let attempt = "write a visitor as admitted";
+        let attempt = "write an admission";
         let item = encode_admission(token, &admission);
-        let before = match self.table.put(attempt, item, expressions::absent()).await? {
+        let before = match self.table.put(attempt, item, expressions::if_absent()).await? {
             Written::Done(_) => return Ok(Admitted::Now),
             Written::Refused(Some(before)) => before,
-            // Not every ledger says what stood in the way.
+            // DynamoDB Local does not return the existing item.
             Written::Refused(None) => {
-                let gone = || PortError::new(attempt, Fault::Busy, "the visitor was there, and then was not");
-                self.table.get(attempt, Key::Admission(token)).await?.ok_or_else(gone)?
+                let deleted = || PortError::new(attempt, Fault::Busy, "the admission was deleted meanwhile");
+                self.table.get(attempt, Key::Admission(token)).await?.ok_or_else(deleted)?
             }
         };
         decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))
     }
 }
 
-/// The item with the keys that sign passes, and the one with those that verify them.
+/// The item with the keys that sign passes, and the item with the keys that verify them.
 pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[Item; 2]> {
     let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
     let jwks = ring.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
@@ -80,7 +80,7 @@ pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[
     Ok([item(Key::Private, [("ring", ring)]), item(Key::Public, [("jwks", jwks)])])
 }
 
-pub(crate) fn decode_keys(item: &Item) -> Result<KeyRing, Damaged> {
+pub(crate) fn decode_keys(item: &Item) -> Result<KeyRing, ItemError> {
     Reader::open(Key::Private, item)?.json("ring")
 }
 
@@ -92,11 +92,12 @@ impl Keys for AwsStore {
         ring.map_err(unreadable(attempt))
     }
 
-    /// Both keys are written together, so the shop can verify whatever was signed.
+    /// Both items are written together, so that the shop can verify every pass.
     async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
         let attempt = "store the first signing keys";
         let [private, public] = encode_keys(attempt, &first)?;
-        let both = vec![Write::Put(private, expressions::absent()), Write::Put(public, expressions::any())];
+        let both =
+            vec![Write::Put(private, expressions::if_absent()), Write::Put(public, expressions::always())];
         if self.table.write_together(attempt, both).await? {
             return Ok(first);
         }
@@ -106,24 +107,25 @@ impl Keys for AwsStore {
 
 impl ThrottleStore for AwsStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
-        let attempt = "recall what the throttle found";
+        let attempt = "read the throttle's memory";
         let item = self.table.get(attempt, Key::Throttle).await?;
         let memory = item.map(|item| decode_memory(&item)).transpose();
         memory.map(Option::unwrap_or_default).map_err(unreadable(attempt))
     }
 
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
-        let attempt = "remember what the throttle found";
+        let attempt = "write the throttle's memory";
         let item: Item =
             encode_memory(&memory).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-        let when = expressions::follows_version(memory.version);
+        let when = expressions::if_version_precedes(memory.version);
         let written = self.table.put(attempt, item, when).await?;
         Ok(matches!(written, Written::Done(_)))
     }
 
-    /// Not a change of the operator's, so the version stays: the two cannot undo each other.
+    /// The room's version stays, because only the operator's changes count. So the throttle and the operator cannot
+    /// undo each other's changes.
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        let attempt = "hold the rate";
+        let attempt = "hold the rate down";
         match self.table.update(attempt, Key::Room, expressions::hold(rate)).await? {
             Written::Done(_) => Ok(()),
             Written::Refused(_) => Err(missing(attempt, Key::Room)),

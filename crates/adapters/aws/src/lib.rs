@@ -1,7 +1,7 @@
 //! The ports over DynamoDB, SQS and Lambda.
 //!
-//! The ledger is one table with the key `id`. [`keys`] names its items, [`items`] and [`room_item`] encode and decode them,
-//! and [`expressions`] holds the conditions of every write. [`retry`] decides what a failed call means.
+//! The ledger is one table with the key `id`. [`keys`] names its items, [`items`] and [`room_item`] encode and decode
+//! them, and [`expressions`] holds the conditions of every write. [`retry`] decides what a failed call means.
 //!
 //! | port | module |
 //! | --- | --- |
@@ -40,11 +40,11 @@ pub use config::{ConfigError, functions_config, tuned};
 pub use dispatch::FunctionDispatch;
 use line::Line;
 pub use page_bucket::PageBucket;
-use plans::Said;
+use plans::LastRecord;
 use room_cache::RoomCache;
 use table::Table;
 
-/// Where a room's line and ledger are.
+/// The AWS resources of a room's line and ledger.
 #[derive(Clone, Debug)]
 pub struct RoomResources {
     pub ledger_table: String,
@@ -58,22 +58,22 @@ pub struct AwsStore {
     table: Table,
     line: Line,
     room: Arc<RoomCache>,
-    /// What this handle last recorded, so that saying it again costs nothing.
-    said: Arc<Mutex<Option<Said>>>,
+    /// What this handle last recorded, so that recording the same again needs no request.
+    last_record: Arc<Mutex<Option<LastRecord>>>,
 }
 
 impl AwsStore {
-    pub fn new(config: &SdkConfig, places: RoomResources) -> Self {
-        Self::apart(config, config, places)
+    pub fn new(config: &SdkConfig, resources: RoomResources) -> Self {
+        Self::with_separate_configs(config, config, resources)
     }
 
-    /// A store whose ledger and line are reached differently, as where two emulators stand in for AWS.
-    pub fn apart(ledger: &SdkConfig, line: &SdkConfig, places: RoomResources) -> Self {
+    /// A store whose ledger and line are on different endpoints, for tests with two emulators.
+    pub fn with_separate_configs(ledger: &SdkConfig, line: &SdkConfig, resources: RoomResources) -> Self {
         Self {
-            table: Table::new(aws_sdk_dynamodb::Client::new(ledger), places.ledger_table),
-            line: Line::new(line, places.line_url, places.dead_letters_url),
+            table: Table::new(aws_sdk_dynamodb::Client::new(ledger), resources.ledger_table),
+            line: Line::new(line, resources.line_url, resources.dead_letters_url),
             room: Arc::default(),
-            said: Arc::default(),
+            last_record: Arc::default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The line: an SQS queue, and another for the dead letters.
+//! The line: an SQS queue, and a second queue for the dead letters.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortErro
 use waitroom::{BATCH, Place};
 
 use crate::AwsStore;
-use crate::config::{LINE_ANSWERS, answering_within};
-use crate::retry::{CallError, persistently};
+use crate::config::{LINE_TIMEOUT, timeouts};
+use crate::retry::{CallError, with_retries};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -23,17 +23,17 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(config: &SdkConfig, url: String, dead_letters: String) -> Self {
-        let config = Builder::from(config).timeout_config(answering_within(LINE_ANSWERS));
+        let config = Builder::from(config).timeout_config(timeouts(LINE_TIMEOUT));
         Self { client: Client::from_conf(config.build()), url, dead_letters }
     }
 
     async fn send(&self, attempt: &'static str, to: &str, body: &str) -> PortResult<()> {
         let request = self.client.send_message().queue_url(to).message_body(body);
-        let sent = persistently(|| request.clone().send()).await;
-        sent.map(drop).map_err(|trouble| trouble.while_trying_to(attempt))
+        let sent = with_retries(|| request.clone().send()).await;
+        sent.map(drop).map_err(|failure| failure.into_port_error(attempt))
     }
 
-    /// Ten receipts at most.
+    /// Deletes up to ten messages.
     async fn delete(&self, attempt: &'static str, receipts: &[Receipt]) -> PortResult<()> {
         let entries = receipts.iter().enumerate().map(|(n, receipt)| {
             DeleteMessageBatchRequestEntry::builder().id(n.to_string()).receipt_handle(&receipt.0).build()
@@ -41,9 +41,9 @@ impl Line {
         let entries: Result<Vec<_>, _> = entries.collect();
         let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
         let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
-        let answer = persistently(|| request.clone().send()).await;
-        let answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
-        // Whoever is gone already is no failure.
+        let answer = with_retries(|| request.clone().send()).await;
+        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        // A message that is already deleted is not an error.
         match answer.failed.iter().find(|failed| failed.code != "ReceiptHandleIsInvalid") {
             None => Ok(()),
             Some(failed) => {
@@ -68,9 +68,9 @@ impl LineBack for AwsStore {
 }
 
 impl LineFront for AwsStore {
-    /// Asked once: a consumer that hears nothing asks again by itself, and knows what time it is then.
+    /// One attempt: a consumer calls this in a loop anyway, and checks the time before each call.
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
-        // Both are small: ten at most, and twenty seconds is the longest that a queue waits.
+        // Both conversions succeed: at most ten messages, and at most twenty seconds, which is SQS's limit.
         let most = i32::try_from(most.min(BATCH)).unwrap_or(1);
         let wait = i32::try_from(patience.as_secs().min(20)).unwrap_or(0);
         let request = self
@@ -81,27 +81,27 @@ impl LineFront for AwsStore {
             .max_number_of_messages(most)
             .wait_time_seconds(wait)
             .customize()
-            .config_override(Builder::new().timeout_config(answering_within(patience + LINE_ANSWERS)));
-        let failed = |error| CallError::new(error).while_trying_to("receive visitors from the line");
+            .config_override(Builder::new().timeout_config(timeouts(patience + LINE_TIMEOUT)));
+        let failed = |error| CallError::new(error).into_port_error("receive visitors from the line");
         let answer = Box::pin(request.send()).await.map_err(failed)?;
         Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
         let batches = receipts.chunks(BATCH as usize);
-        let deleted = batches.map(|batch| self.line.delete("take visitors out of the line", batch));
+        let deleted = batches.map(|batch| self.line.delete("remove visitors from the line", batch));
         future::join_all(deleted).await.into_iter().collect()
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
-        let attempt = "move a dead letter out of the line";
+        let attempt = "move a message to the dead letters";
         self.line.send(attempt, &self.line.dead_letters, &body).await?;
         self.line.delete(attempt, &[receipt]).await
     }
 }
 
 impl LineLength for AwsStore {
-    /// Whoever was received and not removed yet still waits.
+    /// Visitors who were received and not yet removed count as waiting.
     async fn waiting(&self) -> PortResult<u64> {
         let counts = [
             QueueAttributeName::ApproximateNumberOfMessages,
@@ -110,14 +110,14 @@ impl LineLength for AwsStore {
         ];
         let request = self.line.client.get_queue_attributes().queue_url(&self.line.url);
         let request = request.set_attribute_names(Some(counts.to_vec()));
-        let attempt = "count who waits";
-        let answer = persistently(|| request.clone().send()).await;
-        let answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
+        let attempt = "count the waiting visitors";
+        let answer = with_retries(|| request.clone().send()).await;
+        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
         let attributes = answer.attributes.unwrap_or_default();
         counts.iter().try_fold(0u64, |sum, count| {
             let number = attributes.get(count).and_then(|number| number.parse::<u64>().ok());
             let missing =
-                || PortError::new(attempt, Fault::Broken, format!("the queue did not tell {count}"));
+                || PortError::new(attempt, Fault::Broken, format!("the response of SQS has no {count}"));
             number.map(|number| sum.saturating_add(number)).ok_or_else(missing)
         })
     }

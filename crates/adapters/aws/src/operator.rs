@@ -1,7 +1,7 @@
-//! What the operator does, and what a deployment needs.
+//! The operator's changes, and what a deployment writes.
 //!
-//! What the operator decides is in `room`, for the functions, and in the sixteen `status` items, for polls. Both are
-//! written together or not at all, so that nobody is told what does not hold.
+//! The item `room` has the operator's settings for the functions. The sixteen items `status` have them for polls. All
+//! are written in one transaction, so that polls and functions never disagree.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,40 +13,40 @@ use waitroom::{Epoch, Room};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{Item, Ledgered, item, number};
+use crate::items::{Item, ProgressItem, item, number};
 use crate::keys::Key;
-use crate::retry::persistently;
+use crate::retry::with_retries;
 use crate::room_item::{encode_first_status, encode_room, encode_status};
 use crate::table::Write;
 
-/// How often a change is tried while others change the room, or publish its progress.
-const ROUNDS: u32 = 8;
+/// How often a change is attempted while other writes change the room or publish its progress.
+const ATTEMPTS: u32 = 8;
 
-/// SQS may take along whoever joins within a minute after a purge was asked for.
-const PURGE_TAKES: Duration = Duration::from_mins(1);
+/// For up to a minute after the request, SQS may purge messages that arrive in the meantime.
+const PURGE_TIME: Duration = Duration::from_mins(1);
 
 impl AwsStore {
-    /// Puts everything into the ledger that a room needs and that is not there, and returns the room that
-    /// holds: `first`, or the one that was there before.
-    pub async fn found(&self, first: &Room) -> PortResult<Room> {
+    /// Creates every item that a room needs and that is missing. Returns the stored room: `first`, or the room that
+    /// already existed.
+    pub async fn create_room(&self, first: &Room) -> PortResult<Room> {
         let attempt = "put the room into the ledger";
-        self.table.put(attempt, encode_room(first), expressions::absent()).await?;
+        self.table.put(attempt, encode_room(first), expressions::if_absent()).await?;
         let room = self.read_room(attempt).await?;
-        let progress = Ledgered { served: 0, latest: 0, released: 0, before_epoch: 0 };
+        let progress = ProgressItem { served: 0, latest: 0, released: 0, before_epoch: 0 };
         let tickets = item(Key::Tickets, [("last", number(0u64))]);
         let statuses = Key::STATUS.map(|digit| encode_first_status(digit, &room));
         let puts = statuses
             .chain([progress.encode(), tickets])
-            .map(|item| self.table.put(attempt, item, expressions::absent()));
+            .map(|item| self.table.put(attempt, item, expressions::if_absent()));
         for put in future::join_all(puts).await {
             put?;
         }
         Ok(room)
     }
 
-    /// Changes the room, and returns it as it was and as it is.
+    /// Changes the room, and returns it before and after.
     ///
-    /// The change is made again on what another change left, so it may only say what is to be, as in "paused".
+    /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, as in "paused".
     pub async fn change_room(
         &self,
         attempt: &'static str,
@@ -55,25 +55,25 @@ impl AwsStore {
         self.alter(attempt, change, encode_status, Vec::new).await
     }
 
-    /// Empties the line and begins a new epoch: whoever waited is a newcomer then, and numbers begin at 1.
-    /// Returns roughly how many lost their places.
+    /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
+    /// approximately how many lost their places.
     ///
-    /// Takes a minute, during which the room goes on as it was: a newcomer of the new epoch must not be
-    /// taken along by the purge.
+    /// This takes a minute, and the room stays in the old epoch until then. Otherwise the purge could remove visitors
+    /// of the new epoch.
     pub async fn reset(&self, epoch: Epoch, clock: &impl Clock) -> PortResult<u64> {
         let waiting = self.waiting().await?;
         let purge = self.line.client.purge_queue().queue_url(&self.line.url);
-        let purged = persistently(|| purge.clone().send()).await;
-        purged.map_err(|trouble| trouble.while_trying_to("empty the line"))?;
-        clock.sleep_until(clock.now() + PURGE_TAKES).await;
-        let begin = |room: &mut Room| room.epoch = epoch;
-        let counts = || {
+        let purged = with_retries(|| purge.clone().send()).await;
+        purged.map_err(|failure| failure.into_port_error("empty the line"))?;
+        clock.sleep_until(clock.now() + PURGE_TIME).await;
+        let set_epoch = |room: &mut Room| room.epoch = epoch;
+        let reset_counters = || {
             vec![
-                Write::Update(Key::Progress, expressions::begin_progress()),
-                Write::Update(Key::Tickets, expressions::begin_tickets()),
+                Write::Update(Key::Progress, expressions::reset_progress()),
+                Write::Update(Key::Tickets, expressions::reset_tickets()),
             ]
         };
-        self.alter("begin a new epoch", begin, encode_first_status, counts).await?;
+        self.alter("start a new epoch", set_epoch, encode_first_status, reset_counters).await?;
         Ok(waiting)
     }
 
@@ -82,29 +82,29 @@ impl AwsStore {
         attempt: &'static str,
         change: impl Fn(&mut Room) + Send,
         status: fn(u8, &Room) -> Item,
-        besides: impl Fn() -> Vec<Write> + Send,
+        other_writes: impl Fn() -> Vec<Write> + Send,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let mut busy = None;
-        for _ in 0..ROUNDS {
+        for _ in 0..ATTEMPTS {
             let before = self.read_room(attempt).await?;
             let mut after = before.clone();
             change(&mut after);
             after.version = before.version.saturating_add(1);
-            let mut writes = besides();
+            let mut writes = other_writes();
             writes.push(write_room(&before, &after));
             writes.extend(Key::STATUS.map(|digit| {
-                Write::Update(Key::Status(digit), expressions::change(&status(digit, &after), &[], None))
+                Write::Update(Key::Status(digit), expressions::set(&status(digit, &after), &[], None))
             }));
             match self.table.write_together(attempt, writes).await {
                 Ok(true) => return Ok((Arc::new(before), Arc::new(after))),
-                // Somebody else changed the room first: once more, on what they left.
+                // Another change came first. Read the room again and repeat the change.
                 Ok(false) => {}
                 Err(error) if error.fault == Fault::Busy => busy = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        let others = "others keep changing it, or the ledger is incomplete; deploy the stack again";
-        Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, others)))
+        let conflict = "other writes keep changing the room, or items are missing from the ledger; retry, or deploy the stack again";
+        Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
     }
 }
 
@@ -122,7 +122,8 @@ impl RoomAdmin for AwsStore {
     }
 }
 
-/// Writes what is the operator's. How far the throttle holds the rate is not, unless this change says so.
+/// Writes the attributes that the operator sets. `throttled` is the throttle's, so it is written only if this change
+/// has changed it.
 fn write_room(before: &Room, after: &Room) -> Write {
     let mut set = encode_room(after);
     let mut remove = Vec::new();
@@ -134,7 +135,7 @@ fn write_room(before: &Room, after: &Room) -> Write {
     } else if after.throttled.is_none() {
         remove.push("throttled");
     }
-    Write::Update(Key::Room, expressions::change(&set, &remove, Some(before.version)))
+    Write::Update(Key::Room, expressions::set(&set, &remove, Some(before.version)))
 }
 
 #[cfg(test)]
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_to_the_throttle_what_is_the_throttles() {
+    fn a_change_writes_the_throttled_rate_only_if_it_changed() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
         let paused = Room { state: RoomState::Paused, ..held.clone() };
         assert!(!update(&held, &paused).contains("throttled"));

@@ -1,4 +1,4 @@
-//! The bucket that holds the waiting page. Nobody reads it but the API.
+//! The bucket that holds the waiting page. Only the API reads it.
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
@@ -7,7 +7,7 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Error;
 use aws_sdk_s3::primitives::ByteStream;
 use waitroom::ports::PortResult;
 
-use crate::retry::persistently;
+use crate::retry::with_retries;
 
 #[derive(Clone, Debug)]
 pub struct PageBucket {
@@ -17,37 +17,38 @@ pub struct PageBucket {
 
 impl PageBucket {
     pub fn new(config: &SdkConfig, bucket: String) -> Self {
-        // What stands in for AWS has no host name for each bucket.
-        let stands_in = config.endpoint_url().is_some();
-        let config = Builder::from(config).force_path_style(stands_in).build();
+        // An emulator has no host name for each bucket.
+        let is_emulator = config.endpoint_url().is_some();
+        let config = Builder::from(config).force_path_style(is_emulator).build();
         Self { client: Client::from_conf(config), bucket }
     }
 
-    /// The policy, for the `Content-Security-Policy` header, lies beside the file as its metadata `policy`.
+    /// Stores a file. The policy is for the `Content-Security-Policy` header, and is stored as the file's metadata
+    /// `policy`.
     pub async fn put(&self, name: &str, content_type: &str, policy: &str, body: &[u8]) -> PortResult<()> {
         let put = || {
             let object = self.client.put_object().bucket(&self.bucket).key(name).content_type(content_type);
             object.metadata("policy", policy).body(ByteStream::from(body.to_vec())).send()
         };
-        persistently(put).await.map(drop).map_err(|trouble| trouble.while_trying_to("store the waiting page"))
+        with_retries(put).await.map(drop).map_err(|failure| failure.into_port_error("store the waiting page"))
     }
 
-    /// Removes whatever lies there. A bucket that is gone is empty.
+    /// Deletes all files. A bucket that does not exist counts as empty.
     pub async fn clear(&self) -> PortResult<()> {
         let attempt = "empty the bucket of the waiting page";
         loop {
             let list = self.client.list_objects_v2().bucket(&self.bucket);
-            let listed = match persistently(|| list.clone().send()).await {
+            let listed = match with_retries(|| list.clone().send()).await {
                 Ok(listed) => listed,
-                Err(trouble)
-                    if trouble
+                Err(failure)
+                    if failure
                         .error
                         .as_service_error()
                         .is_some_and(ListObjectsV2Error::is_no_such_bucket) =>
                 {
                     return Ok(());
                 }
-                Err(trouble) => return Err(trouble.while_trying_to(attempt)),
+                Err(failure) => return Err(failure.into_port_error(attempt)),
             };
             let names: Vec<_> =
                 listed.contents.unwrap_or_default().into_iter().filter_map(|object| object.key).collect();
@@ -56,8 +57,8 @@ impl PageBucket {
             }
             for name in names {
                 let delete = self.client.delete_object().bucket(&self.bucket).key(name);
-                let deleted = persistently(|| delete.clone().send()).await;
-                deleted.map_err(|trouble| trouble.while_trying_to(attempt))?;
+                let deleted = with_retries(|| delete.clone().send()).await;
+                deleted.map_err(|failure| failure.into_port_error(attempt))?;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What becomes of a call that fails: whether it is made again, and what the handlers are told.
+//! Decides whether a failed call is retried, and which error the handlers get.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use waitroom::ports::{Fault, PortError};
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
 
-/// Refused because too much was asked at once; nothing was done.
+/// Error codes of requests that were rejected because of too much load. Nothing was done.
 const BUSY: &[&str] = &[
     "InternalServerErrorThrottled",
     "LimitExceededException",
@@ -31,7 +31,7 @@ const BUSY: &[&str] = &[
     "PurgeQueueInProgress",
 ];
 
-/// How a call failed after all attempts.
+/// The failure of a call after all attempts.
 #[derive(Debug)]
 pub(crate) struct CallError<E> {
     pub(crate) fault: Fault,
@@ -44,25 +44,25 @@ impl<E: Error + ProvideErrorMetadata + 'static> CallError<E> {
     }
 
     /// `attempt` completes the sentence "could not …".
-    pub(crate) fn while_trying_to(self, attempt: &'static str) -> PortError {
-        PortError::new(attempt, self.fault, told(&self.error))
+    pub(crate) fn into_port_error(self, attempt: &'static str) -> PortError {
+        PortError::new(attempt, self.fault, describe(&self.error))
     }
 }
 
-/// Makes a call until it succeeds, three times at most.
+/// Makes a call up to three times, until it succeeds.
 ///
-/// Everything that is called this way may be done twice. What one attempt may have done stays unsure, whatever
-/// the attempts after it are told. Calls are boxed because the SDK's futures are so large.
-pub(crate) async fn persistently<T, E, F>(call: impl Fn() -> F) -> Result<T, CallError<E>>
+/// The call must be idempotent. If one attempt may have had an effect, the result is `Unsure`, whatever later attempts
+/// return. Calls are boxed because the SDK's futures are large.
+pub(crate) async fn with_retries<T, E, F>(call: impl Fn() -> F) -> Result<T, CallError<E>>
 where
     E: Error + ProvideErrorMetadata + 'static,
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
 {
-    persistently_judged(call, fault).await
+    with_retries_judged_by(call, fault).await
 }
 
-/// The same, for calls whose failures mean more than their code says.
-pub(crate) async fn persistently_judged<T, E, F>(
+/// The same, for calls whose error code alone does not determine the fault.
+pub(crate) async fn with_retries_judged_by<T, E, F>(
     call: impl Fn() -> F,
     judge: impl Fn(&SdkError<E, HttpResponse>) -> Fault,
 ) -> Result<T, CallError<E>>
@@ -73,18 +73,18 @@ where
     let mut unsure = false;
     let mut attempt = 1;
     loop {
-        let mut trouble = match Box::pin(call()).await {
+        let mut failure = match Box::pin(call()).await {
             Ok(done) => return Ok(done),
             Err(error) => CallError { fault: judge(&error), error },
         };
-        unsure |= trouble.fault == Fault::Unsure;
-        if trouble.fault == Fault::Broken || attempt == ATTEMPTS {
+        unsure |= failure.fault == Fault::Unsure;
+        if failure.fault == Fault::Broken || attempt == ATTEMPTS {
             if unsure {
-                trouble.fault = Fault::Unsure;
+                failure.fault = Fault::Unsure;
             }
-            return Err(trouble);
+            return Err(failure);
         }
-        // Between half and all of the pause, so that those who were refused together do not return together.
+        // Between half and all of the pause, so that callers that failed together do not retry together.
         let pause = FIRST_PAUSE * 2u32.pow(attempt);
         tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;
         attempt += 1;
@@ -94,7 +94,7 @@ where
 /// What the caller may assume about a call that failed.
 pub(crate) fn fault<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Fault {
     match error {
-        // Not even sent: parameters or credentials are missing.
+        // Not sent: parameters or credentials are missing.
         SdkError::ConstructionFailure(_) => Fault::Broken,
         SdkError::DispatchFailure(failure) if failure.is_user() => Fault::Broken,
         SdkError::DispatchFailure(failure) => {
@@ -112,12 +112,12 @@ pub(crate) fn fault<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) 
                 _ => Fault::Broken,
             }
         }
-        // Timed out, or answered with something that cannot be read.
+        // A timeout, or an unreadable response.
         _ => Fault::Unsure,
     }
 }
 
-/// Whether nobody was there to take the call: it was never sent.
+/// Whether no connection was made, so that the request was never sent.
 fn was_refused(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| {
         let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
@@ -128,23 +128,23 @@ fn was_refused(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// The error in words that help: what AWS said, or what kept it from saying anything.
-fn told<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpResponse>) -> String {
+/// AWS's error with advice, or the reason why there was no response.
+fn describe<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpResponse>) -> String {
     let SdkError::ServiceError(answer) = error else {
         return chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ");
     };
     let (code, message) = (answer.err().code().unwrap_or("an error"), answer.err().message().unwrap_or(""));
     let code = code.rsplit('#').next().unwrap_or(code);
     let advice = match code {
-        "AccessDenied" | "AccessDeniedException" => {
-            "; deploy the stack again, its roles are not as they should be"
+        "AccessDenied" | "AccessDeniedException" => "; deploy the stack again to restore its roles",
+        "ResourceNotFoundException" | "QueueDoesNotExist" => {
+            "; check that the stack is deployed in this region"
         }
-        "ResourceNotFoundException" | "QueueDoesNotExist" => "; is the stack deployed, in this region?",
         _ => "",
     };
     format!("{code}: {message}{advice}")
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_failure_has_its_fault() {
+    fn failures_are_classified() {
         let unreadable = HttpResponse::new(200.try_into().unwrap(), "".into());
         let table = [
             (answered(400, "ProvisionedThroughputExceededException"), Fault::Busy),
@@ -205,21 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn what_aws_said_is_passed_on_with_advice() {
-        let denied = CallError::new(answered(400, "AccessDeniedException")).while_trying_to("read the room");
+    fn errors_of_aws_are_passed_on_with_advice() {
+        let denied = CallError::new(answered(400, "AccessDeniedException")).into_port_error("read the room");
         assert_eq!(denied.to_string(), "could not read the room");
         let source = Error::source(&denied).unwrap().to_string();
-        assert_eq!(
-            source,
-            "AccessDeniedException: that is so; deploy the stack again, its roles are not as they should be"
-        );
+        assert_eq!(source, "AccessDeniedException: that is so; deploy the stack again to restore its roles");
         let refused =
-            CallError::new(connection(ErrorKind::ConnectionRefused)).while_trying_to("read the room");
+            CallError::new(connection(ErrorKind::ConnectionRefused)).into_port_error("read the room");
         let source = Error::source(&refused).unwrap().to_string();
         assert!(source.ends_with("connection refused"), "{source}");
     }
 
-    /// Calls with these failures in turn, then with success; returns the fault at the end and the calls made.
+    /// Makes a call that fails with these failures in turn and then succeeds. Returns the final fault and the number of
+    /// calls.
     async fn called(failures: Vec<GetItem>) -> (Result<(), Fault>, usize) {
         let (calls, failures) = (Cell::new(0), RefCell::new(failures.into_iter()));
         let call = || {
@@ -227,7 +225,7 @@ mod tests {
             let failure = failures.borrow_mut().next();
             async { failure.map_or(Ok(()), Err) }
         };
-        let done = persistently(call).await.map_err(|trouble| trouble.fault);
+        let done = with_retries(call).await.map_err(|failure| failure.fault);
         (done, calls.get())
     }
 
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_is_made_three_times_at_most_and_only_while_that_may_help() {
+    async fn a_call_is_made_up_to_three_times_unless_it_is_broken() {
         assert_eq!(called(vec![]).await, (Ok(()), 1));
         assert_eq!(called(vec![throttled(), throttled()]).await, (Ok(()), 3));
         assert_eq!(called(vec![throttled(), throttled(), throttled()]).await, (Err(Fault::Busy), 3));
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_may_have_been_done_stays_unsure_whatever_comes_after() {
+    async fn the_result_is_unsure_if_any_attempt_was_unsure() {
         let late = || SdkError::timeout_error("late");
         assert_eq!(called(vec![late(), throttled(), throttled()]).await, (Err(Fault::Unsure), 3));
         let denied = answered(400, "AccessDeniedException");

@@ -8,15 +8,15 @@ use tokio::sync::Mutex;
 use waitroom::ports::{Clock, PortResult};
 use waitroom::{Room, Timestamp};
 
-/// By the wall clock, since it goes on while Lambda has the function frozen.
+/// It uses the wall clock, which goes on while Lambda has frozen the function.
 #[derive(Debug, Default)]
 pub(crate) struct RoomCache(Mutex<Option<(Timestamp, Arc<Room>)>>);
 
 impl RoomCache {
-    const FRESH: Duration = Duration::from_secs(1);
+    const MAX_AGE: Duration = Duration::from_secs(1);
 
-    /// The room as it was read within the last second, or as `read` finds it. While one caller reads, the
-    /// others wait for what it finds.
+    /// Returns the room that was read within the last second, or reads it with `read`. While one caller reads, the
+    /// others wait for its result.
     pub(crate) async fn get(&self, read: impl Future<Output = PortResult<Room>>) -> PortResult<Arc<Room>> {
         self.get_at(&SystemClock, read).await
     }
@@ -29,7 +29,7 @@ impl RoomCache {
         let mut cached = self.0.lock().await;
         let now = clock.now();
         if let Some((at, room)) = &*cached
-            && (*at..*at + Self::FRESH).contains(&now)
+            && (*at..*at + Self::MAX_AGE).contains(&now)
         {
             return Ok(room.clone());
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_is_good_for_a_second_and_not_if_the_clock_was_set() {
+    fn a_room_is_cached_for_a_second_unless_the_clock_is_set_back() {
         let (cache, clock) = (RoomCache::default(), TestClock::default());
         assert_eq!(version_at(&cache, &clock, 5000, 1), 1);
         assert_eq!(version_at(&cache, &clock, 5999, 2), 1);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_fails_is_told_and_tried_again_by_the_next() {
+    fn a_failed_read_is_returned_and_not_cached() {
         let (cache, clock) = (RoomCache::default(), TestClock::default());
         assert_eq!(version_at(&cache, &clock, 5000, 1), 1);
         clock.set(7000);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_ask_at_once_cause_one_read() {
+    fn concurrent_callers_share_one_read() {
         let (cache, clock, reads) = (RoomCache::default(), TestClock::default(), AtomicU64::new(0));
         let ask = || {
             cache.get_at(&clock, async {

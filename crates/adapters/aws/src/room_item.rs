@@ -1,10 +1,10 @@
-//! The room in the ledger, and the sixteen copies of what polls show of it.
+//! The item of the room, and the sixteen copies of the status for polls.
 
 use std::time::Duration;
 
 use waitroom::{Lifetimes, Room, Settings};
 
-use crate::items::{Damaged, Item, Reader, flag, item, number, text};
+use crate::items::{Item, ItemError, Reader, flag, item, number, text};
 use crate::keys::Key;
 
 pub(crate) fn encode_room(room: &Room) -> Item {
@@ -35,7 +35,7 @@ pub(crate) fn encode_room(room: &Room) -> Item {
     encoded
 }
 
-pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
+pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
     let room = Reader::open(Key::Room, item)?;
     let seconds = |name| room.number(name).map(Duration::from_secs);
     Ok(Room {
@@ -44,23 +44,23 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, Damaged> {
             title: room.parsed("title")?,
             shop: room.parsed("shop")?,
             health: room.optional("health", Reader::parsed)?,
-            rate: room.counted::<_, u32>("rate")?,
+            rate: room.bounded::<_, u32>("rate")?,
             message: room.parsed("message")?,
             lifetimes: Lifetimes { admission: seconds("admission_seconds")?, pass: seconds("pass_seconds")? },
         },
         url: room.parsed("url")?,
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
-        throttled: room.optional("throttled", Reader::counted::<_, u32>)?,
-        stretch: room.counted::<_, u32>("stretch")?,
+        throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
+        stretch: room.bounded::<_, u32>("stretch")?,
         version: room.number("version")?,
     })
 }
 
-/// The settings that polls show, and the rate that is in force by them.
+/// The part of the status that comes from the room: what polls show of its settings, and the rate in force.
 ///
-/// Mapping templates put the texts into JSON as they are, so they are stored as JSON writes them, without
-/// its quotation marks.
+/// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
+/// marks.
 pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
     let shop = &room.settings.shop;
     item(
@@ -78,7 +78,7 @@ pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
     )
 }
 
-/// The status of a line in which nobody ever waited.
+/// The status of a new line.
 pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     let mut status = encode_status(digit, room);
     status.extend(["served", "waiting"].map(|name| (name.to_owned(), number(0u64))));
@@ -87,7 +87,7 @@ pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
 
 fn escaped(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
-    // Two quotation marks, one at each end.
+    // Without the quotation mark at each end.
     json.get(1..json.len() - 1).unwrap_or_default().into()
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_is_kept_as_it_was() {
+    fn a_room_is_encoded_and_decoded() {
         assert_eq!(decode_room(&encode_room(&room())), Ok(room()));
         let mut plain = room();
         plain.settings.health = None;
@@ -132,20 +132,24 @@ mod tests {
     }
 
     #[test]
-    fn polls_get_texts_that_are_json_already() {
+    fn the_status_has_texts_with_json_escapes() {
         let status = encode_status(10, &room());
         assert_eq!(status["id"], text("status/a"));
         assert_eq!(status["message"], text(r#"It's \"on\" 🦭\nzwei"#));
         assert_eq!(status["origin"], text("https://shop.example:8443/sale?a=1"));
         assert_eq!(status["cors"], text("https://shop.example:8443"));
-        assert_eq!(status["rate"], number(1u64), "the one in force");
+        assert_eq!(status["rate"], number(1u64), "the rate in force");
         let first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
     }
 
     #[test]
-    fn a_room_that_somebody_edited_is_refused() {
-        crate::items::tests::is_distrusted(&encode_room(&room()), &["health", "throttled"], decode_room);
+    fn an_invalid_room_is_an_error() {
+        crate::items::tests::assert_invalid_attributes_are_named(
+            &encode_room(&room()),
+            &["health", "throttled"],
+            decode_room,
+        );
         let rows = [
             ("rate", number(0u64), "rate cannot be read (a rate is a whole number of visitors a minute"),
             ("rate", number(u64::MAX), "rate is too large"),

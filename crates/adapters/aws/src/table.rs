@@ -1,4 +1,4 @@
-//! The ledger's table: reads that see every write before them, and writes on conditions.
+//! The ledger's table: strongly consistent reads, and conditional writes.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use waitroom::ports::{Fault, PortError, PortResult};
 use crate::expressions::Statement;
 use crate::items::{Item, text};
 use crate::keys::Key;
-use crate::retry::{CallError, fault, persistently, persistently_judged};
+use crate::retry::{CallError, fault, with_retries, with_retries_judged_by};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -23,24 +23,24 @@ pub(crate) struct Table {
     name: String,
 }
 
-/// What became of a conditional write.
+/// The result of a conditional write.
 #[derive(Debug)]
 pub(crate) enum Written {
-    /// Done; the attributes that an update has changed, as they are now.
+    /// Done. For an update: the new values of the attributes that it changed.
     Done(Item),
-    /// The condition did not hold; the item that is there, if the ledger said.
+    /// The condition failed. The existing item, if the table returned it.
     Refused(Option<Item>),
 }
 
-/// One write of several that are done together or not at all.
+/// One write of a transaction.
 #[derive(Clone, Debug)]
 pub(crate) enum Write {
     Put(Item, Statement),
     Update(Key, Statement),
 }
 
-/// Where a batch read asks again for what it did not get.
-const ROUNDS: u32 = 5;
+/// How many requests a batch read makes until it has all items.
+const MAX_READS: u32 = 5;
 
 impl Table {
     pub(crate) fn new(client: Client, name: String) -> Self {
@@ -50,11 +50,11 @@ impl Table {
     pub(crate) async fn get(&self, attempt: &'static str, key: Key) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
         let request = request.consistent_read(true);
-        let answer = persistently(|| request.clone().send()).await;
-        answer.map(|answer| answer.item).map_err(|trouble| trouble.while_trying_to(attempt))
+        let answer = with_retries(|| request.clone().send()).await;
+        answer.map(|answer| answer.item).map_err(|failure| failure.into_port_error(attempt))
     }
 
-    /// Those of the items that exist, by id; a hundred at most.
+    /// The items that exist, by id. For at most 100 keys.
     pub(crate) async fn get_all(
         &self,
         attempt: &'static str,
@@ -62,15 +62,15 @@ impl Table {
     ) -> PortResult<HashMap<String, Item>> {
         let mut wanted: Vec<_> = keys.into_iter().map(primary).collect();
         let mut found = HashMap::new();
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_READS {
             if wanted.is_empty() {
                 return Ok(found);
             }
             let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).consistent_read(true).build();
             let keys = keys.map_err(|error| malformed(attempt, error))?;
             let request = self.client.batch_get_item().request_items(&self.name, keys);
-            let answer = persistently(|| request.clone().send()).await;
-            let mut answer = answer.map_err(|trouble| trouble.while_trying_to(attempt))?;
+            let answer = with_retries(|| request.clone().send()).await;
+            let mut answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
             let items = answer.responses.as_mut().and_then(|tables| tables.remove(&self.name));
             for item in items.unwrap_or_default() {
                 if let Some(AttributeValue::S(id)) = item.get("id") {
@@ -80,10 +80,10 @@ impl Table {
             let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.name));
             wanted = left.map(|left| left.keys).unwrap_or_default();
         }
-        Err(PortError::new(attempt, Fault::Busy, "the ledger is throttled and left out some of the items"))
+        Err(PortError::new(attempt, Fault::Busy, "the table is throttled and did not return all items"))
     }
 
-    /// Puts a whole item, on a condition.
+    /// Writes a whole item if a condition holds.
     pub(crate) async fn put(
         &self,
         attempt: &'static str,
@@ -99,14 +99,14 @@ impl Table {
             .set_expression_attribute_names(when.names())
             .set_expression_attribute_values(when.values())
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match persistently(|| request.clone().send()).await {
+        match with_retries(|| request.clone().send()).await {
             Ok(_) => Ok(Written::Done(Item::new())),
             Err(CallError { error: SdkError::ServiceError(answer), .. })
                 if answer.err().is_conditional_check_failed_exception() =>
             {
                 Ok(Written::Refused(answer.into_err().into_old_item()))
             }
-            Err(trouble) => Err(trouble.while_trying_to(attempt)),
+            Err(failure) => Err(failure.into_port_error(attempt)),
         }
     }
 
@@ -127,29 +127,29 @@ impl Table {
             .update_expression(statement.update)
             .return_values(ReturnValue::UpdatedNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match persistently(|| request.clone().send()).await {
+        match with_retries(|| request.clone().send()).await {
             Ok(answer) => Ok(Written::Done(answer.attributes.unwrap_or_default())),
             Err(CallError { error: SdkError::ServiceError(answer), .. })
                 if answer.err().is_conditional_check_failed_exception() =>
             {
                 Ok(Written::Refused(answer.into_err().into_old_item()))
             }
-            Err(trouble) => Err(trouble.while_trying_to(attempt)),
+            Err(failure) => Err(failure.into_port_error(attempt)),
         }
     }
 
-    /// Does all of the writes, or none of them if a condition does not hold; says which.
+    /// Makes all of the writes in one transaction. Returns false if a condition failed, so that nothing was written.
     pub(crate) async fn write_together(&self, attempt: &'static str, writes: Vec<Write>) -> PortResult<bool> {
         let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
         let writes = writes.map_err(|error| malformed(attempt, error))?;
-        // One token for all attempts: a second one that finds the first done is told so, not refused.
+        // One token for all attempts: if an earlier attempt succeeded, a later one succeeds too, and changes nothing.
         let token = format!("{:032x}", rand::random::<u128>());
         let request = self.client.transact_write_items().set_transact_items(Some(writes));
         let request = request.client_request_token(token);
-        match persistently_judged(|| request.clone().send(), cancellation).await {
+        match with_retries_judged_by(|| request.clone().send(), cancellation).await {
             Ok(_) => Ok(true),
-            Err(trouble) if condition_failed(&trouble.error) => Ok(false),
-            Err(trouble) => Err(trouble.while_trying_to(attempt)),
+            Err(failure) if condition_failed(&failure.error) => Ok(false),
+            Err(failure) => Err(failure.into_port_error(attempt)),
         }
     }
 
@@ -187,7 +187,7 @@ fn malformed(attempt: &'static str, error: BuildError) -> PortError {
     PortError::new(attempt, Fault::Broken, error)
 }
 
-/// Why a transaction was cancelled, write by write.
+/// The codes that say why each write of a transaction was cancelled.
 fn reasons(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Vec<&str> {
     match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
@@ -201,18 +201,18 @@ fn condition_failed(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> 
     reasons(error).contains(&"ConditionalCheckFailed")
 }
 
-/// A transaction that met another, or that was too much at once, was not done and may be soon.
+/// A transaction that conflicted with another, or that was throttled, was not done. A retry may succeed.
 fn cancellation(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Fault {
-    let passing = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"];
+    let temporary = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"];
     match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => Fault::Unsure,
         _ if condition_failed(error) => Fault::Broken,
-        _ if reasons(error).iter().any(|reason| passing.contains(reason)) => Fault::Busy,
+        _ if reasons(error).iter().any(|reason| temporary.contains(reason)) => Fault::Busy,
         _ => fault(error),
     }
 }
 
-/// The item that stood in the way of a conditional write.
+/// The existing item that made a condition fail.
 trait OldItem {
     fn into_old_item(self) -> Option<Item>;
 }

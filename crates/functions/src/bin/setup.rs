@@ -15,8 +15,8 @@ struct OnAws {
 }
 
 impl SetupPorts for OnAws {
-    async fn found(&self, first: &Room) -> PortResult<Room> {
-        self.store.found(first).await
+    async fn create_room(&self, first: &Room) -> PortResult<Room> {
+        self.store.create_room(first).await
     }
 
     async fn change(&self, change: impl Fn(&mut Room) + Send) -> PortResult<Room> {

@@ -1,4 +1,4 @@
-//! What CloudFormation asks of a custom resource, and what it is to be answered.
+//! CloudFormation's request to a custom resource, and the answer to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,12 +15,12 @@ pub struct SetupEvent {
     pub stack_id: String,
     pub request_id: String,
     pub logical_resource_id: String,
-    /// As the template has them; CloudFormation makes texts of numbers.
+    /// As in the template, except that CloudFormation turns numbers into texts.
     #[serde(default)]
     pub resource_properties: BTreeMap<String, Value>,
 }
 
-/// Where the answer goes. Whoever knows it can answer in our place, so it is never printed.
+/// Where the answer is sent. Anybody who knows this URL can send an answer, so it is never printed.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct ResponseUrl(String);
@@ -58,10 +58,10 @@ pub struct SetupAnswer {
 }
 
 impl SetupAnswer {
-    /// Never another: CloudFormation would take the room for replaced and have the old one, whose bucket is the same,
-    /// deleted.
+    /// This never changes. Otherwise CloudFormation would treat the room as replaced, and delete the old one, which has
+    /// the same bucket.
     const PHYSICAL_ID: &str = "room";
-    /// CloudFormation takes an answer of 4 KB.
+    /// CloudFormation accepts an answer of up to 4 KB.
     const LONGEST_REASON: usize = 1000;
 
     pub fn new(event: &SetupEvent, outcome: Result<(), String>) -> Self {

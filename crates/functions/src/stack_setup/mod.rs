@@ -1,8 +1,8 @@
-//! Furnishes a room as its stack is deployed, and clears it as the stack is removed.
+//! Sets up a room when its stack is deployed, and clears its bucket when the stack is removed.
 //!
-//! CloudFormation makes an empty table and an empty bucket. What belongs into them is put there by a custom resource,
-//! so that a room is the same whoever deploys its stack; and since a bucket that holds something cannot be removed,
-//! the same resource empties it. A deployment never takes back what the operator has decided since the first one.
+//! CloudFormation creates an empty table and an empty bucket. A custom resource fills them, so that a room is the same
+//! whichever tool deploys its stack. The same resource empties the bucket, because CloudFormation cannot remove a
+//! bucket with content. A deployment never undoes what the operator has set since the first deployment.
 
 mod event;
 
@@ -16,12 +16,12 @@ use waitroom::{Epoch, Room};
 
 pub use event::{RequestType, ResponseUrl, SetupAnswer, SetupEvent};
 
-/// What the setup needs: the ledger, and the bucket with the page.
+/// What the setup uses: the ledger, and the bucket with the page.
 pub trait SetupPorts: Send + Sync {
-    /// Puts into the ledger what is not there, and returns the room that holds.
-    fn found(&self, first: &Room) -> impl Future<Output = PortResult<Room>> + Send;
+    /// Creates the items that are missing from the ledger, and returns the stored room.
+    fn create_room(&self, first: &Room) -> impl Future<Output = PortResult<Room>> + Send;
 
-    /// Changes the room. The change may be made more than once.
+    /// Changes the room. The closure may be retried, so it must be idempotent.
     fn change(&self, change: impl Fn(&mut Room) + Send) -> impl Future<Output = PortResult<Room>> + Send;
 
     fn put_page(&self, page: Page) -> impl Future<Output = PortResult<()>> + Send;
@@ -29,54 +29,54 @@ pub trait SetupPorts: Send + Sync {
     fn clear_page(&self) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// Does what CloudFormation asks, and says how it went.
-pub async fn attend(premises: &impl SetupPorts, event: &SetupEvent) -> SetupAnswer {
+/// Handles a request of CloudFormation, and returns the answer for it.
+pub async fn attend(ports: &impl SetupPorts, event: &SetupEvent) -> SetupAnswer {
     let done = match event.request_type {
-        RequestType::Create | RequestType::Update => furnish(premises, event).await,
-        RequestType::Delete => premises.clear_page().await.map_err(|error| told(&error)),
+        RequestType::Create | RequestType::Update => set_up(ports, event).await,
+        RequestType::Delete => ports.clear_page().await.map_err(|error| describe(&error)),
     };
     SetupAnswer::new(event, done)
 }
 
-async fn furnish(premises: &impl SetupPorts, event: &SetupEvent) -> Result<(), String> {
+async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), String> {
     let given = |name: &str| event.resource_properties.get(name)?.as_str();
     let properties = SetupProperties::read(given);
     let SetupProperties { settings, url, has_custom_page, throttle } =
         properties.map_err(|mistakes| mistakes.iter().collect::<Vec<_>>().join("; "))?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(settings, url, epoch);
-    let told = |error: PortError| told(&error);
-    let mut room = premises.found(&first).await.map_err(told)?;
-    let (holds, wanted) = (&room.settings.room, &first.settings.room);
-    if holds != wanted {
+    let describe = |error: PortError| describe(&error);
+    let mut room = ports.create_room(&first).await.map_err(describe)?;
+    let (stored, wanted) = (&room.settings.room, &first.settings.room);
+    if stored != wanted {
         return Err(format!(
-            "Room: this is the room {holds}, and its visitors' cookies say so; deploy {wanted} as a stack of its own"
+            "Room: this stack has the room {stored}, whose name is in its visitors' cookies; deploy {wanted} as another stack"
         ));
     }
-    let decided = |room: &mut Room| {
+    let apply = |room: &mut Room| {
         room.settings.title.clone_from(&first.settings.title);
         room.settings.shop.clone_from(&first.settings.shop);
         room.settings.health.clone_from(&first.settings.health);
         room.settings.lifetimes = first.settings.lifetimes;
         room.url.clone_from(&first.url);
         if !throttle {
-            // Nobody would lift it any more.
+            // Without the throttle, nothing would end the reduced rate.
             room.throttled = None;
         }
     };
-    let mut as_decided = room.clone();
-    decided(&mut as_decided);
-    if as_decided != room {
-        room = premises.change(decided).await.map_err(told)?;
+    let mut expected = room.clone();
+    apply(&mut expected);
+    if expected != room {
+        room = ports.change(apply).await.map_err(describe)?;
     }
     if !has_custom_page {
-        premises.put_page(Design::default().page(&room.settings.title)).await.map_err(told)?;
+        ports.put_page(Design::default().page(&room.settings.title)).await.map_err(describe)?;
     }
     Ok(())
 }
 
-/// An error with what caused it.
-fn told(error: &(dyn Error + 'static)) -> String {
+/// An error with its causes.
+fn describe(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -98,12 +98,12 @@ mod tests {
     struct Memory {
         room: Mutex<Option<Room>>,
         page: Mutex<Option<Page>>,
-        breaks: bool,
+        fails: bool,
     }
 
     impl SetupPorts for Memory {
-        async fn found(&self, first: &Room) -> PortResult<Room> {
-            if self.breaks {
+        async fn create_room(&self, first: &Room) -> PortResult<Room> {
+            if self.fails {
                 return Err(PortError::new(
                     "put the room into the ledger",
                     Fault::Broken,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redeployment_keeps_what_the_operator_decided() {
+    fn a_redeployment_keeps_what_the_operator_set() {
         let memory = Memory::default();
         memory.attend("Create", &[]);
         let created = memory.room();
@@ -202,11 +202,11 @@ mod tests {
         );
         assert_eq!(room.settings.message.as_str(), "More beer");
         memory.attend("Update", &changes);
-        assert_eq!(memory.room().version, room.version, "what is so already is not changed");
+        assert_eq!(memory.room().version, room.version, "a deployment that changes nothing writes nothing");
     }
 
     #[test]
-    fn a_rate_that_was_held_down_is_free_when_there_is_no_throttle_any_more() {
+    fn a_rate_is_no_longer_held_down_without_the_throttle() {
         let memory = Memory::default();
         memory.attend("Create", &[("Throttling", "yes")]);
         memory.room.lock().unwrap().as_mut().unwrap().throttled = Some(Rate::MIN);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_the_operators_own_is_left_as_it_is() {
+    fn a_custom_page_is_kept() {
         let memory = Memory::default();
         memory.attend("Create", &[("Page", "custom")]);
         assert_eq!(*memory.page.lock().unwrap(), None);
@@ -241,13 +241,13 @@ mod tests {
         let reason = answer["Reason"].as_str().unwrap();
         assert!(reason.contains("Rate: a rate is") && reason.contains("Shop: not a URL"), "{reason}");
 
-        let denied = Memory { breaks: true, ..Memory::default() }.attend("Create", &[]);
+        let denied = Memory { fails: true, ..Memory::default() }.attend("Create", &[]);
         assert_eq!(denied["Reason"], "could not put the room into the ledger: AccessDenied: no");
 
         let memory = Memory::default();
         memory.attend("Create", &[]);
         let renamed = memory.attend("Update", &[("Room", "other")]);
-        let expected = "Room: this is the room sale, and its visitors' cookies say so; deploy other as a stack of its own";
+        let expected = "Room: this stack has the room sale, whose name is in its visitors' cookies; deploy other as another stack";
         assert_eq!(renamed["Reason"], expected);
     }
 }

@@ -1,4 +1,4 @@
-//! The contract suites, once with Amazon's own DynamoDB and once with LocalEmu's.
+//! Runs the ports' contracts, once with DynamoDB Local and once with LocalEmu's DynamoDB.
 
 use std::sync::Mutex;
 
@@ -10,9 +10,9 @@ use waitroom::ports::RoomReader;
 
 use crate::room::{TestRoom, run};
 
-struct Strict(TestRoom);
+struct OnDynamoDbLocal(TestRoom);
 
-impl Fixture for Strict {
+impl Fixture for OnDynamoDbLocal {
     type Store = AwsStore;
 
     async fn new() -> Self {
@@ -29,8 +29,8 @@ impl Fixture for Strict {
         &self.0.store
     }
 
-    /// Only what the contract changes, by hand: a change by the operator is more writes than DynamoDB Local takes
-    /// at once.
+    /// Writes only what the contract changes, because DynamoDB Local does not accept as many writes in one transaction
+    /// as a change by the operator has.
     async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
         let mut room = Room::clone(&*self.0.another_store().room().await.unwrap());
         change(&mut room);
@@ -41,7 +41,7 @@ impl Fixture for Strict {
     }
 
     async fn wait_for_redelivery(&self) {
-        tokio::time::sleep(TestRoom::OUT_OF_SIGHT).await;
+        tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
     }
 }
 
@@ -65,21 +65,21 @@ impl Fixture for OnLocalEmu {
     }
 
     async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
-        // Nobody else changes this room, so once is enough.
+        // Nothing else changes this room, so the closure is called once.
         let change = Mutex::new(Some(change));
-        let once = |room: &mut Room| change.lock().unwrap().take().expect("no second round")(room);
+        let once = |room: &mut Room| change.lock().unwrap().take().expect("called once")(room);
         self.0.store.change_room("change the room", once).await.unwrap();
     }
 
     async fn wait_for_redelivery(&self) {
-        tokio::time::sleep(TestRoom::OUT_OF_SIGHT).await;
+        tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
     }
 }
 
-mod strict {
+mod on_dynamodb_local {
     port_contracts::port_contracts!(
         #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-        super::Strict,
+        super::OnDynamoDbLocal,
         super::run
     );
 }

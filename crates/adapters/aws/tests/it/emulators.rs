@@ -1,4 +1,4 @@
-//! Where DynamoDB, SQS and S3 are in these tests, started once for all of them.
+//! The emulators of DynamoDB, SQS and S3, started once for all tests.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ pub(crate) struct Emulators {
 }
 
 impl Emulators {
-    /// The same ones for all tests, so everything made there needs a name of its own.
+    /// Shared by all tests, so resources in them need unique names.
     pub(crate) fn shared() -> &'static Self {
         static SHARED: OnceLock<Emulators> = OnceLock::new();
         SHARED.get_or_init(|| Self {
@@ -19,12 +19,12 @@ impl Emulators {
         })
     }
 
-    /// Amazon's own, which is strict.
+    /// DynamoDB Local, Amazon's own emulator, which is strict.
     pub(crate) fn dynamodb(&self) -> String {
         self.dynamodb.endpoint()
     }
 
-    /// SQS, S3, and a DynamoDB that is not as strict.
+    /// LocalEmu: SQS, S3, and a DynamoDB that is less strict.
     pub(crate) fn localemu(&self) -> String {
         self.localemu.endpoint()
     }

@@ -1,4 +1,4 @@
-//! What the handlers are told when AWS is not there, or does not want.
+//! The errors that handlers get when AWS cannot be reached or rejects a request.
 
 use std::error::Error;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use waitroom::ports::{Admissions, Fault, LineBack, LineLength, PortError, RoomRe
 
 use crate::room::{TestRoom, config, run};
 
-fn places() -> RoomResources {
+fn resources() -> RoomResources {
     RoomResources {
         ledger_table: "nowhere".into(),
         line_url: "http://localhost/000000000000/nowhere".into(),
@@ -21,11 +21,11 @@ fn why(error: &PortError) -> String {
 }
 
 #[test]
-fn nobody_there_is_busy_and_nothing_was_done() {
+fn a_refused_connection_is_busy() {
     run(async {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let config = config(&format!("http://{free}"));
-        let store = AwsStore::new(&config, places());
+        let store = AwsStore::new(&config, resources());
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Busy, "{}", why(&error));
         assert_eq!(error.to_string(), "could not put a visitor in line");
@@ -33,18 +33,18 @@ fn nobody_there_is_busy_and_nothing_was_done() {
 }
 
 #[test]
-fn a_connection_that_breaks_leaves_it_open_whether_it_was_done() {
+fn a_broken_connection_is_unsure() {
     run(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let config = config(&format!("http://{}", listener.local_addr().unwrap()));
-        // Three attempts, each of which is heard and not answered.
+        // Three attempts. Each request is read and not answered.
         let hangs_up = std::thread::spawn(move || {
             for connection in listener.incoming().take(3) {
-                let mut heard = [0; 64];
-                std::io::Read::read(&mut connection.unwrap(), &mut heard).unwrap();
+                let mut request = [0; 64];
+                std::io::Read::read(&mut connection.unwrap(), &mut request).unwrap();
             }
         });
-        let store = AwsStore::new(&config, places());
+        let store = AwsStore::new(&config, resources());
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Unsure, "{}", why(&error));
         hangs_up.join().unwrap();
@@ -53,7 +53,7 @@ fn a_connection_that_breaks_leaves_it_open_whether_it_was_done() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_stack_that_is_not_there_needs_a_person() {
+fn a_missing_stack_is_broken() {
     run(async {
         let test = TestRoom::new().await;
         test.delete_table().await;
@@ -61,7 +61,7 @@ fn a_stack_that_is_not_there_needs_a_person() {
         assert_eq!((error.fault, error.to_string().as_str()), (Fault::Broken, "could not read the room"));
         let why = why(&error);
         assert!(why.starts_with("ResourceNotFoundException: "), "{why}");
-        assert!(why.ends_with("; is the stack deployed, in this region?"), "{why}");
+        assert!(why.ends_with("; check that the stack is deployed in this region"), "{why}");
         test.delete_line().await;
         assert_eq!(test.store.waiting().await.unwrap_err().fault, Fault::Broken);
     });
@@ -69,36 +69,36 @@ fn a_stack_that_is_not_there_needs_a_person() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_ledger_that_nobody_furnished_says_so() {
+fn an_empty_ledger_is_broken() {
     run(async {
-        let test = TestRoom::unfurnished().await;
+        let test = TestRoom::empty().await;
         let error = test.store.room().await.unwrap_err();
         assert_eq!(error.fault, Fault::Broken);
-        let expected = "the ledger has no item room; deploy the stack again, which puts it there";
+        let expected = "the ledger has no item room; deploy the stack again, which creates it";
         assert_eq!(why(&error), expected);
     });
 }
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn one_damaged_item_is_one_visitors_trouble_and_is_named_without_the_token() {
+fn one_invalid_item_affects_only_its_visitor_and_errors_have_no_token() {
     run(async {
         let test = TestRoom::new().await;
-        let (unlucky, lucky) =
+        let (affected, other) =
             (port_contracts::visitor::visitor(1).token, port_contracts::visitor::visitor(2).token);
         let admission = port_contracts::visitor::admission(1, 1);
-        test.store.admit(unlucky, admission).await.unwrap();
-        let mut item = test.item(&format!("admission/{unlucky}")).await.unwrap();
+        test.store.admit(affected, admission).await.unwrap();
+        let mut item = test.item(&format!("admission/{affected}")).await.unwrap();
         item.remove("until");
         test.put(item).await;
         for error in [
-            test.store.admission(unlucky).await.unwrap_err(),
-            test.store.admit(unlucky, admission).await.unwrap_err(),
+            test.store.admission(affected).await.unwrap_err(),
+            test.store.admit(affected, admission).await.unwrap_err(),
         ] {
             assert_eq!(error.fault, Fault::Broken);
             let expected = "until is missing; correct the item admission/… of the ledger, or delete it and deploy the stack again";
             assert_eq!(why(&error), expected);
         }
-        assert_eq!(test.store.admission(lucky).await.unwrap(), None);
+        assert_eq!(test.store.admission(other).await.unwrap(), None);
     });
 }

@@ -1,4 +1,4 @@
-//! What this ledger promises beyond the ports' contracts.
+//! What this ledger guarantees beyond the ports' contracts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use pass::KeyRing;
@@ -23,7 +23,7 @@ async fn write_plan(test: &TestRoom, last: Option<&Plan>, rate: Rate) -> Plan {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn ticket_numbers_begin_at_one() {
+fn ticket_numbers_start_at_one() {
     run(async {
         let test = TestRoom::new().await;
         assert_eq!(test.store.lease(8).await.unwrap(), 1);
@@ -33,7 +33,7 @@ fn ticket_numbers_begin_at_one() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn what_stood_in_the_way_of_an_admission_is_told_without_another_read() {
+fn an_existing_admission_is_returned_without_another_read() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let token = port_contracts::visitor::visitor(1).token;
@@ -46,7 +46,7 @@ fn what_stood_in_the_way_of_an_admission_is_told_without_another_read() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn an_admission_is_forgotten_after_fourteen_days() {
+fn an_admission_is_deleted_after_fourteen_days() {
     run(async {
         let test = TestRoom::new().await;
         let token = port_contracts::visitor::visitor(1).token;
@@ -59,7 +59,7 @@ fn an_admission_is_forgotten_after_fourteen_days() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn the_public_key_comes_with_the_private_one() {
+fn the_public_key_is_written_with_the_private_key() {
     run(async {
         let test = TestRoom::new().await;
         let ring = KeyRing::generate().unwrap();
@@ -87,7 +87,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
         let expected = LineProgress { served: 1, released: 270_000 };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
-        // What one write costs is counted in kilobytes of the item.
+        // DynamoDB charges a write by the kilobytes of the whole item.
         let page = test.item("window/1/15").await.unwrap();
         let size: usize = page
             .iter()
@@ -99,7 +99,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn said_twice_nothing_is_written() {
+fn a_repeated_record_needs_no_request() {
     run(async {
         let test = TestRoom::new().await;
         write_plan(&test, None, Rate::MIN).await;
@@ -107,14 +107,14 @@ fn said_twice_nothing_is_written() {
         assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
         test.store.record(slice, 10, 7).await.unwrap();
         test.delete_table().await;
-        test.store.record(slice, 10, 7).await.expect("nothing to write");
+        test.store.record(slice, 10, 7).await.expect("no request");
         test.store.record(slice, 10, 8).await.unwrap_err();
     });
 }
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
+fn a_claim_on_a_missing_plan_writes_nothing() {
     run(async {
         let test = TestRoom::new().await;
         let slice = SliceId { plan: 5, index: 0 };
@@ -126,7 +126,7 @@ fn a_claim_on_a_plan_that_is_not_there_leaves_nothing_behind() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn only_plans_that_can_record_nothing_more_are_forgotten() {
+fn only_closed_plans_expire() {
     run(async {
         let test = TestRoom::new().await;
         let mut last = None;
@@ -145,7 +145,7 @@ fn only_plans_that_can_record_nothing_more_are_forgotten() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_plan_that_leaves_a_gap_is_refused() {
+fn a_plan_that_leaves_a_gap_is_an_error() {
     run(async {
         let test = TestRoom::new().await;
         let first = write_plan(&test, None, Rate::MIN).await;
@@ -156,13 +156,13 @@ fn a_plan_that_leaves_a_gap_is_refused() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn one_status_that_fails_does_not_stop_the_others() {
+fn one_failed_status_does_not_stop_the_others() {
     run(async {
         let test = TestRoom::new().await;
         test.delete("status/3").await;
         let status = LineStatus { served: 4100, waiting: 9120, rate: Rate::MIN, slow: true };
         assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
-        assert_eq!(test.item("status/3").await, None, "half an item would be worse than none");
+        assert_eq!(test.item("status/3").await, None, "an incomplete item must not be created");
         for digit in "012456789abcdef".chars() {
             let item = test.item(&format!("status/{digit}")).await.unwrap();
             assert_eq!((&item["served"], &item["waiting"], &item["rate"]), (&n(4100), &n(9120), &n(1)));
@@ -174,7 +174,7 @@ fn one_status_that_fails_does_not_stop_the_others() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn the_throttle_does_not_count_as_the_operator() {
+fn the_throttle_does_not_change_the_version() {
     run(async {
         let test = TestRoom::new().await;
         test.store.hold(Some(Rate::MIN)).await.unwrap();

@@ -1,4 +1,4 @@
-//! What this line promises beyond the ports' contracts.
+//! What this line guarantees beyond the ports' contracts.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::room::{TestRoom, run};
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn what_was_buried_lies_with_the_dead_letters() {
+fn a_buried_message_is_in_the_dead_letters() {
     run(async {
         let test = TestRoom::new().await;
         test.send_to_line("not a visitor").await;
@@ -20,7 +20,7 @@ fn what_was_buried_lies_with_the_dead_letters() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn more_than_a_batch_is_removed() {
+fn more_than_ten_visitors_can_be_removed() {
     run(async {
         let test = TestRoom::new().await;
         let mut receipts = Vec::new();
@@ -32,18 +32,18 @@ fn more_than_a_batch_is_removed() {
             receipts.extend(received.into_iter().map(|delivery| delivery.receipt));
         }
         test.store.remove(receipts).await.unwrap();
-        tokio::time::sleep(TestRoom::OUT_OF_SIGHT).await;
+        tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
         assert_eq!(test.store.receive(10, Duration::ZERO).await.unwrap(), []);
     });
 }
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn an_empty_line_is_waited_on_with_patience() {
+fn receiving_from_an_empty_line_waits() {
     run(async {
         let test = TestRoom::new().await;
         let asked = Instant::now();
         assert_eq!(test.store.receive(10, Duration::from_secs(7)).await.unwrap(), []);
-        assert!(asked.elapsed() >= Duration::from_secs(6), "longer than a call may take otherwise");
+        assert!(asked.elapsed() >= Duration::from_secs(6), "longer than the timeout of other calls");
     });
 }

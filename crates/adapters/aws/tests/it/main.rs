@@ -1,4 +1,4 @@
-//! The ports over DynamoDB and SQS, held to their contracts over the wire.
+//! Tests the ports over DynamoDB and SQS against emulators.
 
 #![allow(
     clippy::unwrap_used,

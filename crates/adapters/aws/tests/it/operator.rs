@@ -1,4 +1,4 @@
-//! What the operator does, and what a deployment needs.
+//! The operator's changes, and what a deployment writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Ti
 
 use crate::room::{TestRoom, first_room, now, run};
 
-/// A clock on which nobody waits; it remembers for how long they should have.
+/// A clock that does not wait, and records how long it was asked to wait.
 #[derive(Default)]
-struct Impatient(AtomicU64);
+struct InstantClock(AtomicU64);
 
-impl Clock for Impatient {
+impl Clock for InstantClock {
     fn now(&self) -> Timestamp {
         now()
     }
@@ -33,7 +33,7 @@ fn s(text: &str) -> AttributeValue {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_room_that_is_there_stays_as_it_is() {
+fn an_existing_room_is_kept_and_missing_items_are_created() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let rate = Rate::new(77).unwrap();
@@ -42,21 +42,21 @@ fn a_room_that_is_there_stays_as_it_is() {
         test.delete("status/9").await;
         let mut other = first_room();
         other.epoch = "zzzz".parse().unwrap();
-        let room = test.store.found(&other).await.unwrap();
+        let room = test.store.create_room(&other).await.unwrap();
         assert_eq!((room.settings.rate, room.epoch, room.version), (rate, first_room().epoch, 1));
         assert_eq!(test.store.lease(1).await.unwrap(), 6);
         let healed = test.item("status/9").await.unwrap();
-        assert_eq!(healed["epoch"], s("ab12"), "what was missing is made for the room that is there");
+        assert_eq!(healed["epoch"], s("ab12"), "missing items are created for the existing room");
     });
 }
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_message_can_be_taken_back() {
+fn a_message_can_be_removed() {
     run(async {
         let test = TestRoom::on_localemu().await;
-        let silence = |room: &mut waitroom::Room| room.settings.message = "".parse().unwrap();
-        test.store.change_room("take the message back", silence).await.unwrap();
+        let clear = |room: &mut waitroom::Room| room.settings.message = "".parse().unwrap();
+        test.store.change_room("remove the message", clear).await.unwrap();
         assert_eq!(test.item("status/7").await.unwrap()["message"], s(""));
         assert_eq!(test.store.room().await.unwrap().settings.message.as_str(), "");
     });
@@ -85,26 +85,26 @@ fn a_change_reaches_the_functions_and_all_polls_together() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn what_somebody_else_changes_meanwhile_is_not_undone() {
+fn a_concurrent_change_is_not_undone() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let (other, calls) = (test.another_store(), AtomicU64::new(0));
-        let turn_off_meanwhile = || {
+        let change_meanwhile = || {
             let other = other.clone();
-            let off = async move {
+            let changes = async move {
                 other.change_room("stretch the polls", |room| room.stretch = Stretch::MAX).await.unwrap();
                 other.hold(Some(Rate::MIN)).await.unwrap();
             };
-            std::thread::spawn(|| run(off)).join().unwrap();
+            std::thread::spawn(|| run(changes)).join().unwrap();
         };
         let pause = |room: &mut waitroom::Room| {
             room.state = RoomState::Paused;
             if calls.fetch_add(1, Ordering::Relaxed) == 0 {
-                turn_off_meanwhile();
+                change_meanwhile();
             }
         };
         let (before, after) = test.store.change_room("pause", pause).await.unwrap();
-        assert_eq!(calls.into_inner(), 2, "made again on what the other left");
+        assert_eq!(calls.into_inner(), 2, "retried after the other change");
         assert!(
             before.stretch == Stretch::MAX
                 && before.state == RoomState::On
@@ -121,7 +121,7 @@ fn what_somebody_else_changes_meanwhile_is_not_undone() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_change_to_an_incomplete_ledger_is_not_half_done() {
+fn a_change_to_an_incomplete_ledger_changes_nothing() {
     run(async {
         let test = TestRoom::on_localemu().await;
         test.delete("status/9").await;
@@ -133,7 +133,7 @@ fn a_change_to_an_incomplete_ledger_is_not_half_done() {
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
+fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let store = &test.store;
@@ -150,7 +150,7 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
         store.record(old, 3, 3).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, released: 3 });
 
-        let (epoch, clock) = ("next".parse().unwrap(), Impatient::default());
+        let (epoch, clock) = ("next".parse().unwrap(), InstantClock::default());
         assert_eq!(store.reset(epoch, &clock).await.unwrap(), 3);
         let waited = clock.0.into_inner();
         assert!((59_000..=60_000).contains(&waited), "newcomers must not be purged: {waited} ms");
@@ -161,18 +161,18 @@ fn a_new_epoch_begins_with_an_empty_line_and_number_one() {
         let status = test.item("status/c").await.unwrap();
         assert_eq!((&status["epoch"], &status["served"]), (&s("next"), &AttributeValue::N("0".into())));
 
-        // A slice of before the reset is still at work.
+        // A slice of the old epoch still records.
         store.record(old, 5, 5).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress::default());
         let mut last = first;
         for number in 2..=5 {
             last = plan(Some(&last));
-            assert!(store.write(last).await.unwrap(), "the numbers of plans go on");
+            assert!(store.write(last).await.unwrap(), "plan numbers continue");
             let slice = SliceId { plan: number, index: 0 };
             assert_eq!(store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
             store.record(slice, 10, number).await.unwrap();
         }
         let expected = LineProgress { served: 5, released: 40 };
-        assert_eq!(store.progress().await.unwrap(), expected, "and the old ones never count");
+        assert_eq!(store.progress().await.unwrap(), expected, "records of the old epoch never count");
     });
 }

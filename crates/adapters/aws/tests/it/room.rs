@@ -1,4 +1,4 @@
-//! A room of its own for each test: a table, a line and its dead letters.
+//! A separate room for each test: a table, a line and its dead letters.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
@@ -16,12 +16,12 @@ use crate::emulators::Emulators;
 
 pub(crate) type Item = std::collections::HashMap<String, AttributeValue>;
 
-/// Runs a test's future. On a runtime of its own, since it takes its clients along when it ends.
+/// Runs a test's future on its own runtime. The clients must be created in it, because they stop working when it ends.
 pub(crate) fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
 }
 
-/// With a message, since DynamoDB Local refuses an empty text.
+/// With a message, because DynamoDB Local rejects an empty text.
 pub(crate) fn first_room() -> Room {
     let mut settings = Settings::new(
         "sale".parse().unwrap(),
@@ -35,7 +35,7 @@ pub(crate) fn first_room() -> Room {
 
 pub(crate) struct TestRoom {
     pub(crate) store: AwsStore,
-    pub(crate) places: RoomResources,
+    pub(crate) resources: RoomResources,
     ledger: SdkConfig,
     line: SdkConfig,
     dynamodb: aws_sdk_dynamodb::Client,
@@ -43,32 +43,32 @@ pub(crate) struct TestRoom {
 }
 
 impl TestRoom {
-    /// How long somebody who was received stays out of sight.
-    pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
+    /// How long a received visitor is hidden from other receivers.
+    pub(crate) const HIDDEN_FOR: Duration = Duration::from_secs(10);
 
-    /// On DynamoDB Local, which is Amazon's own and strict.
+    /// On DynamoDB Local, Amazon's own emulator, which is strict.
     ///
-    /// It is of 2020 and knows no more than ten writes in one transaction, no empty text, and does not say which
-    /// item stood in the way of a write. What needs that is tried [on LocalEmu](Self::on_localemu).
+    /// This version is from 2020. It accepts at most ten writes in one transaction and no empty text, and does not
+    /// return the item that made a condition fail. Tests that need these run [on LocalEmu](Self::on_localemu).
     pub(crate) async fn new() -> Self {
-        Self::unfurnished().await.furnished().await
+        Self::empty().await.with_room().await
     }
 
     pub(crate) async fn on_localemu() -> Self {
-        Self::unfurnished_on(&Emulators::shared().localemu()).await.furnished().await
+        Self::empty_on(&Emulators::shared().localemu()).await.with_room().await
     }
 
-    async fn furnished(self) -> Self {
-        self.store.found(&first_room()).await.unwrap();
+    async fn with_room(self) -> Self {
+        self.store.create_room(&first_room()).await.unwrap();
         self
     }
 
-    /// A table and queues with nothing in them.
-    pub(crate) async fn unfurnished() -> Self {
-        Self::unfurnished_on(&Emulators::shared().dynamodb()).await
+    /// An empty table and empty queues.
+    pub(crate) async fn empty() -> Self {
+        Self::empty_on(&Emulators::shared().dynamodb()).await
     }
 
-    async fn unfurnished_on(dynamodb: &str) -> Self {
+    async fn empty_on(dynamodb: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
@@ -76,50 +76,50 @@ impl TestRoom {
 
         let (ledger, line) = (config(dynamodb), config(&Emulators::shared().localemu()));
         let dynamodb = aws_sdk_dynamodb::Client::new(&ledger);
-        make_table(&dynamodb, &name).await;
+        create_table(&dynamodb, &name).await;
         let sqs = aws_sdk_sqs::Client::new(&line);
-        let dead_letters_url = make_queue(&sqs, &format!("{name}-dead")).await;
-        let line_url = make_queue(&sqs, &name).await;
-        let places = RoomResources { ledger_table: name, line_url, dead_letters_url };
-        let store = AwsStore::apart(&ledger, &line, places.clone());
-        Self { store, places, ledger, line, dynamodb, sqs }
+        let dead_letters_url = create_queue(&sqs, &format!("{name}-dead")).await;
+        let line_url = create_queue(&sqs, &name).await;
+        let resources = RoomResources { ledger_table: name, line_url, dead_letters_url };
+        let store = AwsStore::with_separate_configs(&ledger, &line, resources.clone());
+        Self { store, resources, ledger, line, dynamodb, sqs }
     }
 
-    /// Another handle to the same room, with nothing in its memory.
+    /// Another handle to the same room, with an empty cache.
     pub(crate) fn another_store(&self) -> AwsStore {
-        AwsStore::apart(&self.ledger, &self.line, self.places.clone())
+        AwsStore::with_separate_configs(&self.ledger, &self.line, self.resources.clone())
     }
 
     pub(crate) async fn item(&self, id: &str) -> Option<Item> {
-        let get = self.dynamodb.get_item().table_name(&self.places.ledger_table);
+        let get = self.dynamodb.get_item().table_name(&self.resources.ledger_table);
         let get = get.key("id", AttributeValue::S(id.into())).consistent_read(true);
         get.send().await.unwrap().item
     }
 
     pub(crate) async fn put(&self, item: Item) {
-        let put = self.dynamodb.put_item().table_name(&self.places.ledger_table);
+        let put = self.dynamodb.put_item().table_name(&self.resources.ledger_table);
         put.set_item(Some(item)).send().await.unwrap();
     }
 
     pub(crate) async fn delete(&self, id: &str) {
-        let delete = self.dynamodb.delete_item().table_name(&self.places.ledger_table);
+        let delete = self.dynamodb.delete_item().table_name(&self.resources.ledger_table);
         delete.key("id", AttributeValue::S(id.into())).send().await.unwrap();
     }
 
     pub(crate) async fn delete_table(&self) {
-        self.dynamodb.delete_table().table_name(&self.places.ledger_table).send().await.unwrap();
+        self.dynamodb.delete_table().table_name(&self.resources.ledger_table).send().await.unwrap();
     }
 
     pub(crate) async fn delete_line(&self) {
-        self.sqs.delete_queue().queue_url(&self.places.line_url).send().await.unwrap();
+        self.sqs.delete_queue().queue_url(&self.resources.line_url).send().await.unwrap();
     }
 
     pub(crate) async fn send_to_line(&self, body: &str) {
-        self.sqs.send_message().queue_url(&self.places.line_url).message_body(body).send().await.unwrap();
+        self.sqs.send_message().queue_url(&self.resources.line_url).message_body(body).send().await.unwrap();
     }
 
     pub(crate) async fn dead_letters(&self) -> Vec<String> {
-        let receive = self.sqs.receive_message().queue_url(&self.places.dead_letters_url);
+        let receive = self.sqs.receive_message().queue_url(&self.resources.dead_letters_url);
         let messages = receive.max_number_of_messages(10).wait_time_seconds(1).send().await.unwrap().messages;
         messages.unwrap_or_default().into_iter().filter_map(|message| message.body).collect()
     }
@@ -134,7 +134,7 @@ pub(crate) fn config(endpoint: &str) -> SdkConfig {
     tuned(config.build())
 }
 
-async fn make_table(dynamodb: &aws_sdk_dynamodb::Client, name: &str) {
+async fn create_table(dynamodb: &aws_sdk_dynamodb::Client, name: &str) {
     let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
     let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
     let create = dynamodb
@@ -146,8 +146,8 @@ async fn make_table(dynamodb: &aws_sdk_dynamodb::Client, name: &str) {
     create.send().await.unwrap();
 }
 
-async fn make_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
-    let seconds = TestRoom::OUT_OF_SIGHT.as_secs().to_string();
+async fn create_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
+    let seconds = TestRoom::HIDDEN_FOR.as_secs().to_string();
     let create = sqs.create_queue().queue_name(name);
     let create = create.attributes(QueueAttributeName::VisibilityTimeout, seconds);
     create.send().await.unwrap().queue_url.unwrap()

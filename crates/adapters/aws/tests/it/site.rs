@@ -33,6 +33,6 @@ fn a_page_is_put_and_cleared() {
         site.clear().await.unwrap();
         assert_eq!(s3.list_objects_v2().bucket(&bucket).send().await.unwrap().key_count, Some(0));
         s3.delete_bucket().bucket(&bucket).send().await.unwrap();
-        site.clear().await.expect("a bucket that is gone is empty");
+        site.clear().await.expect("a bucket that does not exist is empty");
     });
 }
