@@ -1,4 +1,4 @@
-//! `GET /beekeeper`: a newcomer, somebody who waits, somebody admitted, somebody who only looks.
+//! `GET /beekeeper`: a newcomer, a visitor who waits, an admitted visitor, and requests that take no place.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,11 @@ use crate::{Client, HttpAnswer, Order, RoomUnderTest, pause};
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
     let place = a_newcomer_gets_a_place(client);
-    who_waits_keeps_it(client, &place);
+    a_waiting_visitor_keeps_it(client, &place);
     every_newcomer_gets_another(client);
-    who_only_looks_takes_none(client);
+    head_and_prefetch_requests_take_no_place(client);
     room.order(Order::On);
-    the_admitted_are_sent_on(room, client, &place);
+    an_admitted_visitor_is_sent_to_the_shop(room, client, &place);
 }
 
 /// `<epoch>-<ticket>` in the fragment and the cookie's `<epoch>-<token>-<ticket>` are of one place.
@@ -45,7 +45,7 @@ fn a_newcomer_gets_a_place(client: &Client) -> String {
     cookie
 }
 
-fn who_waits_keeps_it(client: &Client, place: &str) {
+fn a_waiting_visitor_keeps_it(client: &Client, place: &str) {
     for cookies in
         [place.to_owned(), format!("a=1; {place}"), format!("{place};b=2"), format!("x=y=z;  {place} ; c")]
     {
@@ -66,7 +66,7 @@ fn every_newcomer_gets_another(client: &Client) {
     assert_eq!(tickets.len(), 20, "no number twice");
 }
 
-fn who_only_looks_takes_none(client: &Client) {
+fn head_and_prefetch_requests_take_no_place(client: &Client) {
     let waiting = |client: &Client| client.get("/polling").json()["waiting"].clone();
     let before = waiting(client);
     let looks = [
@@ -81,7 +81,7 @@ fn who_only_looks_takes_none(client: &Client) {
     assert_eq!(waiting(client), before);
 }
 
-fn the_admitted_are_sent_on(room: &impl RoomUnderTest, client: &Client, place: &str) {
+fn an_admitted_visitor_is_sent_to_the_shop(room: &impl RoomUnderTest, client: &Client, place: &str) {
     let patience = room.minute().as_secs() * 3;
     let mut tries = 0;
     while client.get_with("/polling", place).json()["allow"] != true {

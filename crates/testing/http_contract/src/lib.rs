@@ -1,4 +1,4 @@
-//! What any Beekeeper room answers over HTTP, whoever runs it.
+//! What every Beekeeper room answers over HTTP, on one machine and on AWS.
 //!
 //! The checks use a base URL and HTTP only, so the same ones run against one process on one machine and against a
 //! deployed stack. What only the operator can do goes through [`RoomUnderTest::order`].
@@ -10,11 +10,11 @@
     reason = "a room that does not conform fails the test"
 )]
 
+mod bad_requests;
 mod door;
 mod http;
 mod orders;
 mod questions;
-mod strangers;
 
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ pub fn check(room: &impl RoomUnderTest) {
     let client = Client::new(&room.base(), &room.name());
     door::check(room, &client);
     questions::check(room, &client);
-    strangers::check(room, &client);
+    bad_requests::check(room, &client);
     orders::check(room, &client);
 }
 

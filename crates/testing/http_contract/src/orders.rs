@@ -21,14 +21,18 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
         let poll = client.get_with("/polling", &place).json();
         (poll["epoch"] != before).then_some(poll)
     });
-    assert_eq!((&poll["join"], &poll["waiting"]), (&true.into(), &0.into()), "last year's cookie is none");
-    // The door may hear of it a moment after the polls.
-    let anew = eventually("the new epoch, at the door", || {
+    assert_eq!(
+        (&poll["join"], &poll["waiting"]),
+        (&true.into(), &0.into()),
+        "a place of an earlier epoch does not count"
+    );
+    // The door may see the new epoch a moment after the polls.
+    let second = eventually("the new epoch, at the door", || {
         let answer = client.get_with("/beekeeper", &place);
         answer.header("set-cookie").is_some().then(|| client.cookie(&answer))
     });
-    assert_ne!(anew, place);
-    assert!(anew.ends_with("-1"), "numbers begin again: {anew}");
+    assert_ne!(second, place);
+    assert!(second.ends_with("-1"), "tickets start again: {second}");
     room.order(Order::On);
     eventually("on", || (client.get("/polling").json()["state"] == "on").then_some(()));
 }
@@ -74,9 +78,9 @@ fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {
     assert_eq!(client.get("/client").json()["allow"], true, "true for everybody");
     let looks = || client.send("HEAD", "/beekeeper", &[]);
     eventually("off, at the door", || looks().location().starts_with(&room.shop()).then_some(()));
-    let stranger = client.get("/beekeeper");
-    assert_eq!((stranger.status, stranger.header("set-cookie")), (302, None), "nothing is enqueued");
-    assert!(stranger.location().starts_with(&room.shop()) && stranger.location().contains("bk_pass="));
+    let newcomer = client.get("/beekeeper");
+    assert_eq!((newcomer.status, newcomer.header("set-cookie")), (302, None), "nothing is enqueued");
+    assert!(newcomer.location().starts_with(&room.shop()) && newcomer.location().contains("bk_pass="));
     assert!(client.get_with("/beekeeper", &place).location().starts_with(&room.shop()));
     room.order(Order::On);
     eventually("on", || (client.get("/polling").json()["allow"] == false).then_some(()));

@@ -1,4 +1,4 @@
-//! `/polling`, `/client`, the keys, and everything that is not there.
+//! `/polling`, `/client`, the keys, and paths that do not exist.
 
 use crate::{Client, RoomUnderTest};
 
@@ -13,19 +13,19 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
 fn polls_say_how_the_line_stands(client: &Client) {
     let answer = client.get("/polling");
     assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")));
-    let stranger = answer.json();
-    assert_eq!((&stranger["allow"], &stranger["join"]), (&false.into(), &true.into()));
+    let newcomer = answer.json();
+    assert_eq!((&newcomer["allow"], &newcomer["join"]), (&false.into(), &true.into()));
     for (field, is_right) in [
-        ("epoch", stranger["epoch"].is_string()),
-        ("served", stranger["served"].is_u64()),
-        ("rate", stranger["rate"].is_u64()),
-        ("waiting", stranger["waiting"].is_u64()),
-        ("state", stranger["state"] == "on"),
-        ("slow", stranger["slow"] == false),
-        ("message", stranger["message"].is_string()),
-        ("stretch", stranger["stretch"] == 1),
+        ("epoch", newcomer["epoch"].is_string()),
+        ("served", newcomer["served"].is_u64()),
+        ("rate", newcomer["rate"].is_u64()),
+        ("waiting", newcomer["waiting"].is_u64()),
+        ("state", newcomer["state"] == "on"),
+        ("slow", newcomer["slow"] == false),
+        ("message", newcomer["message"].is_string()),
+        ("stretch", newcomer["stretch"] == 1),
     ] {
-        assert!(is_right, "{field} in {stranger}");
+        assert!(is_right, "{field} in {newcomer}");
     }
     let place = client.cookie(&client.get("/beekeeper"));
     let waiting = client.get_with("/polling", &place).json();
@@ -33,12 +33,12 @@ fn polls_say_how_the_line_stands(client: &Client) {
 }
 
 fn the_shop_may_ask(room: &impl RoomUnderTest, client: &Client) {
-    let stranger = client.get("/client");
-    assert_eq!(stranger.json(), serde_json::json!({ "allow": false, "known": false }));
+    let newcomer = client.get("/client");
+    assert_eq!(newcomer.json(), serde_json::json!({ "allow": false, "known": false }));
     let shop = room.shop();
     let origin = shop.split('/').take(3).collect::<Vec<_>>().join("/");
-    assert_eq!(stranger.header("access-control-allow-origin"), Some(&*origin), "an origin, never *");
-    assert_eq!(stranger.header("access-control-allow-credentials"), Some("true"));
+    assert_eq!(newcomer.header("access-control-allow-origin"), Some(&*origin), "an origin, never *");
+    assert_eq!(newcomer.header("access-control-allow-credentials"), Some("true"));
 }
 
 fn keys_are_public(client: &Client) {

@@ -178,8 +178,8 @@ fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     let (_, cookie) = newcomer(&mut world);
     world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
-    let stranger = world.request(&GET).unwrap();
-    assert_eq!((&stranger.set_cookie, pass(&stranger).get("queue_position")), (&None, None));
+    let newcomer = world.request(&GET).unwrap();
+    assert_eq!((&newcomer.set_cookie, pass(&newcomer).get("queue_position")), (&None, None));
     assert_eq!(world.waiting(), 1, "nobody joined");
     assert_eq!(
         pass(&visit_with(&mut world, &cookie)).get("queue_position"),
@@ -195,7 +195,7 @@ fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
 }
 
 #[test]
-fn who_was_admitted_before_the_room_was_off_keeps_the_ticket_in_the_pass() {
+fn a_visitor_admitted_before_the_room_was_off_keeps_the_ticket_in_the_pass() {
     let mut world = world();
     let (_, cookie) = newcomer(&mut world);
     world.run(MINUTE);

@@ -21,9 +21,9 @@ fn sam() -> Command {
 
 fn succeeds(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said =
+    let text =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{said}");
+    assert!(output.status.success(), "{command:?}\n{text}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn outputs_stage_and_routes_keep_their_names() {
     assert_frozen(Section::Routes, paths.filter(|path| !["/", "/{other+}"].contains(&path.as_str())));
 }
 
-/// Every state of the room with every kind of visitor: what `polls.rs` and `strangers.rs` hold the mapping templates to.
+/// Every state of the room with every kind of visitor: what `polls.rs` and `cookies.rs` hold the mapping templates to.
 #[test]
 fn polls_and_client_checks_keep_their_fields() {
     let on = Ledger::new().admit(TOKEN, NOW + Duration::from_hours(1));

@@ -4,10 +4,10 @@
 
 mod choices;
 mod clean;
+mod cookies;
 mod environment;
 mod frozen;
 mod polls;
 mod roles;
 mod routes;
-mod strangers;
 mod support;

@@ -17,7 +17,7 @@ fn mine() -> String {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_stranger_and_somebody_who_waits() {
+fn a_newcomer_and_a_visitor_who_waits() {
     let ledger = Ledger::new();
     ledger.check(&[]);
     ledger.check(&[&mine()]);
@@ -28,7 +28,7 @@ fn a_stranger_and_somebody_who_waits() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn who_is_admitted_is_until_the_claim_ends() {
+fn a_visitor_is_admitted_until_the_admission_expires() {
     let millisecond = Duration::from_millis(1);
     for (until, allow) in [
         (NOW + HOUR, true),
@@ -58,7 +58,7 @@ fn times_are_compared_in_every_digit() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_room_that_is_off_lets_everybody_through() {
+fn a_room_that_is_off_admits_everybody() {
     let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
     ledger.room.state = RoomState::Off;
     for cookies in [vec![], vec![mine()], vec![place("ab12", OTHER, "1")], vec![place("zz99", OTHER, "1")]] {
@@ -69,7 +69,7 @@ fn a_room_that_is_off_lets_everybody_through() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_paused_room_says_so() {
+fn a_poll_shows_that_the_room_is_paused() {
     let mut ledger = Ledger::new();
     ledger.room.state = RoomState::Paused;
     ledger.check(&[&mine()]);
@@ -180,7 +180,7 @@ fn is_unavailable(rendered: &Rendered) {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn the_page_that_asked_may_read_an_error() {
+fn errors_are_readable_across_origins() {
     let (template, _) = route("/client").response(500).unwrap();
     for name in ["Origin", "origin"] {
         let headers = vec![(name.to_owned(), "https://shop.example".to_owned())];

@@ -9,7 +9,7 @@ use stack_template::ApiMethod;
 
 use crate::support::stack;
 
-/// In API Gateway's definitions: every method that has none of its own.
+/// In API Gateway's definitions: every method that a path does not define.
 const ANY: &str = "x-amazon-apigateway-any-method";
 
 /// What API Gateway answers for every other path.
@@ -193,7 +193,7 @@ fn throttled_or_failing_requests_are_told_to_retry() {
 }
 
 #[test]
-fn whatever_api_gateway_answers_by_itself_is_json_with_an_error_and_may_be_read_by_the_page_that_asked() {
+fn api_gateways_own_errors_are_json_and_readable_across_origins() {
     let body = body();
     for (kind, response) in body["x-amazon-apigateway-gateway-responses"].as_object().unwrap() {
         let headers = &response["responseParameters"];

@@ -1,15 +1,15 @@
-//! Bad input of every kind: none of it may count as a place, end up in an answer, or harm the next visitor.
+//! Bad input of every kind. None of it may count as a place, appear in a response, or affect the next visitor.
 
 use crate::{Client, RoomUnderTest};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
-    cookies_that_are_none(client);
-    a_parameter_is_no_cookie(client);
-    requests_that_are_none(room, client);
+    malformed_cookies(client);
+    a_query_parameter_is_not_a_cookie(client);
+    malformed_requests(room, client);
     assert_eq!(client.get("/polling").status, 200, "after all that");
 }
 
-fn cookies_that_are_none(client: &Client) {
+fn malformed_cookies(client: &Client) {
     let place = client.cookie(&client.get("/beekeeper"));
     let (name, value) = place.split_once('=').expect("a name and a value");
     let parts: Vec<_> = value.split('-').collect();
@@ -55,7 +55,7 @@ fn cookies_that_are_none(client: &Client) {
     }
 }
 
-fn a_parameter_is_no_cookie(client: &Client) {
+fn a_query_parameter_is_not_a_cookie(client: &Client) {
     let place = client.cookie(&client.get("/beekeeper"));
     for path in ["/polling", "/client"] {
         for parameter in ["cookie", "Cookie"] {
@@ -65,7 +65,7 @@ fn a_parameter_is_no_cookie(client: &Client) {
     }
 }
 
-fn requests_that_are_none(room: &impl RoomUnderTest, client: &Client) {
+fn malformed_requests(room: &impl RoomUnderTest, client: &Client) {
     let head = |lines: &str| format!("{}{lines}\r\n", client.head("GET", "/polling"));
     let refused: [(&str, Vec<u8>); 4] = [
         ("no HTTP at all", b"hello\r\n\r\n".to_vec()),
@@ -89,5 +89,5 @@ fn requests_that_are_none(room: &impl RoomUnderTest, client: &Client) {
     assert!(client.raw(&not_text).is_some_and(|answer| answer.status < 500), "a cookie that is not text");
     let with_body = head("Content-Length: 5\r\n") + "hello";
     let answer = client.raw(with_body.as_bytes());
-    assert_eq!(answer.map(|answer| answer.status), Some(200), "a body that nobody reads");
+    assert_eq!(answer.map(|answer| answer.status), Some(200), "a body is ignored");
 }
