@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_may_be_left_out_before_what_is_said_to_it() {
+    fn the_room_is_optional_before_other_arguments() {
         let read = |line: &[&str]| Arguments::try_parse_from([&["beekeeper"], line].concat());
         let Command::SetRate(set) = read(&["set-rate", "sale", "600"]).unwrap().command else { panic!() };
         assert_eq!(set.which.name.unwrap().as_str(), "sale");

@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_toml_is_shown_with_its_line() {
+    fn invalid_toml_is_shown_with_its_line() {
         let mistakes = read("room = \n").unwrap_err().to_string();
         assert!(mistakes.contains("line 1"), "{mistakes}");
     }
 
     #[test]
-    fn what_is_written_can_be_read_again() {
+    fn a_written_file_can_be_read() {
         let mut config = read(SMALLEST).unwrap();
         config.title = "\"Robben\" \\ #1 🦭".parse().unwrap();
         let written = updated(&config, None).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_wrote_stays() {
+    fn manual_edits_are_kept() {
         let own = "# Ours.\nrate = 300 # agreed with Kim\ntitle = 'Sale'\nregion = \"eu-central-1\"\n\n# the new one\nshop = \"https://shop.example/\"\nlog_days = 30\n";
         let mut config = read(own).unwrap();
         config.rate = Rate::new(500).unwrap();

@@ -49,13 +49,13 @@ impl From<Exit> for ExitCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     exit: Exit,
-    said: String,
+    message: String,
     advice: Option<String>,
 }
 
 impl Failure {
-    pub(crate) fn new(exit: Exit, said: impl Into<String>) -> Self {
-        Self { exit, said: said.into(), advice: None }
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), advice: None }
     }
 
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
@@ -65,7 +65,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
+        f.write_str(&self.message)
     }
 }
 

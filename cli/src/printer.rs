@@ -29,8 +29,13 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) {
 /// The same for an invalid command line.
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
-    let said = text.split("\n\n").next().unwrap_or_default().trim();
-    complain_as(said.strip_prefix("error: ").unwrap_or(said), Some("see: beekeeper help"), Exit::Usage, true);
+    let first = text.split("\n\n").next().unwrap_or_default().trim();
+    complain_as(
+        first.strip_prefix("error: ").unwrap_or(first),
+        Some("see: beekeeper help"),
+        Exit::Usage,
+        true,
+    );
 }
 
 fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {

@@ -92,7 +92,7 @@ impl RoomHandle {
             }
             #[cfg(feature = "aws")]
             // Boxed: the futures of the SDK are large.
-            Location::Aws(deployed) => Box::pin(self.obeyed(deployed, command)).await?,
+            Location::Aws(deployed) => Box::pin(self.execute(deployed, command)).await?,
         };
         match reply {
             Reply::Failed { error } => bail!("the room {} {error}", self.name),
@@ -101,20 +101,20 @@ impl RoomHandle {
     }
 
     #[cfg(feature = "aws")]
-    async fn obeyed(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
+    async fn execute(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
         use futures_util::future::try_join3;
 
-        let obeyed = async {
-            let obeyed = operator::execute(deployed.store(), command.clone()).await;
+        let executed = async {
+            let reply = operator::execute(deployed.store(), command.clone()).await;
             let attempt = || format!("operate the room {}", self.name);
-            obeyed.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
+            reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
         };
         if command != Order::Status {
-            return obeyed.await;
+            return executed.await;
         }
         let dead_letters = async { Ok(deployed.dead_letters().await?) };
         let alarms = async { Ok(deployed.alarms().await?) };
-        let (mut reply, dead_letters, alarms) = try_join3(obeyed, dead_letters, alarms).await?;
+        let (mut reply, dead_letters, alarms) = try_join3(executed, dead_letters, alarms).await?;
         if let Reply::Status(status) = &mut reply {
             status.dead_letters = Some(dead_letters);
             status.alarms = alarms;

@@ -88,7 +88,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     if arguments.throttle {
         let probe = HttpProbe::new()
             .context("could not read the CA certificates of this machine, which --throttle needs")?;
-        background.push(tokio::spawn(schedule::govern(store.clone(), probe, arguments.minute)));
+        background.push(tokio::spawn(schedule::run_throttle(store.clone(), probe, arguments.minute)));
     } else {
         // Without a throttle, nothing would end the limit that an earlier run set.
         store.hold(None).await?;

@@ -73,7 +73,7 @@ mod tests {
     use crate::fixture::suffering;
 
     #[test]
-    fn a_room_on_aws_that_suffers_says_everything() {
+    fn a_status_shows_every_problem_of_a_room_on_aws() {
         snapbox::assert_data_eq!(
             text(&suffering()),
             snapbox::str![[r#"

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_history_is_bounded() {
         let mut course = Course::new("spring-sale".parse().unwrap(), suffering());
         for number in 0..3000 {
             let mut status = suffering();

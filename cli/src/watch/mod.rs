@@ -1,6 +1,7 @@
 //! `beekeeper status --watch`: reads the status again and again.
 //!
-//! In a terminal it draws charts, and restores the terminal however it ends. Otherwise it prints a line for each change.
+//! In a terminal it draws charts, and restores the terminal however it ends. Otherwise it prints a line for each
+//! change.
 
 mod course;
 mod draw;
@@ -54,16 +55,16 @@ fn line(status: &Status, json: bool) -> Result<String> {
 fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
     let wanted = if line.slow { format!(" (of {})", room.settings.rate) } else { String::new() };
-    let mut said = format!(
+    let mut summary = format!(
         "{}, {} waiting, served up to {}, {} released, rate {}{wanted} a minute",
         room.state, line.waiting, line.served, status.released, line.rate
     );
     if let Some(finding) = status.findings.last() {
-        said = format!("{said}, shop {}", word(finding.verdict));
+        summary = format!("{summary}, shop {}", word(finding.verdict));
     }
     match alarms(status) {
-        Some(alarms) => format!("{said}, alarms: {alarms}"),
-        None => said,
+        Some(alarms) => format!("{summary}, alarms: {alarms}"),
+        None => summary,
     }
 }
 

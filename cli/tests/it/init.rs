@@ -39,7 +39,7 @@ fn flags_are_answers_and_nothing_is_asked() {
 }
 
 #[test]
-fn run_again_it_edits() {
+fn init_of_an_existing_room_edits_it() {
     let home = Home::new();
     let shop = format!("{}/sale", website());
     home.printed(&flags(&shop));

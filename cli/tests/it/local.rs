@@ -87,8 +87,8 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     assert_eq!(reset.status.code(), Some(6));
     let expected = "error: 1 visitor would lose their place in demo, and numbers start again at 1\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&reset.stderr), expected);
-    let told = text(&room.command(&["off", "--local", "--yes"]).stdout);
-    assert_eq!(told, "room: paused -> off\n");
+    let off = text(&room.command(&["off", "--local", "--yes"]).stdout);
+    assert_eq!(off, "room: paused -> off\n");
     assert_eq!(text(&room.command(&["off", "--local"]).stdout), "nothing changed: already set\n");
     assert_eq!(text(&room.command(&["pause", "--local"]).stdout), "room: off -> paused\n");
     let reset = text(&room.command(&["reset", "--local", "--yes"]).stdout);

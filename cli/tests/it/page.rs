@@ -41,7 +41,7 @@ fn a_page_that_cannot_be_shown_is_refused_at_the_start() {
 }
 
 #[test]
-fn there_is_no_preview_where_visitors_come() {
+fn a_public_room_has_no_preview() {
     let room = Local::start(&[]);
     assert_eq!(Client::new(&room.url, "demo").get("/preview/").status, 200);
     let (directory, _) = room.interrupt();

@@ -42,7 +42,7 @@ fn rate_becomes(room: &Local, is_right: impl Fn(u64) -> bool) {
 }
 
 #[test]
-fn fewer_enter_while_the_shop_is_ill_and_all_again_when_it_is_well() {
+fn a_slow_or_failing_shop_lowers_the_rate_until_it_recovers() {
     let ill = Arc::new(AtomicBool::new(false));
     let shop = shop(ill.clone());
     let room = Local::start(&["--throttle", "--origin", &shop, "--rate", "8"]);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_is_found_by_names_that_never_change() {
+    fn names_of_a_rooms_resources_are_frozen() {
         let (account, region) = ("123456789012", "eu-central-1");
         let room = "sale".parse().unwrap();
         let bucket =

@@ -28,7 +28,7 @@ const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Se
 /// What was removed, and what was checked afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RemovalProof {
-    /// What this run removed. Empty if the room was gone already.
+    /// What this run removed. Empty if the room was already removed.
     pub removed: Vec<String>,
     /// What was looked for afterwards and does not exist.
     pub gone: Vec<String>,

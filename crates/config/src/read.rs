@@ -2,7 +2,7 @@
 
 use crate::{ConfigValue, Setting, SettingRow, SettingValue};
 
-/// The entries of a configuration file. What nobody reads is unknown.
+/// The entries of a configuration file. An entry that is not read is unknown.
 pub(crate) struct EntryReader<'a> {
     entries: Vec<(&'a str, ConfigValue<'a>)>,
     mistakes: Vec<String>,

@@ -48,7 +48,7 @@ pub enum Presence {
 /// Which values a setting can have, as far as a stack template can say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// A text with rules of its own.
+    /// A text with its own rules.
     Text,
     OneText(&'static [&'static str]),
     Number {

@@ -23,7 +23,7 @@ pub struct Claims {
     pub exp: u64,
 }
 
-/// The subject of a visitor's passes: a digest of their token, so that whoever reads a pass cannot take their place.
+/// The subject of a visitor's passes: a digest of their token, so that a pass does not reveal the token.
 pub fn subject(token: &str) -> String {
     let digest = digest::digest(&digest::SHA256, token.as_bytes());
     let digits = digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 0xf]);

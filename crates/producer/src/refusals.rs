@@ -6,8 +6,9 @@ use waitroom::Timestamp;
 
 /// Logs refused requests without flooding the log.
 ///
-/// The first refusal is a warning at once. After that there is at most one warning every ten seconds, with the number of
-/// refusals since the warning before it. Refusals in between are logged at level debug, so each is logged exactly once.
+/// The first refusal is a warning at once. After that there is at most one warning every ten seconds, with the number
+/// of refusals since the warning before it. Refusals in between are logged at level debug, so each is logged exactly
+/// once.
 #[derive(Debug, Default)]
 pub struct RefusalLog {
     /// In milliseconds: no warning before this time.
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_storm_is_one_warning_every_ten_seconds() {
+    fn many_refusals_are_one_warning_every_ten_seconds() {
         let log = RefusalLog::default();
         let start = Timestamp::from_millis(1_700_000_000_000);
         let due = |seconds| log.due(start + Duration::from_secs(seconds));
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_does_not_silence_it() {
+    fn warnings_continue_after_the_clock_is_set_back() {
         let log = RefusalLog::default();
         let start = Timestamp::from_millis(1_700_000_000_000);
         assert_eq!(log.due(start), Some(1));

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scanners_and_prefetches_only_look() {
+    fn head_and_prefetch_requests_are_recognised() {
         let get = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
         assert!(!get.only_looks());
         assert!(DoorRequest { method: Method::Head, ..get }.only_looks());

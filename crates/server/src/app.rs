@@ -61,7 +61,7 @@ impl App {
         Route::find(path).filter(|(route, _)| route.handler != Handler::Preview || self.preview.is_some())
     }
 
-    /// `parameter` is the part of the path that the route's parameter stands for.
+    /// `parameter` is the part of the path that matches the route's parameter.
     async fn handle(
         &self,
         route: &Route,

@@ -44,7 +44,7 @@ pub enum AwsHandler {
     Table { action: &'static str },
     /// The bucket with the files of the page.
     Bucket,
-    /// Nobody: the route exists on one machine only.
+    /// None: the route exists on one machine only.
     Absent,
 }
 
@@ -121,7 +121,7 @@ pub mod problem {
 pub const RETRY_AFTER: u32 = 5;
 
 impl Route {
-    /// The route of this path, and the part of the path that its parameter stands for.
+    /// The route of this path, and the part of the path that matches its parameter.
     pub fn find(path: &str) -> Option<(&'static Self, &str)> {
         ROUTES.iter().find_map(|route| Some((route, route.parameter(path)?)))
     }
@@ -135,7 +135,8 @@ impl Route {
         self.methods.join(", ")
     }
 
-    /// What the parameter stands for in `path`; empty if this route has none. Nothing if the path is another.
+    /// The part of `path` that matches the parameter: empty if this route has no parameter, `None` if the path does not
+    /// match.
     fn parameter<'a>(&self, path: &'a str) -> Option<&'a str> {
         let Some((start, parameter)) = self.path.split_once('{') else {
             return (path == self.path).then_some("");

@@ -1,4 +1,5 @@
-//! What happens every minute: the trigger with its consumers, the removal of old visitors, and, if enabled, the throttle.
+//! What happens every minute: the trigger with its consumers, the removal of old records, and, if enabled, the
+//! throttle.
 //!
 //! Each of the three logs what it did and what failed, so their results are not needed here.
 
@@ -35,13 +36,13 @@ pub async fn run(store: EmbeddedStore, minute: Duration) {
         drop(trigger.run().await);
         if let Err(error) = store.sweep().await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "could not remove old visitors; the next minute tries again");
+            tracing::warn!(error, "could not remove old records; the next minute tries again");
         }
     }
 }
 
 /// Measures the shop every `minute` until dropped, and lowers the rate while it is slow or failing.
-pub async fn govern(store: EmbeddedStore, probe: impl Probe, minute: Duration) {
+pub async fn run_throttle(store: EmbeddedStore, probe: impl Probe, minute: Duration) {
     let throttle = Throttle::new(store, SystemClock, probe, minute);
     let mut minutes = interval(minute);
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);

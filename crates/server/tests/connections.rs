@@ -36,7 +36,7 @@ async fn ask(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn beyond_the_limit_newcomers_wait_until_somebody_goes() {
+async fn connections_beyond_the_limit_wait_until_one_closes() {
     let connect = connect(Limits { connections: 2, ..Limits::default() }).await;
     let (mut first, mut second, mut third) = (connect().await, connect().await, connect().await);
     assert!(ask(&mut first).await.ends_with("hello"));
@@ -49,7 +49,7 @@ async fn beyond_the_limit_newcomers_wait_until_somebody_goes() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_is_hung_up_on() {
+async fn a_silent_connection_is_closed() {
     let connect = connect(Limits { patience: Duration::from_millis(200), ..Limits::default() }).await;
     let (mut silent, mut halfway) = (connect().await, connect().await);
     halfway.write_all(b"GET / HTTP/1.1\r\nHo").await.unwrap();
@@ -61,7 +61,7 @@ async fn who_says_nothing_is_hung_up_on() {
 }
 
 #[test]
-fn a_process_gets_as_many_connections_as_it_may_have() {
+fn the_limit_of_connections_is_at_least_1_and_at_most_20000() {
     let connections = Limits::of_this_process().connections;
     assert!((1..=20_000).contains(&connections), "{connections}");
 }

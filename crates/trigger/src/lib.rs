@@ -2,8 +2,8 @@
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It plans a new window only
 //! when the latest one is about to end, under a number that only one of two triggers can write. Then it starts a
-//! consumer for every slice of every window that is not over, whoever planned it. A second consumer for the same slice
-//! cannot claim it and ends.
+//! consumer for every slice of every window that is not over, also of windows that an earlier run planned. A second
+//! consumer for the same slice cannot claim it and ends.
 
 use std::error::Error;
 use std::time::Duration;

@@ -106,12 +106,12 @@ fn lines() -> impl Iterator<Item = &'static str> {
 pub fn assert_frozen(section: Section, found: impl IntoIterator<Item = impl Into<String>>) {
     let found: BTreeSet<String> = found.into_iter().map(Into::into).collect();
     let frozen: BTreeSet<String> = section.names().into_iter().map(ToOwned::to_owned).collect();
-    let gone: Vec<_> = frozen.difference(&found).collect();
+    let missing: Vec<_> = frozen.difference(&found).collect();
     let new: Vec<_> = found.difference(&frozen).collect();
     let heading = section.heading();
     assert!(
-        gone.is_empty(),
-        "{heading}: {gone:?} is frozen and no longer exists. Rooms, scripts or stored data depend on the old name: bring \
+        missing.is_empty(),
+        "{heading}: {missing:?} is frozen and no longer exists. Rooms, scripts or stored data depend on the old name: bring \
          it back. See infra/frozen-names.txt. New names: {new:?}"
     );
     assert!(
@@ -132,7 +132,7 @@ mod tests {
             assert!(!section.names().is_empty(), "{section:?}");
         }
         let names: usize = Section::ALL.map(|section| section.names().len()).iter().sum();
-        assert_eq!(names + headings.len(), lines().count(), "a name stands twice in a section");
+        assert_eq!(names + headings.len(), lines().count(), "a name is listed twice in a section");
     }
 
     #[test]
@@ -144,13 +144,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "stage: [\"prod\"] is frozen and no longer exists")]
-    fn a_name_that_is_gone_fails() {
+    fn a_missing_name_fails() {
         assert_frozen(Section::Stage, ["live"]);
     }
 
     #[test]
     #[should_panic(expected = "stage: [\"beta\"] is not in infra/frozen-names.txt")]
-    fn a_name_that_is_new_fails() {
+    fn a_new_name_fails() {
         assert_frozen(Section::Stage, ["prod", "beta"]);
     }
 }
