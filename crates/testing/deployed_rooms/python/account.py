@@ -1,9 +1,9 @@
-"""What the tests ask AWS besides, as somebody who may do everything.
+"""Queries and changes the emulated AWS account, with all permissions.
 
-    account.py user NAME POLICY    makes a user with this policy and nothing else, and prints its keys
-    account.py role NAME           makes a role that this user may take on, with that policy, and prints its ARN
-    account.py forbid NAME          takes the policy away from that user
-    account.py list                prints everything that there is, one thing a line
+    account.py user NAME POLICY    creates a user with only this policy, and prints its keys
+    account.py role NAME           creates a role with that policy, which the user may assume, and prints its ARN
+    account.py forbid NAME         removes the policy from that user
+    account.py list                prints everything in the account, one thing a line
 """
 
 import json

@@ -10,16 +10,16 @@ use waitroom::{Admission, AdmittedBy, Place, Timestamp};
 
 use crate::SamRoom;
 
-/// How many join at the same moment.
+/// How many visitors join concurrently.
 const AT_ONCE: usize = 8;
 
-/// Those who were told that they have a place.
+/// Visitors who joined and received a place.
 #[derive(Debug)]
 pub struct Crowd {
     places: Vec<HeldPlace>,
 }
 
-/// A place, and when it was asked for and given, since the first was asked for.
+/// A place, and when the request for it was sent and answered.
 #[derive(Clone, Copy, Debug)]
 struct HeldPlace {
     place: Place,
@@ -27,22 +27,23 @@ struct HeldPlace {
     given: Instant,
 }
 
-/// What became of a crowd.
+/// What happened to the visitors of a crowd.
 #[derive(Clone, Debug)]
 pub struct CrowdReport {
-    /// How many were admitted by the slices of each plan.
+    /// How many visitors the slices of each plan admitted.
     pub windows: BTreeMap<u64, usize>,
-    /// When each was admitted, one after the other.
+    /// When each visitor was admitted, in ascending order.
     pub times: Vec<Timestamp>,
-    /// The most places by which nine in ten were admitted before or after their turn. The others may have been in a batch
-    /// that came too late to leave, as on a busy machine, and that the line then delivered again.
+    /// Nine in ten visitors were admitted at most this many places before or after their turn. The others are
+    /// ignored: on a busy machine a batch may arrive too late to be released, and the line delivers it again.
     pub displaced: usize,
-    /// How many joined at most within the two seconds in which tickets need not follow arrival.
+    /// The most visitors who joined within two seconds. Tickets need not follow the order of arrival within that
+    /// time.
     pub at_once: usize,
 }
 
 impl CrowdReport {
-    /// How long after a moment those were admitted who were admitted after it, up to another.
+    /// For each admission after `after` and up to `until`: how long after `after` it was.
     pub fn delays(&self, after: Timestamp, until: Timestamp) -> Vec<Duration> {
         let between = self.times.iter().filter(|&&at| after < at && at <= until);
         between.map(|at| at.since(after)).collect()
@@ -58,7 +59,7 @@ impl fmt::Display for CrowdReport {
 }
 
 impl Crowd {
-    /// As many people as this join, each with a browser of their own.
+    /// Lets `size` visitors join, each in a browser of their own.
     pub fn join(stage: &SamRoom, size: usize) -> Result<Self> {
         let (client, left) = (stage.client(), AtomicUsize::new(size));
         let join = || -> Result<Vec<HeldPlace>> {
@@ -86,7 +87,7 @@ impl Crowd {
         Ok(Self { places })
     }
 
-    /// How many of them are admitted.
+    /// How many of these visitors are admitted.
     pub fn admitted(&self, stage: &SamRoom) -> Result<usize> {
         Ok(self.admissions(stage)?.into_iter().flatten().count())
     }
@@ -96,7 +97,7 @@ impl Crowd {
         self.places.iter().map(look).collect()
     }
 
-    /// Looks everybody up. An error if somebody is lost, or two have the same place.
+    /// Looks up every visitor's admission. An error if one is lost, or if two have the same token or ticket.
     pub fn account(&self, stage: &SamRoom) -> Result<CrowdReport> {
         let tokens: BTreeSet<_> = self.places.iter().map(|held| held.place.token.to_string()).collect();
         let tickets: BTreeSet<_> = self.places.iter().map(|held| held.place.ticket).collect();
@@ -128,7 +129,7 @@ impl Crowd {
         })
     }
 
-    /// How many asked for their place while this one was being given, or within two seconds after it.
+    /// How many visitors sent their request between this one's request and two seconds after its answer.
     fn asked_around(&self, one: &HeldPlace) -> usize {
         let around = one.asked..=one.given + Duration::from_secs(2);
         self.places.iter().filter(|other| around.contains(&other.asked)).count()

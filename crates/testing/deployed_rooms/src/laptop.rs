@@ -12,13 +12,14 @@ use tempfile::TempDir;
 
 use crate::sam::architecture;
 
-/// What the tests ask AWS besides.
+/// Queries and changes the emulated AWS account directly, with all permissions.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/account.py");
 
-/// How long one run of `beekeeper` may take. A schedule alone may take two minutes.
+/// The timeout of one run of `beekeeper`. Waiting for the schedule alone may take two minutes.
 const PATIENCE: Duration = Duration::from_mins(6);
 
-/// Somebody on a laptop with `beekeeper`, a folder of profiles, and exactly the permissions that the docs name.
+/// An operator's computer with `beekeeper`, a folder of configuration files, and exactly the permissions that the
+/// docs list.
 #[derive(Debug)]
 pub struct Operator {
     aws: &'static LocalEmu,
@@ -35,7 +36,7 @@ impl Operator {
         Ok(Self { aws, folder: tempfile::tempdir()?, name: name.to_owned(), keys })
     }
 
-    /// Writes the profile of a room.
+    /// Writes the room's configuration file.
     pub fn profile(&self, room: &str, title: &str) -> Result<()> {
         let folder = self.folder.path().join("beekeeper");
         fs::create_dir_all(&folder)?;
@@ -47,8 +48,8 @@ impl Operator {
         Ok(fs::write(folder.join(room).with_extension("toml"), profile)?)
     }
 
-    /// Has the room's profile name one of AWS's own configuration, which takes on a role of the same permissions. There
-    /// are no other credentials from now on.
+    /// Adds an AWS profile to the room's configuration file. The profile assumes a role with the same permissions.
+    /// From then on there are no other credentials.
     pub fn enter_by_role(&mut self, room: &str) -> Result<()> {
         let role = asked(self.aws, &["role", &self.name])?;
         let (id, secret) = self.keys.take().context("there are keys")?;
@@ -63,12 +64,12 @@ impl Operator {
         Ok(fs::write(profile, said + "aws_profile = \"events\"\n")?)
     }
 
-    /// From now on nothing is allowed any more.
+    /// Removes the user's policy. From then on every call is denied.
     pub fn take_policy(&self) -> Result<()> {
         asked(self.aws, &["forbid", &self.name]).map(drop)
     }
 
-    /// From now on there are no credentials.
+    /// Removes the keys. From then on there are no credentials.
     pub fn forget_keys(&mut self) {
         self.keys = None;
     }
@@ -78,7 +79,7 @@ impl Operator {
         beekeeper.args(arguments).env_clear().stdin(Stdio::null());
         beekeeper.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
         beekeeper.env("AWS_ENDPOINT_URL", self.aws.endpoint());
-        // This machine may be one of AWS's own.
+        // This machine may be an EC2 instance. Its own credentials must not be used.
         beekeeper.env("AWS_EC2_METADATA_DISABLED", "true");
         if let Some((id, secret)) = &self.keys {
             beekeeper.env("AWS_ACCESS_KEY_ID", id).env("AWS_SECRET_ACCESS_KEY", secret);
@@ -86,14 +87,14 @@ impl Operator {
         beekeeper
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits until it ends.
     pub fn run(&self, arguments: &[&str]) -> Result<Output> {
         let output = self.beekeeper(arguments).output();
         output
             .with_context(|| format!("could not start {}; run cargo xtask test deployed", binary().display()))
     }
 
-    /// The same, which has to go well. The last line that it prints, which is JSON.
+    /// Runs a command that must succeed. Returns the last line of its output, parsed as JSON.
     pub fn done(&self, arguments: &[&str]) -> Result<Value> {
         let output = self.run(arguments)?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -102,7 +103,8 @@ impl Operator {
         Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
     }
 
-    /// Runs a command until it prints a line with this in it, and stops it then by a signal. What it ended with.
+    /// Runs a command until it prints a line that contains `at`, then sends it the signal `by`. Returns the exit
+    /// code, or `None` if the signal killed it.
     pub fn stopped(&self, arguments: &[&str], at: &str, by: Signal) -> Result<Option<i32>> {
         let mut child = self.beekeeper(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut all = String::new();
@@ -118,7 +120,7 @@ impl Operator {
         bail!("{arguments:?} did not come to {at}: {all}{}", String::from_utf8_lossy(&output.stderr))
     }
 
-    /// Everything that there is in the account.
+    /// Lists everything that exists in the account.
     pub fn listing(&self) -> Result<String> {
         asked(self.aws, &["list"])
     }
@@ -138,7 +140,7 @@ fn ended(child: &mut Child) -> Result<std::process::ExitStatus> {
     }
 }
 
-/// With the function packages inside.
+/// The command-line tool, built with the function packages inside.
 fn binary() -> PathBuf {
     workspace::target().join("debug/beekeeper")
 }

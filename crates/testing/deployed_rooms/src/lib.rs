@@ -1,14 +1,14 @@
-//! The room on AWS as an operator deploys it, with what stands in for AWS around it: the real template, by `sam build`
-//! and `sam deploy` with the shipped `samconfig.toml`, and the real packages of the functions.
+//! Tests of a room on AWS as an operator deploys it, with LocalEmu in place of AWS. They deploy the real template
+//! and the real function packages, with `sam build`, `sam deploy` and the shipped `samconfig.toml`.
 //!
 //! | | |
 //! | --- | --- |
 //! | [`sam`] | builds and deploys stacks |
-//! | [`SamRoom`] | a deployed room: its operator's hand, its ledger, its functions |
-//! | [`Operator`] | somebody with `beekeeper` and the permissions that the docs name |
-//! | [`Crowd`] | people who join it over HTTP, and what became of each |
+//! | [`SamRoom`] | a deployed room: its operator's commands, its ledger, its functions |
+//! | [`Operator`] | an operator with `beekeeper` and the permissions that the docs list |
+//! | [`Crowd`] | visitors who join a room over HTTP, and what happened to each |
 //!
-//! The plays are in `tests/it`. What LocalEmu cannot play is in docs/emulators.md.
+//! The tests are in `tests/it/plays`. docs/emulators.md lists what LocalEmu cannot emulate.
 
 #![allow(clippy::panic, reason = "an order that is not obeyed fails the test that gave it")]
 

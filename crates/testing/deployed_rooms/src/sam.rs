@@ -1,4 +1,4 @@
-//! `sam build` and `sam deploy`, as `samconfig.toml` tells people to use them.
+//! `sam build` and `sam deploy`, used as `samconfig.toml` describes.
 
 use std::collections::BTreeMap;
 use std::env::consts;
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 const FUNCTIONS: [&str; 5] = ["producer", "trigger", "consumer", "throttle", "setup"];
 
-/// Stacks are deployed one after the other: they share the bucket that `sam` makes for packages.
+/// Stacks are deployed one after the other, because they share the bucket that `sam` creates for packages.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The template as `sam build` leaves it, with the packages of this machine's architecture unpacked beside it. Built
-/// once.
+/// The output of `sam build`: the template, with the packages for this machine's architecture unpacked beside it.
+/// It is built only once.
 pub fn built() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
@@ -34,7 +34,7 @@ fn build() -> Result<PathBuf> {
     }
     let folder = workspace::target().join("deployed-rooms");
     fs::create_dir_all(&folder)?;
-    // The shipped template, with the packages of the tests.
+    // The shipped template, with the test packages in place of its own.
     let source = workspace::root().join("infra");
     let template = fs::read_to_string(source.join("template.yaml"))?;
     let named = template.replace("../target/lambda", &packages.to_string_lossy());
@@ -49,12 +49,12 @@ fn build() -> Result<PathBuf> {
     Ok(folder.join("build/template.yaml"))
 }
 
-/// What this machine's functions are built for, as Lambda calls it.
+/// The architecture for which this machine's functions are built, by Lambda's name.
 pub fn architecture() -> &'static str {
     if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH }
 }
 
-/// Makes or changes a stack, and returns its outputs.
+/// Creates or updates a stack, and returns its outputs.
 pub fn deploy(
     aws: &LocalEmu,
     stack: &str,
@@ -64,7 +64,7 @@ pub fn deploy(
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut deploy = sam()?;
     deploy.envs(aws.environment()).args(["deploy", "--no-confirm-changeset", "--stack-name", stack]);
-    // It looks for this beside the template.
+    // By default `sam` looks for this file beside the template.
     deploy.arg("--config-file").arg(workspace::root().join("samconfig.toml"));
     deploy.arg("--template-file").arg(template).arg("--parameter-overrides");
     deploy.arg(format!("Architecture={}", architecture()));
@@ -83,8 +83,8 @@ pub fn deploy(
         .collect())
 }
 
-/// The template with something else in it, beside the one that it was made of: a template names its packages by where
-/// they lie from it.
+/// Writes a copy of the template in which `from` is replaced by `to`. The copy is in the same folder, because a
+/// template refers to its packages by relative paths.
 pub fn changed(template: &Path, from: &str, to: &str) -> Result<PathBuf> {
     let text = fs::read_to_string(template)?;
     if !text.contains(from) {
@@ -102,7 +102,7 @@ fn sam() -> Result<Command> {
     Ok(sam)
 }
 
-/// What it printed.
+/// Runs a command and returns its output.
 fn run(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("could not start {command:?}"))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

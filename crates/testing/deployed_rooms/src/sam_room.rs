@@ -17,10 +17,10 @@ use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
 
 use crate::sam;
 
-/// Where the admitted of every room are sent.
+/// The shop of every room.
 const SHOP: &str = "https://shop.example/sale";
 
-/// For how long a call is made again.
+/// For how long a failed call is retried.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A deployed room.
@@ -36,7 +36,7 @@ pub struct SamRoom {
 }
 
 impl SamRoom {
-    /// Deploys a room of this name, so that `beekeeper` finds it.
+    /// Deploys a room with this name, so that `beekeeper` finds it.
     pub fn deploy(name: &str, rate: u32) -> Result<Self> {
         let aws = LocalEmu::shared()?;
         let rate = rate.to_string();
@@ -53,7 +53,7 @@ impl SamRoom {
         Ok(Self { aws, outputs, name: name.to_owned(), rate, config, store, runtime })
     }
 
-    /// Deploys it again, with another template or title.
+    /// Deploys the room again, with another template or title.
     pub fn deploy_again(&self, template: &std::path::Path, title: &str) -> Result<()> {
         sam::deploy(self.aws, &stack(&self.name), template, &parameters(&self.name, &self.rate, title))
             .map(drop)
@@ -71,7 +71,7 @@ impl SamRoom {
         &self.store
     }
 
-    /// Asks a port, again if the machine was too busy to answer in time. What is asked must bear being asked twice.
+    /// Calls a port. Retries if the machine was too busy to answer in time, so the call must be safe to repeat.
     pub fn ask<T, F: Future<Output = PortResult<T>>>(&self, port: impl Fn() -> F) -> Result<T> {
         let begun = Instant::now();
         loop {
@@ -87,7 +87,7 @@ impl SamRoom {
         self.runtime.block_on(work)
     }
 
-    /// How many the room counts as released.
+    /// How many visitors the room counts as released.
     pub fn released(&self) -> Result<u64> {
         Ok(self.ask(|| self.store.progress())?.released)
     }
@@ -101,14 +101,14 @@ impl SamRoom {
         SystemClock.now()
     }
 
-    /// The role that a function works in.
+    /// The role that a function runs with.
     pub fn role(&self, output: &str) -> Result<String> {
         let lambda = aws_sdk_lambda::Client::new(&self.config);
         let get = lambda.get_function_configuration().function_name(self.output(output)?);
         self.wait(get.send())?.role.with_context(|| format!("{output} has no role"))
     }
 
-    /// Runs a function once more than its schedule does, without waiting for it.
+    /// Invokes a function in addition to its schedule, and does not wait for it.
     pub fn invoke(&self, output: &str) -> Result<()> {
         let lambda = aws_sdk_lambda::Client::new(&self.config);
         let invoke =
@@ -117,17 +117,17 @@ impl SamRoom {
         Ok(())
     }
 
-    /// Kills a function's processes at work, and returns how many there were.
+    /// Kills a function's running processes, and returns how many there were.
     pub fn kill(&self, output: &str) -> Result<usize> {
         self.aws.kill_function(self.output(output)?)
     }
 
-    /// What a function has written.
+    /// The log of a function.
     pub fn log(&self, output: &str) -> Result<String> {
         self.aws.function_log(self.output(output)?)
     }
 
-    /// How many messages a queue holds, out of sight or not.
+    /// How many messages a queue holds, visible or not.
     pub fn messages(&self, output: &str) -> Result<u64> {
         let names = [
             QueueAttributeName::ApproximateNumberOfMessages,
@@ -165,7 +165,7 @@ impl http_contract::RoomUnderTest for SamRoom {
         Duration::from_mins(1)
     }
 
-    /// API Gateway takes 10,240 bytes of headers, however many they are.
+    /// API Gateway limits headers to 10,240 bytes in total, not their number.
     fn counts_headers(&self) -> bool {
         false
     }
@@ -179,7 +179,7 @@ fn parameters<'a>(name: &'a str, rate: &'a str, title: &'a str) -> [(&'static st
     [("Room", name), ("Title", title), ("Shop", SHOP), ("Rate", rate)]
 }
 
-/// Somebody who may do everything.
+/// The configuration of a client with all permissions.
 fn operator(aws: &LocalEmu) -> SdkConfig {
     let credentials = Credentials::new("test", "test", None, None, "rehearsal");
     let config = SdkConfig::builder()
@@ -189,7 +189,7 @@ fn operator(aws: &LocalEmu) -> SdkConfig {
     tuned(config.build())
 }
 
-/// Asks until the answer is yes, and returns how long that took.
+/// Repeats `ask` until it returns true, and returns how long that took.
 pub fn until(what: &str, patience: Duration, mut ask: impl FnMut() -> Result<bool>) -> Result<Duration> {
     let begun = Instant::now();
     while !ask().with_context(|| format!("while waiting until {what}"))? {

@@ -1,4 +1,4 @@
-"""Calls the actions of two services as IAM does, where LocalEmu calls them after the service's endpoint."""
+"""Gives the actions of two services the names that IAM uses. LocalEmu names them after the service's endpoint."""
 
 from localemu.runtime import hooks
 from localemu.services.iam_enforcement.service_action_map import ACTION_MAP

@@ -1,4 +1,4 @@
-"""Lets CloudFormation call the functions behind custom resources, where LocalEmu only pretends to.
+"""Lets CloudFormation call the functions behind custom resources. LocalEmu by itself only pretends to.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref.html
 """
@@ -15,7 +15,7 @@ from localemu.services.cloudformation.resource_provider import (
 )
 
 LOOPBACK = "127.0.0.1"
-# Where LocalEmu keeps a resource's identity: among its properties.
+# LocalEmu keeps the ID of a resource among its properties, under this name.
 IDENTITY = "PhysicalResourceId"
 
 
@@ -81,7 +81,7 @@ class Taker(BaseHTTPRequestHandler):
 
 
 def as_texts(value):
-    """CloudFormation hands numbers and truth over as texts."""
+    """CloudFormation passes numbers and booleans as strings."""
     match value:
         case dict():
             return {name: as_texts(member) for name, member in value.items()}

@@ -1,4 +1,4 @@
-"""Lets a function write to the log group that its configuration names, where LocalEmu always makes one of its own."""
+"""Lets a function write to the log group in its configuration. LocalEmu by itself always creates another one."""
 
 from localemu.runtime import hooks
 from localemu.services.lambda_.invocation.execution_environment import ExecutionEnvironment

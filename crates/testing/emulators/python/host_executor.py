@@ -1,9 +1,9 @@
-"""Runs Lambda functions as processes of this machine, where LocalEmu by itself wants Docker.
+"""Runs Lambda functions as processes of this machine. LocalEmu by itself needs Docker.
 
 LocalEmu decides when an execution environment begins and ends, and never gives it two invocations at once. Here
-such an environment is one `bootstrap` process with a Lambda Runtime API of its own. As on AWS, a process that
-ends, or is killed because its time is up, makes that invocation fail, and the next one finds a new process.
-Whatever a function writes goes to `$TESTBED_FUNCTIONS/<function>/<environment>.log`, and to CloudWatch Logs if
+an environment is one `bootstrap` process with a Lambda Runtime API of its own. As on AWS, the invocation fails if
+the process ends, or is killed after its timeout. The next invocation starts a new process.
+The output of a function goes to `$TESTBED_FUNCTIONS/<function>/<environment>.log`, and to CloudWatch Logs if
 its role may write there. A file in `processes` beside it names each process that is running.
 
 Functions stay in LocalEmu's process group, so that nothing is left when the group is killed.
@@ -25,7 +25,7 @@ from localemu.services.lambda_.invocation.runtime_executor import RuntimeExecuto
 
 LOOPBACK = "127.0.0.1"
 RUNTIME = "/2018-06-01/runtime"
-# As long as it may take until a process asks for its first invocation. LocalEmu itself gives up after 20.
+# How long a process may take until it asks for its first invocation. LocalEmu itself gives up after 20.
 INIT_SECONDS = 15
 
 
@@ -55,14 +55,14 @@ class HostExecutor(RuntimeExecutor):
 
     @classmethod
     def cleanup_version(cls, function_version):
-        """The code stays: an invocation under way may need it."""
+        """Keeps the code, because a running invocation may need it."""
 
     def start(self, env_vars):
         self.environment = {name: str(value) for name, value in env_vars.items()}
         self.boot()
 
     def stop(self):
-        """Lets an invocation under way finish: AWS does not cut it off either when a function is updated."""
+        """Lets a running invocation finish, as AWS does when a function is updated."""
 
         def end():
             with self.invoking:
@@ -86,7 +86,7 @@ class HostExecutor(RuntimeExecutor):
     def invoke(self, payload, function_timeout=None):
         request_id = payload["invoke-id"]
         with self.invoking:
-            # Who has answered the last invocation comes back for another one, or has ended since.
+            # After an invocation, a process either asks for the next one or has ended.
             if self.process is not None and not self.process.comes_back(function_timeout):
                 self.end()
             if self.process is None:
@@ -114,12 +114,12 @@ class HostExecutor(RuntimeExecutor):
         return LOOPBACK
 
     def get_runtime_endpoint(self):
-        """Only LocalEmu's own runtime inside Docker calls back."""
+        """Empty, because only LocalEmu's own runtime inside Docker uses this endpoint."""
         return ""
 
 
 class Process:
-    """One process of a function, and what it says: next, response, error, init (failed), exit; or timeout."""
+    """One process of a function, and its events: next, response, error, init (failed), exit; or timeout."""
 
     def __init__(self, code, environment, log, processes):
         self.invocations = queue.Queue()

@@ -1,11 +1,12 @@
-"""Lets roles be limited to some items of a table, where LocalEmu knows no `dynamodb:LeadingKeys`.
+"""Lets policies limit roles to some items of a table. LocalEmu does not support `dynamodb:LeadingKeys`.
 
-As on AWS a call is allowed if each of its items is: with the action that is done to that item (a transaction has no
-action of its own), on the table's own ARN, with the item's partition key as the leading key. LocalEmu asks once for a
-whole call, for a transaction always for four actions, and for those and batches on `table/*`.
+As on AWS, a call is allowed if each of its items is allowed. For each item the policy is evaluated with the action on
+that item (a transaction has no action of its own), the table's own ARN, and the item's partition key as the leading
+key. LocalEmu by itself evaluates the policy once for a whole call. For a transaction it always evaluates four actions.
+For transactions and batches it uses the resource `table/*`.
 
-A call that names no item, like `Query` and `Scan`, is left to LocalEmu: it has no leading keys there, and so is denied
-where a condition asks for them.
+LocalEmu itself evaluates a call that names no item, like `Query` and `Scan`. Such a call has no leading keys, so it is
+denied if a condition requires them.
 """
 
 from localemu.runtime import hooks
@@ -13,7 +14,7 @@ from localemu.services.iam_enforcement import enforcer, service_action_map
 from localemu.services.iam_enforcement.evaluator import Decision, PolicyEvaluator
 from moto.dynamodb.models import dynamodb_backends
 
-# Not a condition key: how what is asked for gets from the request to whoever decides.
+# Not a real condition key. It carries the items of a request to the policy evaluation.
 ITEMS = "testbed:items"
 
 SINGLE = ("GetItem", "PutItem", "UpdateItem", "DeleteItem")
@@ -54,7 +55,7 @@ def ask_for_leading_keys():
 
 
 def items_of(operation, request, context):
-    """What is done to which item of which table: (action, table, partition key)."""
+    """The items of a request, and the action on each: (action, table, partition key)."""
 
     def item(action, named):
         table = named["TableName"].rpartition("/")[2]

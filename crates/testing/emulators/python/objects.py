@@ -1,5 +1,7 @@
-"""Keeps what lies in buckets in the folder of this one, where LocalEmu has one folder for all that run on a machine: two of
-them with a bucket of the same name would remove each other's objects.
+"""Gives each LocalEmu process its own folder for the objects in its buckets.
+
+LocalEmu by itself uses one folder for all its processes on a machine. Two of them with a bucket of the same name would
+remove each other's objects.
 """
 
 import tempfile

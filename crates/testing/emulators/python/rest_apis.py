@@ -1,4 +1,4 @@
-"""What LocalEmu leaves out of REST APIs: gateway responses of a definition, methods of `/`, and updates by
+"""Adds what LocalEmu lacks for REST APIs: gateway responses in a definition, methods of `/`, and updates by
 CloudFormation."""
 
 import json
@@ -21,7 +21,7 @@ def mend_rest_apis():
     def match_root_too(self, context):
         asked = context.invocation_request
         if asked["raw_path"].startswith("//"):
-            # LocalEmu guesses that this is the same with one slash. It is none of the API's own paths.
+            # LocalEmu treats a leading `//` like `/`. On AWS such a path matches none of the API's own paths.
             asked["path"] = "/%2F" + asked["raw_path"].lstrip("/")
         if asked["path"].strip("/"):
             return match(self, context)
@@ -40,7 +40,8 @@ def mend_rest_apis():
     ApiGatewayRestApiProvider.create = create_with_responses
     ApiGatewayRestApiProvider.update = update_api
     ApiGatewayStageProvider.update = update_stage
-    # LocalEmu takes a changed API for another one, and would put a second stage in the place of the first.
+    # LocalEmu replaces the stage when the API changes, and would put a second stage in the place of the
+    # first.
     ApiGatewayStageProvider.SCHEMA = {**ApiGatewayStageProvider.SCHEMA, "createOnlyProperties": []}
     ApiGatewayDeploymentProvider.delete = delete_deployment
 
@@ -63,7 +64,7 @@ def update_api(self, request):
 
 
 def update_stage(self, request):
-    """Only what changes when the definition does."""
+    """Updates only what changes when the API's definition changes."""
     model = request.desired_state
     change = {"op": "replace", "path": "/deploymentId", "value": model["DeploymentId"]}
     api = request.aws_client_factory.apigateway
@@ -72,7 +73,7 @@ def update_stage(self, request):
 
 
 def delete_deployment(self, request):
-    """Without the stages: one that has gone over to another deployment stays."""
+    """Deletes the deployment only. A stage that already uses another deployment stays."""
     model, api = request.desired_state, request.aws_client_factory.apigateway
     try:
         api.delete_deployment(restApiId=model["RestApiId"], deploymentId=model["DeploymentId"])

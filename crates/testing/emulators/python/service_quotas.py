@@ -1,4 +1,4 @@
-"""The two limits of an account on which a room depends, as a new account has them. LocalEmu knows none but those of
+"""The two account limits that a room depends on, with the values of a new account. LocalEmu knows only the limits of
 virtual networks.
 """
 
@@ -20,5 +20,5 @@ def know_quotas():
         return {"ServiceCode": service_code, "QuotaCode": quota_code, "Value": value, "Adjustable": True}
 
     ServiceQuotasBackend.get_service_quota = get_or_known
-    # It is loaded by the first call, and of two at once one finds it half loaded.
+    # The first call would load the plugin. If two calls come at once, one of them finds it half loaded.
     SERVICE_PLUGINS.require("service-quotas")

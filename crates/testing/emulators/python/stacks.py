@@ -1,5 +1,8 @@
-"""Stacks that cannot be made, changed or removed, where LocalEmu takes a part for the whole: a resource that fails is not
-the stack, only what was made can be removed, and a stack with something left is not gone.
+"""Corrects how LocalEmu handles stacks that cannot be created, updated or removed.
+
+- The failure of one resource does not change the status of the stack.
+- Only resources that were created are removed.
+- A stack is not deleted while one of its resources still exists.
 """
 
 import copy

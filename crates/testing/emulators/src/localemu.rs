@@ -16,10 +16,10 @@ use crate::{Venv, client, http, port};
 /// Starting takes seconds, and much longer on a machine that compiles at the same time.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// The release and all its dependencies, each at one version.
+/// LocalEmu and all its dependencies, each at one version.
 const REQUIREMENTS: &str = include_str!("../python/localemu.txt");
 
-/// The plugins that run functions and correct LocalEmu, and the metadata by which it finds them.
+/// The plugins that run functions and correct LocalEmu, and the metadata by which LocalEmu finds them.
 const PLUGINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
 
 /// How a [`LocalEmu`] behaves.
@@ -43,21 +43,22 @@ pub struct LocalEmu {
 }
 
 impl LocalEmu {
-    /// One for all tests of this process, with IAM enforced. Their resources need different names.
+    /// One LocalEmu for all tests of this process, with IAM enforced. Tests share it, so their resources need
+    /// different names.
     pub fn shared() -> Result<&'static Self> {
         static SHARED: OnceLock<Result<LocalEmu, String>> = OnceLock::new();
         let start = || Self::start(Options::default()).map_err(|error| format!("{error:#}"));
         SHARED.get_or_init(start).as_ref().map_err(|error| anyhow!("{error}"))
     }
 
-    /// Starts an empty one.
+    /// Starts a LocalEmu without any resources.
     pub fn start(options: Options) -> Result<Self> {
         let venv = installed()?;
         let folder = server::folder("localemu")?;
         let path = folder.path();
         fs::create_dir(functions_in(path))?;
         let port = port::free()?;
-        // A function that is a Python script finds this Python, which has boto3.
+        // A function that is a Python script must find this Python, which has boto3.
         let inherited = env::var_os("PATH").unwrap_or_default();
         let programs = env::join_paths([venv.bin()].into_iter().chain(env::split_paths(&inherited)))?;
         let settings: [(&str, OsString); 17] = [
@@ -81,7 +82,7 @@ impl LocalEmu {
             ("TESTBED_THROTTLED", throttled_in(path).into()),
         ];
         let mut python = server::watched(venv.python());
-        // Without the developer's own AWS settings and proxies.
+        // Clears the developer's own AWS settings and proxies.
         python.args(["-m", "localemu.runtime.main"]).current_dir(path).env_clear().envs(settings);
         let is_ready = || http::get(port, "/_localemu/health") == Some(200);
         let server = EmulatorServer::start(&mut python, folder, PATIENCE, is_ready)
@@ -98,7 +99,8 @@ impl LocalEmu {
         self.port
     }
 
-    /// Makes an AWS SDK, the AWS CLI or the SAM CLI use this one, with an access key that may do everything.
+    /// The environment that makes an AWS SDK, the AWS CLI or the SAM CLI use this emulator, with an access key that
+    /// has all permissions.
     pub fn environment(&self) -> [(&'static str, String); 4] {
         client::environment(self.endpoint())
     }
@@ -139,12 +141,12 @@ impl LocalEmu {
         Ok(throttled)
     }
 
-    /// Its own log.
+    /// The path of LocalEmu's own log.
     pub fn log(&self) -> PathBuf {
         self.server.log()
     }
 
-    /// What the function of this name has written to its standard output and error, environment after environment.
+    /// The standard output and error of the function with this name, environment after environment.
     pub fn function_log(&self, function: &str) -> Result<String> {
         let folder = functions_in(self.server.folder()).join(function);
         let Ok(logs) = fs::read_dir(&folder) else { return Ok(String::new()) };
@@ -162,7 +164,7 @@ pub struct Throttled {
 }
 
 impl Throttled {
-    /// How many were refused.
+    /// How many writes were refused.
     pub fn count(&self) -> u64 {
         fs::metadata(self.refused()).map_or(0, |file| file.len())
     }
@@ -178,18 +180,18 @@ impl Drop for Throttled {
     }
 }
 
-/// A Python that has boto3: LocalEmu's. Give it the environment of the emulator that it is to use.
+/// A Python with boto3: LocalEmu's. Set the environment of the emulator that it has to use.
 pub fn boto3() -> Result<Command> {
     Ok(Command::new(installed()?.python()))
 }
 
-/// The Python environment in which it runs.
+/// The Python environment in which LocalEmu runs.
 fn installed() -> Result<Venv> {
     let requirements: Vec<&str> = REQUIREMENTS.lines().filter(|line| !line.starts_with('#')).collect();
     Venv::with("localemu", &requirements)
 }
 
-/// Has one folder for each function, with one log for each environment of the function.
+/// The folder that has one folder for each function, with one log for each environment of the function.
 fn functions_in(folder: &Path) -> PathBuf {
     folder.join("functions")
 }

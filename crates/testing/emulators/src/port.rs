@@ -3,12 +3,12 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result};
 
-/// Below the ranges from which Linux and macOS take the ports of outgoing connections: a server needs seconds until it
-/// listens, and until then no client of a test may get its port.
+/// This is below the ranges from which Linux and macOS take the ports of outgoing connections. A server needs
+/// seconds until it listens. Until then, no client in a test may get its port.
 const FIRST: u64 = 20_000;
 const COUNT: u64 = 12_000;
 
-/// A port on which nobody listens, drawn at random so that two test processes rarely get the same.
+/// A port on which no process listens. It is random, so that two test processes rarely get the same one.
 pub(crate) fn free() -> Result<u16> {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let drawn = || u16::try_from(FIRST + RandomState::new().build_hasher().finish() % COUNT).ok();

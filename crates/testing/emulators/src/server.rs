@@ -37,7 +37,7 @@ pub(crate) struct EmulatorServer {
 }
 
 impl EmulatorServer {
-    /// Starts it and waits until it is ready. The folder must come from [`folder`].
+    /// Starts the server and waits until it is ready. The folder must come from [`folder`].
     pub(crate) fn start(
         command: &mut Command,
         folder: TempDir,
@@ -74,7 +74,7 @@ impl EmulatorServer {
         log_in(self.folder())
     }
 
-    /// The path of its log and its last lines, for an error message.
+    /// Keeps the folder, and returns the path and the last lines of the log for an error message.
     fn keep_log(&mut self) -> String {
         self.folder.disable_cleanup(true);
         let log = fs::read_to_string(self.log()).unwrap_or_default();

@@ -65,7 +65,7 @@ fn python_in(folder: &Path) -> PathBuf {
     folder.join("bin/python")
 }
 
-/// The first that runs and is new enough: a name on the PATH may be a shim without a Python.
+/// The first Python that runs and is new enough. A name on the PATH may be a shim without a Python behind it.
 fn find_python() -> Option<PathBuf> {
     let candidates = match env::var_os("TESTBED_PYTHON") {
         Some(named) => vec![named.into()],

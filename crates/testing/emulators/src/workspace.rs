@@ -4,12 +4,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 pub fn root() -> &'static Path {
-    // crates/testing/emulators lies three folders below it.
+    // The folder crates/testing/emulators is three levels below the root of the repository.
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(3).unwrap_or(own)
 }
 
-/// The build directory. A relative one means the same from every crate.
+/// The build directory. A relative `CARGO_TARGET_DIR` starts at the repository's root, in every crate.
 pub fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
@@ -19,8 +19,8 @@ pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
-/// The function packages that tests deploy, `<architecture>/<function>.zip`. `cargo xtask test` builds them and sets
-/// `BEEKEEPER_PACKAGES` where they are others than usual.
+/// The function packages that tests deploy, `<architecture>/<function>.zip`. `cargo xtask test` builds them, and
+/// sets `BEEKEEPER_PACKAGES` if they are not in the default place.
 pub fn test_packages() -> PathBuf {
     env::var_os("BEEKEEPER_PACKAGES").map_or_else(|| target().join("test-packages"), PathBuf::from)
 }

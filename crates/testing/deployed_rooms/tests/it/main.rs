@@ -1,5 +1,5 @@
-//! Rooms on LocalEmu, deployed and played through. As many tests run at once as there are processors: most of each is waiting
-//! for minutes.
+//! Tests of rooms deployed to LocalEmu. As many tests run at once as there are processors, because each spends most
+//! of its minutes waiting.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
     reason = "a test that finds something else fails, and what was measured is worth reading"
 )]
 
-/// A name by which `cargo xtask test` runs these last, and on their own.
+/// `cargo xtask test` selects these tests by this name, and runs them last and on their own.
 mod plays {
     mod choices;
     mod conforming;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A function that does what it is told, to see what becomes of it."""
+"""A function that executes the command in its event, so that tests can observe the effect."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Makes the calls that boto.rs writes, one a line."""
+"""Makes the calls that boto.rs sends, one a line."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 
 def package(value):
-    """{"bootstrap": text} stands for a zip that holds this program."""
+    """Converts {"bootstrap": text} to a zip that contains this program."""
     if list(value) != ["bootstrap"]:
         return value
     archive = io.BytesIO()

@@ -3,7 +3,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::Value;
 
-/// Calls AWS through boto3, so that the testbed is tried by a client that is not ours.
+/// Calls AWS through boto3, so that the emulators are also tested with a client that is not ours.
 pub(crate) struct Boto {
     python: Child,
     calls: ChildStdin,
@@ -25,7 +25,7 @@ impl Boto {
         Self { python, calls, answers: BufReader::new(answers) }
     }
 
-    /// What AWS answers, or the code of its error.
+    /// The response of AWS, or the code of its error.
     pub(crate) fn call(
         &mut self,
         service: &str,

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::boto::Boto;
 
-/// A function that runs `bootstrap.py`, with a role of its own that may do nothing yet.
+/// A function that runs `bootstrap.py`. Its role has no permissions at first.
 pub(crate) struct Function {
     pub(crate) aws: Boto,
     pub(crate) name: &'static str,
@@ -36,13 +36,13 @@ impl Function {
         Self { aws, name, arn: created["FunctionArn"].as_str().unwrap().to_owned() }
     }
 
-    /// What it may do from now on.
+    /// Allows the function's role this action on this resource.
     pub(crate) fn allow(&mut self, action: &str, resource: &str) {
         let statement = json!({ "Effect": "Allow", "Action": action, "Resource": resource });
         self.permit(&action.replace([':', '*'], "-"), &statement);
     }
 
-    /// Gives its role another policy, of this name.
+    /// Adds a policy with this name to the function's role.
     pub(crate) fn permit(&mut self, name: &str, statement: &Value) {
         let policy = json!({ "Version": "2012-10-17", "Statement": [statement] });
         let policy =
@@ -50,7 +50,7 @@ impl Function {
         self.aws.call("iam", "put_role_policy", policy).unwrap();
     }
 
-    /// Its answer, or the type of its error.
+    /// The function's response, or the type of its error.
     pub(crate) fn invoke(&mut self, event: &Value) -> Result<Value, String> {
         let invoke = json!({ "FunctionName": self.name, "Payload": event.to_string() });
         let answer = self.aws.call("lambda", "invoke", invoke)?;
@@ -61,14 +61,14 @@ impl Function {
         }
     }
 
-    /// Invokes it and does not wait.
+    /// Invokes the function without waiting for its response.
     pub(crate) fn send(&mut self, event: &Value) {
         let event = event.to_string();
         let invoke = json!({ "FunctionName": self.name, "InvocationType": "Event", "Payload": event });
         assert_eq!(self.aws.call("lambda", "invoke", invoke).unwrap()["StatusCode"], 202);
     }
 
-    /// What it has written.
+    /// The function's log.
     pub(crate) fn log(&self) -> String {
         LocalEmu::shared().unwrap().function_log(self.name).unwrap()
     }

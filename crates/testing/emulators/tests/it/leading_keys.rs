@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::function::Function;
 use crate::table;
 
-/// A function that may read and write some items of a table, and check others.
+/// A function that may read and write some items of a table, and may check others.
 fn limited(name: &'static str) -> Function {
     let mut function = Function::new(name);
     table::make(&mut function.aws, name);
@@ -84,7 +84,8 @@ fn a_transaction_is_allowed_if_each_of_its_items_is_with_its_own_action() {
     assert_eq!(write(&[put("mine/2"), delete("mine/1")]), denied(), "no item may be deleted");
 }
 
-/// AWS would allow it, since `ForAllValues` holds for no values: no role of ours may scan.
+/// AWS would allow the scan, because `ForAllValues` is true for an empty set of values. So no role of ours may
+/// scan.
 #[test]
 #[ignore = "needs LocalEmu: cargo xtask test emulators"]
 fn a_scan_which_names_no_items_is_denied_where_keys_are_asked_for() {

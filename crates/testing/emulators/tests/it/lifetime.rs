@@ -37,7 +37,7 @@ fn what_is_dropped_has_ended_and_so_have_its_functions() {
     eventually("the function is gone", PATIENCE, || test_kill_process(pid).is_err());
 }
 
-/// This test in a process of its own is the one that is killed.
+/// The test starts itself in a second process, and kills that process.
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test emulators"]
 fn nothing_outlives_a_test_process_that_is_killed() {

@@ -1,4 +1,4 @@
-//! What stands in for AWS, tried.
+//! Tests of the emulators.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
@@ -15,7 +15,7 @@ mod transactions;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Asks again and again until it is so.
+/// Repeats the check until it is true.
 fn eventually(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + patience;
     while !is_so() {

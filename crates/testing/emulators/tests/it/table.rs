@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::boto::Boto;
 
-/// A table with the key `id`.
+/// Creates a table with the key `id`.
 pub(crate) fn make(aws: &mut Boto, name: &str) {
     let table = json!({
         "TableName": name,
@@ -13,12 +13,12 @@ pub(crate) fn make(aws: &mut Boto, name: &str) {
     aws.call("dynamodb", "create_table", table).unwrap();
 }
 
-/// Names an item.
+/// The key of an item.
 pub(crate) fn key(table: &str, key: &str) -> Value {
     json!({ "TableName": table, "Key": { "id": { "S": key } } })
 }
 
-/// An item with nothing but its key.
+/// An item with only its key.
 pub(crate) fn item(table: &str, key: &str) -> Value {
     json!({ "TableName": table, "Item": { "id": { "S": key } } })
 }

@@ -26,7 +26,8 @@ fn held(aws: &mut Boto, table: &str, key: &str) -> Value {
     aws.call("dynamodb", "get_item", get).unwrap()["Item"]["held"]["N"].take()
 }
 
-/// Writes a new item, counts one up, deletes one, and fails at the last.
+/// A transaction that writes a new item, increments a counter, deletes an item, and fails at a
+/// condition check at its end.
 fn failing(table: &str) -> Value {
     let mut impossible = table::key(table, "there");
     impossible["ConditionExpression"] = "attribute_not_exists(id)".into();

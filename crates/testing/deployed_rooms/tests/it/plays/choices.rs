@@ -1,4 +1,4 @@
-//! A room with what an operator may choose beside it, as far as LocalEmu can make that: docs/emulators.md.
+//! A room with the operator's optional parts, as far as LocalEmu supports them: see docs/emulators.md.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A room that conforms, and that can be changed while it runs.
+//! A deployed room conforms to the HTTP contract, and can be updated while it runs.
 
 use std::time::{Duration, Instant};
 

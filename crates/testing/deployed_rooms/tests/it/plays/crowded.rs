@@ -1,4 +1,4 @@
-//! A crowd, an operator who changes their mind, and everything that may go wrong.
+//! A crowd, an operator who changes the orders, and every fault.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use waitroom::{Rate, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// An order is in force within two seconds. The machine that runs this may be busy with other things.
+/// An order must be in force within two seconds. The machine that runs this may be busy with other work.
 const IN_FORCE: Duration = Duration::from_secs(2);
 const DEADLINE: Duration = IN_FORCE.saturating_mul(10);
 
@@ -33,7 +33,7 @@ fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
 fn orders_are_in_force_within_seconds(stage: &SamRoom) {
     let client = stage.client();
     let poll = || client.get("/polling").json();
-    // A look that takes no place.
+    // HEAD takes no place in the line.
     let leads_to_the_shop = || client.send("HEAD", "/beekeeper", &[]).location().starts_with(&stage.shop());
     let message = "Seals \"first\"";
     let orders: [(&str, Order, &dyn Fn() -> bool); 7] = [
@@ -59,13 +59,13 @@ fn set_rate(rate: u32) -> Order {
     Order::SetRate { rate: Rate::new(rate).unwrap() }
 }
 
-/// When it had been obeyed: from then on it may take as long as it is given to be in force.
+/// Executes an order and returns the time afterwards. The time until the order is in force counts from then.
 fn ordered(stage: &SamRoom, order: Order) -> Timestamp {
     stage.order(order);
     stage.now()
 }
 
-/// Paused, so that everybody is in the line before the first may leave.
+/// The room is paused first, so that everybody is in the line before the first visitor is released.
 fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let begun = Instant::now();
     let crowd = Crowd::join(stage, CROWD).unwrap();
@@ -96,7 +96,8 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let account = crowd.account(stage).unwrap();
     println!("{account}");
 
-    // By the admissions' own times: what is counted is recorded every two seconds only.
+    // This uses the times of the admissions, because the count of released visitors is recorded only every two
+    // seconds.
     let late = account.delays(paused, resumed);
     println!(
         "pause, in a window under way: the last left after {:?}",
@@ -122,11 +123,11 @@ fn faults_lose_nobody(stage: &SamRoom) {
     stage.order(Order::Pause);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
-    // Until the last window has less than half of itself to go, nobody plans another.
+    // The trigger writes no new plan while the last window has more than half of its length left.
     until("a new window is due", 2 * MINUTE, || Ok(stage.plans()?[0].plan.window.end <= stage.now()))
         .unwrap();
 
-    // The trigger is killed in the middle of its work: when it cannot write the plan.
+    // Kill the trigger in the middle of its work, while it cannot write the plan.
     let plans = stage.plans().unwrap()[0].plan.number;
     let throttled = stage.aws.throttle_writes("window/").unwrap();
     stage.order(Order::On);
@@ -136,17 +137,17 @@ fn faults_lose_nobody(stage: &SamRoom) {
     assert_eq!(stage.plans().unwrap()[0].plan.number, plans, "killed before there was a plan");
     drop(throttled);
 
-    // The schedule comes twice at once.
+    // The schedule invokes the trigger twice at the same time.
     stage.invoke("TriggerFunction").unwrap();
     stage.invoke("TriggerFunction").unwrap();
     until("there is a plan", MINUTE, || Ok(stage.plans()?[0].plan.number > plans)).unwrap();
 
-    // The consumer is killed half-way.
+    // Kill the consumer halfway.
     let half = before + u64::try_from(SECOND_CROWD).unwrap() / 5;
     until("some are released", 2 * MINUTE, || Ok(stage.released()? >= half)).unwrap();
     assert!(stage.kill("ConsumerFunction").unwrap() > 0);
 
-    // The table has too much to do when the next consumer begins.
+    // The table is overloaded when the next consumer starts.
     let throttled = stage.aws.throttle_writes("admission/").unwrap();
     until("admissions are refused", 3 * MINUTE, || Ok(throttled.count() >= 20)).unwrap();
     println!("{} admissions refused", throttled.count());
@@ -158,7 +159,7 @@ fn faults_lose_nobody(stage: &SamRoom) {
     assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
     until("the line is empty", 2 * MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
     nothing_is_left(stage);
-    // Those whom the killed consumer had admitted and not yet recorded are counted by nobody; never twice.
+    // Visitors whom the killed consumer admitted but did not record yet are not counted. Nobody is counted twice.
     let counted = stage.released().unwrap() - before;
     println!("{counted} of {SECOND_CROWD} counted");
     let all = u64::try_from(SECOND_CROWD).unwrap();

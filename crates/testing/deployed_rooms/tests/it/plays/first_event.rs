@@ -1,4 +1,4 @@
-//! docs/first-event.md, command by command, typed by somebody with the permissions that the docs name.
+//! Runs docs/first-event.md, command by command, with the permissions that the docs list.
 
 use deployed_rooms::Operator;
 use emulators::{LocalEmu, Options, console};
@@ -11,7 +11,7 @@ fn the_first_event_goes_as_told() {
     let aws: &LocalEmu = Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()));
     let operator = Operator::new(aws, "developer").unwrap();
     let before = operator.listing().unwrap();
-    // Nobody answers at shop.example.
+    // No server answers at shop.example.
     let shop = format!("{}/_localemu/health", aws.endpoint());
     let commands = console::commands(DOCUMENT);
     assert!(commands.len() > 10, "{commands:?}");

@@ -1,5 +1,5 @@
-//! Rooms that come and go by `beekeeper deploy` and `beekeeper destroy`, with the permissions that the docs name, on an
-//! account that is the same afterwards as it was before.
+//! Rooms are created by `beekeeper deploy` and removed by `beekeeper destroy`, with the permissions that the docs
+//! list. Afterwards the account is the same as before.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,19 +8,19 @@ use deployed_rooms::{Operator, Signal, until};
 use emulators::{LocalEmu, Options};
 use http_contract::Client;
 
-/// An account of this test's own, so that nobody else's things come and go in it.
+/// An account for this test alone, so that no other test creates or removes anything in it.
 fn account() -> &'static LocalEmu {
     Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()))
 }
 
-/// Where the room answers here, from what `beekeeper deploy` prints.
+/// A client for the room on this machine, from the output of `beekeeper deploy`.
 fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
     let stage = deployed["urls"]["stage"].as_str().unwrap();
     let api = stage.trim_start_matches("https://").split('.').next().unwrap();
     Client::new(&aws.stage(api, "prod"), room)
 }
 
-/// As many people, each with a place.
+/// How many visitors join, each with a place of their own.
 const CROWD: usize = 100;
 
 fn joined(client: &Client) -> Vec<String> {
@@ -121,7 +121,7 @@ fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
     let before = operator.listing().unwrap();
-    // Two at a time, each stage once by a crash and once by Ctrl-C.
+    // Two at a time. Each stage is interrupted once by a kill and once by Ctrl-C.
     let next = std::sync::Mutex::new(DEPLOYING.iter().enumerate());
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -142,7 +142,7 @@ fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
     for signal in [Signal::KILL, Signal::INT] {
         let ended = operator.stopped(&deploy, stage, signal).unwrap();
         assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
-        // What comes after is only looked at.
+        // From this step on, deploying only checks the room.
         let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
         assert_eq!(ended, Some(5), "after {stage} and {signal:?}");
         operator.done(&["destroy", room, "--yes", "--json"]).unwrap();
@@ -180,7 +180,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
     operator.profile("sale", "Sale").unwrap();
     let deploy = [&["deploy", "sale"], DEPLOY].concat();
     {
-        // The setup cannot furnish it.
+        // The setup function cannot write the room.
         let _throttled = aws.throttle_writes("room").unwrap();
         let failed = operator.run(&deploy).unwrap();
         let complaint = String::from_utf8_lossy(&failed.stderr).into_owned();

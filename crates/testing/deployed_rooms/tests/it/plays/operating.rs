@@ -1,4 +1,4 @@
-//! A deployed room in the hands of its operator: every order by `beekeeper`, with the permissions that the docs name.
+//! An operator runs a deployed room: every order by `beekeeper`, with the permissions that the docs list.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use emulators::{LocalEmu, Options};
 use http_contract::Client;
 use serde_json::{Value, json};
 
-/// What polls say reaches visitors within two seconds.
+/// Waits until polls show a change. A room needs up to two seconds for that; this waits ten.
 fn eventually(what: &str, client: &Client, place: &str, is_so: impl Fn(&Value) -> bool) {
     let is_told = (0..100).any(|_| {
         let told = is_so(&client.get_with("/polling", place).json());

@@ -1,9 +1,9 @@
-//! What roles may do, asked of IAM with their own credentials. Every call that the code makes is played by the other
-//! tests; these are calls that it must not be able to make.
+//! Calls that the roles must not be allowed to make. Each is made with the role's own credentials, and IAM decides.
+//! The other tests make every call that the code needs.
 
 use deployed_rooms::SamRoom;
 
-/// Tries to read an item, and prints how that ended.
+/// Tries to read an item, and prints the result.
 const READ: &str = r#"
 import json, sys, boto3, botocore
 role, table, key = sys.argv[1:]
