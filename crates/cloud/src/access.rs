@@ -14,13 +14,14 @@ use crate::aws_errors::ErrorTranslator;
 use crate::error::OrIncomplete;
 use crate::{CloudError, CloudErrorKind, names};
 
-/// How often a call is attempted, with growing pauses. Only the operator waits for it, so there is time for many.
+/// How many times a call is attempted, with growing pauses. Only the operator waits for it, so many attempts are
+/// acceptable.
 const ATTEMPTS: u32 = 6;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How to sign in to an account, from the room's configuration. What is `None` comes from the environment and from the
-/// files of AWS's own tools.
+/// How to sign in to an account, from the room's configuration. A value that is `None` is taken from the
+/// environment and from the files of AWS's own tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub region: String,

@@ -22,8 +22,8 @@ use crate::aws_errors::code;
 use crate::error::OrIncomplete;
 use crate::{Account, CloudError, CloudErrorKind, names};
 
-/// S3 refuses to create a bucket of a name that was deleted shortly before, or to delete one that another request is
-/// working on. Both are retried for this long.
+/// S3 refuses to create a bucket if one with the same name was deleted shortly before. It also refuses to delete a
+/// bucket while another request changes it. Both are retried for this long.
 const RETRY_FOR: Duration = Duration::from_mins(3);
 const RETRY_EVERY: Duration = Duration::from_secs(2);
 
@@ -43,7 +43,7 @@ impl<'a> ArtefactBucket<'a> {
         Self { account, s3: account.s3(), room: room.clone(), name }
     }
 
-    /// Whether it exists. An error if it belongs to another account.
+    /// Whether the bucket exists. An error if it belongs to another account.
     pub(crate) async fn exists(&self) -> Result<bool, CloudError> {
         let attempt = format!("look for the bucket {}", self.name);
         let head =
@@ -65,7 +65,7 @@ impl<'a> ArtefactBucket<'a> {
         }
     }
 
-    /// Creates it if it does not exist, and applies its settings.
+    /// Creates the bucket if it does not exist, and applies its settings.
     pub(crate) async fn ensure(&self) -> Result<(), CloudError> {
         if !self.exists().await? {
             self.create().await?;

@@ -1,8 +1,8 @@
 //! Turns AWS's errors into [`CloudError`]s with advice.
 //!
-//! AWS describes an error by a code and a sentence. This module is the one place that recognises those that an operator
-//! can do something about. It reads both the errors of calls and the reasons that CloudFormation gives for a resource,
-//! which have no code of their own.
+//! AWS describes an error by a code and a sentence. Only this module recognises the errors that an operator can do
+//! something about. It reads the errors of calls, and the reasons that CloudFormation gives for a resource. Those
+//! reasons have no code.
 
 use std::error::Error;
 
@@ -42,7 +42,7 @@ impl ErrorTranslator {
         with_optional_advice(CloudError::new(kind, attempt, reason), advice)
     }
 
-    /// AWS reported a failure by a sentence only. `reason` is what the person reads, `sentence` what AWS wrote.
+    /// For a failure that AWS reported only by a sentence. `reason` is the text to show, `sentence` is AWS's text.
     pub(crate) fn failed_with(
         &self,
         attempt: impl Into<String>,
@@ -64,7 +64,7 @@ impl ErrorTranslator {
             Remedy::Advice(advice) => (kind, Some(advice)),
             Remedy::SignInAgain => (kind, Some(self.sign_in_again())),
             Remedy::ProvideCredentials => (kind, Some(self.provide_credentials())),
-            // AWS also answers like this where the region is not enabled: it knows no keys there.
+            // AWS gives the same answer if the region is not enabled, because no keys are known there.
             Remedy::CheckKeys if is_opt_in(&self.region) => {
                 (CloudErrorKind::RegionDisabled, Some(self.enable_region()))
             }
@@ -120,7 +120,7 @@ fn with_optional_advice(error: CloudError, advice: Option<String>) -> CloudError
     }
 }
 
-/// What a person can do. What depends on the profile or the region is filled in by [`ErrorTranslator`].
+/// What a person can do. [`ErrorTranslator`] inserts the profile and the region.
 enum Remedy {
     Advice(String),
     SignInAgain,

@@ -1,4 +1,4 @@
-//! What this program contains of a room: the template, and the function packages.
+//! The parts of a room that this program contains: the template and the function packages.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ impl Bundle {
         self.packages.iter().map(|package| package.architecture).collect()
     }
 
-    /// The requested architecture. Without a request the cheapest one that has packages.
+    /// The requested architecture. If none is requested, the cheapest one that has packages.
     pub(crate) fn choose(&self, requested: Option<Architecture>) -> Result<Architecture, CloudError> {
         let available = self.architectures();
         // The cheapest is the first in the order of `Architecture`.
@@ -73,7 +73,7 @@ impl Bundle {
             };
             let resource = &mut template["Resources"][&function];
             resource["Properties"]["CodeUri"] = json!({ "Bucket": bucket, "Key": key });
-            // How `sam build` builds the function. Here it is built already.
+            // `sam build` needs this to build the function. Here the function is already built.
             if let Some(resource) = resource.as_object_mut() {
                 resource.remove("Metadata");
             }
@@ -81,8 +81,8 @@ impl Bundle {
         Ok(template.to_string())
     }
 
-    /// Changes whenever the setup function changes. That function contains the built-in page, and CloudFormation calls it
-    /// again only when this changes.
+    /// Changes whenever the setup function changes. That function contains the built-in page. CloudFormation calls
+    /// the function again only when this value changes.
     pub(crate) fn page_version(&self, architecture: Architecture) -> Option<String> {
         let mut packages = self.packages(architecture);
         packages.find(|package| package.function == "setup").map(|package| names::sha256(&package.zip))
@@ -114,8 +114,8 @@ pub(crate) fn stack(parameters: &BTreeMap<&'static str, String>) -> Result<Stack
     Stack::with(&parameters).map_err(|error| unreadable(&error))
 }
 
-/// These parameters, and the template's defaults for the others. All are passed to CloudFormation, because on an update it
-/// would not use the default for a parameter that is left out.
+/// These parameters, and the template's defaults for the others. All of them are passed to CloudFormation: on an
+/// update it does not use the default for a parameter that is left out.
 pub(crate) fn with_defaults(
     parameters: &BTreeMap<&'static str, String>,
 ) -> Result<BTreeMap<String, String>, CloudError> {

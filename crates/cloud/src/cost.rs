@@ -45,10 +45,11 @@ const SLICE_SECONDS: f64 = 75.0;
 /// How many visitors one slice releases.
 const SLICE_VISITORS: f64 = 1000.0;
 
-/// What the page loads once: its document (which contains the style), nine modules, one language, one icon.
+/// The number of files that the page loads once: its document (which contains the style), nine modules, one
+/// language, one icon.
 const FILES: f64 = 12.0;
 const PAGE_KB: f64 = 40.0;
-/// With headers.
+/// The size of a poll with its headers.
 const POLL_KB: f64 = 0.8;
 
 /// How long each visitor waits, in the estimate.
@@ -154,8 +155,8 @@ fn slice(gb_second: f64) -> f64 {
     price::INVOCATION + gb_second * CONSUMER_MEMORY_GB * SLICE_SECONDS
 }
 
-/// How often a visitor polls who waits this long. The page pauses for a quarter of the forecast wait between polls, but for
-/// at least 5 s and at most 5 min: see `site/line.js`.
+/// How often a visitor polls who waits this long. Between two polls the page pauses for a quarter of the forecast
+/// wait, but for at least 5 s and at most 5 min: see `site/line.js`.
 fn polls(wait_minutes: f64) -> f64 {
     let (mut left, mut polls) = (wait_minutes * 60.0, 0.0);
     while left > 0.0 {
@@ -165,8 +166,8 @@ fn polls(wait_minutes: f64) -> f64 {
     polls
 }
 
-/// How many polls per second visitors send who wait for less than 20 minutes. Those behind them poll every five minutes and
-/// are not counted here. `rate` is in visitors per minute.
+/// How many polls per second are sent by visitors who wait for less than 20 minutes. Visitors behind them poll
+/// every five minutes and are not counted here. `rate` is in visitors per minute.
 pub(crate) fn polls_near_the_front(rate: u32) -> f64 {
     let rate = f64::from(rate);
     // Visitors of the first 20 seconds poll every 5 s. From there to 20 minutes the pause is a quarter of the forecast:

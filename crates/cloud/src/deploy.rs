@@ -94,7 +94,7 @@ impl<'a> Deployment<'a> {
         self.upload_template(on_event).await.map(drop)
     }
 
-    /// Returns whether it was uploaded: it may have been there.
+    /// Uploads the template, and returns whether it did. The template may already be in the bucket.
     async fn upload_template(&self, on_event: OnEvent<'_>) -> Result<bool, CloudError> {
         report_step(on_event, DeployStep::Upload, "upload the template");
         self.artefacts.upload(&self.template_key(), "application/json", self.template.as_bytes()).await
@@ -252,7 +252,7 @@ async fn create_change_set(
         .tags(Tag::builder().key(names::TAG).value(deployment.config.room.to_string()).build());
     let create = match existing {
         Some(_) => create.change_set_type(ChangeSetType::Update),
-        // CloudFormation then deletes a stack that it could not create.
+        // With this setting, CloudFormation deletes a stack that it could not create.
         None => create.change_set_type(ChangeSetType::Create).on_stack_failure(OnStackFailure::Delete),
     };
     let parameters = deployment.parameters()?.into_iter();
@@ -277,8 +277,8 @@ async fn create_change_set(
                     return Ok(None);
                 }
                 if existing.is_none() {
-                    // The stack was created for this change set and has no resources. The next run copes with it too, so
-                    // a failure here does not matter.
+                    // The stack was created for this change set and has no resources. The next run can also handle
+                    // it, so a failure here does not matter.
                     drop(cloudformation.delete_stack().stack_name(&stack_id).send().await);
                 }
                 return Err(errors.failed_with(attempt, reason.clone(), &reason));

@@ -188,8 +188,8 @@ async fn measure_shop(config: &RoomConfig) -> Result<Sample, CloudError> {
         CloudError::new(CloudErrorKind::Other, attempt, reason)
     };
     let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
-    // A response that redirects to the room counts as failed. Before the first deployment only a custom domain is known:
-    // without one, the URL is one that no shop redirects to.
+    // A response that redirects to the room counts as failed. Before the first deployment only a custom domain is
+    // known. Without one, this uses a URL that no shop redirects to.
     let domain = config.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
     let url: WebUrl = format!("https://{domain}")
         .parse()
@@ -202,7 +202,7 @@ async fn measure_shop(config: &RoomConfig) -> Result<Sample, CloudError> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limits are small and positive")]
 fn capacity(config: &RoomConfig, concurrency: Option<f64>, requests: Option<f64>) -> Capacity {
     let rate = config.rate.get();
-    // Consumers of a window start while those of the one before still run, for half a minute.
+    // Consumers start while those of the previous window still run, for half a minute.
     let consumers = f64::from(rate.div_ceil(SLICE_VISITORS)) * 1.5;
     let producers = concurrency.map(|all| (all - consumers - OTHER_FUNCTIONS).max(0.0));
     let joins = producers.map(|producers| (producers / PRODUCER_SECONDS) as u64);

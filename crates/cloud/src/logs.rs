@@ -39,7 +39,8 @@ impl DeployedRoom {
     pub async fn logs(&self, query: &LogQuery, mut on_line: impl FnMut(LogLine)) -> Result<(), CloudError> {
         let groups = self.log_groups().await?;
         let mut since = query.since;
-        // The events that were passed on already, by log group and event ID, as far back as is read again.
+        // The events that were already passed on, by log group and event ID. It goes back as far as the next read
+        // does.
         let mut seen = BTreeMap::new();
         loop {
             let now = SystemClock.now();
@@ -68,8 +69,8 @@ impl DeployedRoom {
         let resources = RoomStack::new(&self.account, &self.room).resources(&self.stack_id).await?;
         let groups =
             resources.into_iter().filter(|resource| resource.resource_type() == Some("AWS::Logs::LogGroup"));
-        // In the template, a function's log group is called like the function with `Log` at the end. A group that is not
-        // created yet has no physical ID.
+        // In the template, the log group of a function has the function's name with `Log` at the end. A group that
+        // is not created yet has no physical ID.
         let named = groups.filter_map(|group| {
             let function = group.logical_resource_id?.strip_suffix("Log")?.to_lowercase();
             Some((function, group.physical_resource_id?))
@@ -90,7 +91,7 @@ impl DeployedRoom {
             let filter = self.account.logs().filter_log_events().log_group_name(group).start_time(since);
             let page = match filter.set_next_token(next_page).send().await {
                 Ok(page) => page,
-                // Nothing was written to it yet.
+                // The function has not logged anything yet.
                 Err(error) if code(&error) == "ResourceNotFoundException" => return Ok(events),
                 Err(error) => return Err(self.account.errors.call_failed(attempt, error)),
             };

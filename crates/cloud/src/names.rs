@@ -1,4 +1,4 @@
-//! Names of what a room has in the account.
+//! The names of a room's resources in the account.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ pub(crate) fn stack(room: &RoomId) -> String {
     format!("beekeeper-{room}")
 }
 
-/// The bucket for function packages and template. The name depends only on room, account and region, so the run after
-/// an interrupted one finds the bucket again.
+/// The bucket for function packages and template. The name depends only on room, account and region, so a run after
+/// an interrupted one finds the bucket.
 pub(crate) fn artefact_bucket(room: &RoomId, account: &str, region: &str) -> String {
     let name = format!("beekeeper-{room}-{account}-{region}");
     if name.len() <= MAX_BUCKET_NAME {

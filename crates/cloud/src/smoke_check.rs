@@ -25,7 +25,7 @@ const API_READY_WITHIN: Duration = Duration::from_mins(1);
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// The API waits up to 29 s for the producer.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// More than any response of a room has.
+/// Larger than any response of a room.
 const MAX_BODY_BYTES: usize = 4_000_000;
 
 /// A new schedule runs for the first time after a minute or two.

@@ -1,4 +1,4 @@
-//! A room's stack: its state, the next step with it, and watching an operation on it.
+//! A room's stack: its state, its next step, and watching an operation on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(crate) fn next_step(status: Option<&StackStatus>) -> NextStep {
         | Is::ImportRollbackComplete => NextStep::Update,
         Is::UpdateRollbackFailed => NextStep::ContinueRollback,
         Is::CreateFailed | Is::RollbackComplete | Is::RollbackFailed | Is::DeleteFailed => NextStep::Remove,
-        // Beekeeper never imports, and the room worked before somebody else did: so do not delete it.
+        // Beekeeper never imports. Somebody else did, and the room worked before, so do not delete it.
         Is::ImportRollbackFailed => NextStep::Unknown,
         other if is_in_progress(other) => NextStep::Wait,
         _ => NextStep::Unknown,
@@ -251,8 +251,8 @@ impl StackWatch<'_> {
     ) -> Result<Option<StackState>, CloudError> {
         let started = Instant::now();
         loop {
-            // `has_started` is read first: otherwise a status from before the operation could be taken for its end. The
-            // state is read before the events, so that the events include all that led to it.
+            // `has_started` is read first. Otherwise a status from before the operation could be taken for its end.
+            // The state is read before the events, so that the events include everything that led to it.
             let had_started = self.has_started;
             let Some(state) = self.stack.describe(&self.id).await? else { return Ok(None) };
             self.report_new_events(on_event).await?;
@@ -271,7 +271,7 @@ impl StackWatch<'_> {
                 continue;
             }
             self.has_started |= event.physical_resource_id.as_ref() == Some(&self.id);
-            // AWS may leave these out, and they are only shown.
+            // AWS may leave these out. They are only displayed.
             let resource = Resource {
                 name: event.logical_resource_id.unwrap_or_default(),
                 kind: event.resource_type.unwrap_or_default(),

@@ -35,7 +35,7 @@ pub enum DesignError {
 }
 
 const SETTINGS: &str = "page.toml";
-/// Limits, because visitors on slow networks wait for every byte.
+/// Sizes are limited, because visitors on slow networks wait for every byte.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_DOCUMENT_BYTES: usize = 100 << 10;
 

@@ -32,8 +32,8 @@ impl Page {
         self.0.get(name)
     }
 
-    /// All files, the document last: if they are uploaded in this order, everything that the document refers to is there
-    /// before it.
+    /// All files, the document last. If they are uploaded in this order, every file that the document refers to is
+    /// uploaded before it.
     pub fn files(&self) -> impl Iterator<Item = (&str, &File)> {
         let named = self.0.iter().filter(|&(name, _)| name != Self::DOCUMENT);
         let document = self.0.get_key_value(Self::DOCUMENT);

@@ -46,13 +46,13 @@ impl App {
         Self { store, producer, poll, page: Files::new(page), preview: None, refusals }
     }
 
-    /// Serves `/preview/` as well: for the designer of the page, not for visitors.
+    /// Also serves `/preview/`, which is for the designer of the page and not for visitors.
     #[must_use]
     pub fn with_preview(self, preview: Preview) -> Self {
         Self { preview: Some(preview), ..self }
     }
 
-    /// Creates the signing keys, if there are none, before the first visitor needs them.
+    /// Creates the signing keys if there are none, so that they exist before the first visitor needs them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.producer.warm_up().await
     }

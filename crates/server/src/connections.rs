@@ -92,7 +92,7 @@ pub async fn serve<S: HttpService>(
         let (stream, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Mostly: no file descriptor is free until another connection closes.
+                // The usual cause: no file descriptor is free until another connection closes.
                 tracing::warn!(error = &error as &dyn std::error::Error, "could not accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -107,7 +107,7 @@ pub async fn serve<S: HttpService>(
             .serve_connection(TokioIo::new(stream), handler);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // The error of a client that closed the connection or did not send HTTP. hyper has answered it.
+            // An error means that the client closed the connection or did not send HTTP. hyper has already answered it.
             drop(connection.await);
             drop(slot);
         });
@@ -122,7 +122,7 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
-    // The semaphore is never closed. Without a slot the connection would not be counted.
+    // The semaphore is never closed. If it were, the connection would not be counted.
     let slot = slots.clone().acquire_owned().await.ok();
     let (stream, _) = listener.accept().await?;
     stream.set_nodelay(true)?;
@@ -135,7 +135,7 @@ async fn answer<S: HttpService>(
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    // While info is not logged, as by default, the span is not created and costs nothing.
+    // By default, info is not logged. Then the span is not created and costs nothing.
     let span = tracing::info_span!("request", method = %request.method(), path = request.uri().path());
     let answer = service.answer(&request).instrument(span).await;
     if access_log == AccessLog::On {

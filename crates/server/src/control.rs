@@ -23,13 +23,13 @@ pub fn socket(directory: &Path) -> PathBuf {
 }
 
 impl Control {
-    /// Opens the socket. This process must have the store in the directory open, so that no other process can
-    /// be using the socket.
+    /// Opens the socket. This process must have the store in the directory open. Then no other process can be using
+    /// the socket.
     pub fn bind(directory: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
         let path = socket(directory);
-        // Left behind by a process that was killed.
+        // A process that was killed leaves its socket behind.
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

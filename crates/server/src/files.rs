@@ -23,10 +23,10 @@ pub(crate) struct Files(HashMap<String, Packed>);
 struct Packed {
     content_type: &'static str,
     policy: String,
-    /// A browser that has this version gets status 304 without the file.
+    /// The version of the file. A browser that has this version gets status 304 without the file.
     tag: String,
     plain: Bytes,
-    /// Absent if it would not be smaller.
+    /// The compressed file. Absent if it would not be smaller.
     zipped: Option<Bytes>,
 }
 
@@ -48,7 +48,7 @@ impl Files {
         Self(packed.collect())
     }
 
-    /// The file of this name. The table of routes has the headers that are the same for all files.
+    /// The response for the file of this name. Headers that are the same for all files are in the table of routes.
     pub(crate) fn answer(&self, name: &str, request: &Request<Incoming>) -> Option<HttpResponse> {
         let file = self.0.get(name)?;
         let response = Response::builder()

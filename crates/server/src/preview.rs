@@ -1,7 +1,7 @@
 //! `/preview/`: the page in every state, for its designer.
 //!
-//! All URLs in the page are relative. So below `/preview/<scene>/` the page finds a door and a poll of its
-//! own, with constant answers about a visitor who does not exist.
+//! All URLs in the page are relative. So a page below `/preview/<scene>/` uses a door and a poll there, which give
+//! constant answers about a visitor who does not exist.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ enum SceneAnswer {
     Newcomer,
     Admitted,
     Busy,
-    /// Only after [`Preview::SLOW_ANSWER`].
+    /// Answers only after [`Preview::SLOW_ANSWER`].
     Late,
 }
 
@@ -180,7 +180,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
 
 fn index(room: &Room) -> String {
     let link = |scene: &Scene| {
-        // A place of another epoch is one that is no longer valid.
+        // A place of another epoch is no longer valid.
         let epoch = if scene.name == "anew" { "gone".into() } else { room.epoch.to_string() };
         let Scene { name, about, ticket, .. } = scene;
         format!("<li><a href=\"{name}/wait/index.html#{epoch}-{ticket}\">{name}</a>: {about}</li>\n")

@@ -23,8 +23,8 @@ pub(crate) fn html(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")), text)
 }
 
-/// Adds the body. A header that cannot be sent, because a setting has a character that no header may have,
-/// makes it a response with status 500.
+/// Adds the body. If a header cannot be sent, because a setting contains a character that is not allowed in
+/// headers, the response has status 500 instead.
 pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse {
     response.body(Full::new(body.into())).unwrap_or_else(|_| {
         let mut response = Response::new(Full::default());
@@ -43,7 +43,7 @@ pub(crate) fn with_headers_of(route: &Route, mut response: HttpResponse) -> Http
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         for (name, value) in route.headers {
-            // Neither panics: a test tries every row of the table.
+            // Neither call panics: a test checks every row of the table.
             let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
             response.headers_mut().insert(name, value);
         }

@@ -7,8 +7,8 @@
 /// One route: a path, and everything that is the same for all of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// As API Gateway writes it: `{name}` is one segment of the path, `{name+}` the rest of it. Here the rest
-    /// may be empty.
+    /// The path in API Gateway's notation: `{name}` is one segment of the path, `{name+}` the rest of it. Here the
+    /// rest may be empty.
     pub path: &'static str,
     /// Other methods get status 405.
     pub methods: &'static [&'static str],
@@ -40,7 +40,7 @@ pub enum Handler {
 pub enum AwsHandler {
     /// A function.
     Function,
-    /// The ledger's table, by this action and without a function.
+    /// The ledger's table. API Gateway calls this action of DynamoDB directly, without a function.
     Table { action: &'static str },
     /// The bucket with the files of the page.
     Bucket,
@@ -71,7 +71,8 @@ pub const ROUTES: &[Route] = &[
         handler: Handler::ClientCheck,
         headers: &[
             ("cache-control", "no-store"),
-            // The pages of the shop read the answer, cookie included. The origin itself is a setting.
+            // The shop's pages read the answer of a request with cookies. The allowed origin is a setting, so it is
+            // not listed here.
             ("access-control-allow-credentials", "true"),
             ("vary", "Origin"),
         ],
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn headers_can_be_sent() {
         for (name, value) in ROUTES.iter().flat_map(|route| route.headers) {
-            // Both panic if it cannot.
+            // Both panic if the header is invalid.
             let _ = (HeaderName::from_static(name), HeaderValue::from_static(value));
         }
     }

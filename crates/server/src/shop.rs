@@ -11,7 +11,7 @@ use waitroom::ports::{Clock, Keys, RoomReader};
 use crate::connections::HttpService;
 use crate::respond::{HttpResponse, html, uncached};
 
-/// Verifies offline, as a real shop does: it takes only the public keys from the room.
+/// Verifies passes offline, as a real shop does. It requests only the public keys from the room.
 #[derive(Debug)]
 pub struct DemoShop(EmbeddedStore);
 

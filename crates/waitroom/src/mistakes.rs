@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Everything that is wrong with what the operator wrote, not only the first mistake.
+/// All mistakes in the operator's input, not only the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistakes(Vec<String>);
 

@@ -37,7 +37,7 @@ pub enum PaceStep {
 #[derive(Debug)]
 pub struct Pace {
     slice: Slice,
-    /// How many of the next visitors to become due were released by a consumer that died.
+    /// How many of the visitors who become due next were already released by a consumer that died.
     released_before: u32,
     /// How many batches are due, because their instants have passed.
     due_batches: u32,
@@ -333,7 +333,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// All slices of two windows, with consumers that start late and a line that is empty for a while.
+        /// All slices of two windows. Some consumers start late, and the line is empty for a while.
         #[test]
         fn all_slices_together_stay_within_twice_the_even_share(
             planned in 1..=8000u32,
@@ -349,7 +349,7 @@ mod tests {
             }).collect();
             left.sort_unstable();
             prop_assert!(total(&left) <= 2 * planned);
-            // In whole batches, and one batch more where two windows meet.
+            // Releases come in whole batches, and there may be one batch more where two windows meet.
             let batches = (2 * planned).div_ceil(600);
             prop_assert!(largest_second(&left) <= 10 * batches + 10, "{} at {planned}", largest_second(&left));
         }
@@ -369,7 +369,7 @@ mod tests {
             let slice = slice(planned);
             prop_assert!(total(&left) <= planned);
             prop_assert!(largest_second(&left) <= slice.batches_a_second * BATCH);
-            // A release was decided up to a tenth of a second before.
+            // A release may have been decided up to a tenth of a second earlier.
             let released = |at: u64| valve(at) != Valve::Paused || valve(at.saturating_sub(100)) != Valve::Paused;
             prop_assert!(left.iter().all(|&(at, _)| at < 60_000 && released(at)));
             if changes.is_empty() && from == 0 && crowd.iter().all(|&people| people >= 10) {

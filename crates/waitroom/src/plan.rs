@@ -55,7 +55,7 @@ pub enum Demand {
 impl Plan {
     /// Whether no new plan is needed yet, because more than half of this window's length is left until its end.
     ///
-    /// A plan that begins too far in the future does not count: it was made by a clock that was wrong.
+    /// A plan that begins too far in the future does not count: a wrong clock made it.
     pub fn suffices(&self, now: Timestamp) -> bool {
         self.window.end.since(now) > self.window.length() / 2 && !self.is_from_a_wrong_clock(now)
     }
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// How many batches this slice may release in one second when it catches up.
+    /// How many batches this slice may release in one second while it catches up.
     ///
     /// All slices together release at most twice the plan's even share of a second, or one batch if that is more. The
     /// last slice, if it is shorter, gets a share according to its size. The full slices divide the rest.

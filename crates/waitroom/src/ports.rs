@@ -154,9 +154,10 @@ pub struct PlanRecord {
 
 /// The slices of a plan. Each is released by one consumer.
 pub trait Slices: Send + Sync {
-    /// Gives the slice to `claimant` unless another consumer works on it. Repeating the call gives the same answer.
+    /// Gives the slice to `claimant` unless another consumer works on it. A repeated call returns the same answer.
     ///
-    /// A store that can prove that the consumer of an earlier claim no longer runs gives the slice away again.
+    /// If a store can prove that the consumer of an earlier claim no longer runs, it gives the slice to the new
+    /// claimant.
     fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<Claimed>> + Send;
 
     /// Records how many visitors the slice has released in total, and the ticket it has reached. Repeating a call changes
@@ -194,8 +195,8 @@ pub trait StatusBoard: Send + Sync {
 
 /// The status of the line, for polls.
 pub trait LineStatusReader: Send + Sync {
-    /// The status that belongs to `room`, which the caller has just read. Every poll asks for it, so it must
-    /// be cheap.
+    /// The status that belongs to `room`, which the caller has just read. Every poll calls this, so it must be
+    /// cheap.
     fn line_status(&self, room: &Room) -> impl Future<Output = PortResult<LineStatus>> + Send;
 }
 
@@ -230,7 +231,7 @@ pub trait ThrottleStore: Send + Sync {
     /// Replaces the memory if its version is the one before `memory.version`, and returns whether it did.
     fn remember(&self, memory: ThrottleMemory) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Holds the rate down to `rate`. With `None` the rate in force is what the operator set.
+    /// Limits the rate in force to `rate`. With `None`, the rate in force is the operator's.
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
@@ -238,15 +239,16 @@ pub trait ThrottleStore: Send + Sync {
 pub trait RoomAdmin: Send + Sync {
     /// Changes the room, increases its version, and returns the room before and after.
     ///
-    /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, as in "paused".
+    /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, for example
+    /// "paused".
     fn change(
         &self,
         attempt: &'static str,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> impl Future<Output = PortResult<(Arc<Room>, Arc<Room>)>> + Send;
 
-    /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
-    /// how many lost their places. On AWS the number is approximate, and the call takes a minute.
+    /// Empties the line and starts a new epoch. Visitors who waited become newcomers, and tickets start at 1.
+    /// Returns how many visitors lost their places. On AWS the number is approximate, and the call takes a minute.
     fn start_epoch(&self, epoch: Epoch) -> impl Future<Output = PortResult<u64>> + Send;
 }
 

@@ -34,8 +34,8 @@ impl Rate {
         Self(self.0.div_ceil(2))
     }
 
-    /// Increased by a quarter of the difference to `wanted`, rounded up so that repeated calls reach it. Never more than
-    /// `wanted`.
+    /// The rate, raised by a quarter of the difference to `wanted`. The step is rounded up, so that repeated calls
+    /// reach `wanted`. The result is never more than `wanted`.
     #[must_use]
     pub fn eased_towards(self, wanted: Self) -> Self {
         let missing = wanted.0.saturating_sub(self.0);

@@ -14,7 +14,8 @@ pub struct StretchError;
 
 impl Stretch {
     pub const USUAL: Self = Self(1);
-    /// The longest time between two polls, five minutes, becomes an hour. A page notices a change within that time.
+    /// The longest time between two polls is five minutes. With this factor it becomes an hour. A page notices a
+    /// change of the factor within that time.
     pub const MAX: Self = Self(12);
 
     pub const fn new(factor: u32) -> Result<Self, StretchError> {

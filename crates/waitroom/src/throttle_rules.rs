@@ -15,7 +15,7 @@ use crate::{Rate, Timestamp};
 /// The number of requests in a sample.
 pub const SAMPLE_SIZE: usize = 20;
 
-/// With more failed requests than this the shop is failing, however fast the others were.
+/// If more requests than this failed, the shop is failing, however fast the others were.
 const MAX_FAILURES: usize = 2;
 
 /// The requests to the shop in one minute: how long the answered ones took, and how many failed.
@@ -44,7 +44,8 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The deviation counts as at least 5% of the mean. Otherwise noise alone would make a very even shop slow.
+    /// The deviation is taken as at least 5% of the mean. Otherwise noise alone would make a very even shop count
+    /// as slow.
     const MIN_DEVIATION: f64 = 0.05;
 
     /// `None` if the sample has too many failures or fewer than two answers.

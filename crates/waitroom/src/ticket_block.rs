@@ -56,8 +56,8 @@ impl TicketBlock {
         }
         self.block = block;
         self.leased_at = now;
-        // Older use counts half, so that about two to four seconds count. With a shorter period, two visitors who happen
-        // to join together would cause a large block, most of which would be dropped.
+        // Older use is halved, so that about the last two to four seconds count. With a shorter period, two
+        // visitors who happen to join together would cause a large block, and most of its numbers would be dropped.
         let counted_for = now.since(self.counted_since);
         if counted_for > Self::LIFETIME {
             self.used /= 2;

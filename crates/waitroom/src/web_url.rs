@@ -48,7 +48,8 @@ impl FromStr for WebUrl {
 
     fn from_str(text: &str) -> Result<Self, WebUrlError> {
         let url = Url::parse(text.trim())?;
-        // The normalized URL counts, because it is what is stored: non-ASCII characters become percent-encoded.
+        // The length of the normalized URL counts, because that one is stored. Normalizing percent-encodes
+        // non-ASCII characters.
         if url.as_str().len() > Self::MAX_LENGTH {
             return Err(WebUrlError::TooLong);
         }

@@ -25,7 +25,7 @@ mod tests {
 
     use super::*;
 
-    /// The row's example, as a parameter has it.
+    /// The row's example, written as the value of a parameter.
     fn default_of(row: &SettingRow) -> String {
         match row.example {
             ConfigValue::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
@@ -74,7 +74,7 @@ mod tests {
             assert_eq!(bounds, expected, "{name}");
             let is_number = matches!(row.allowed, Allowed::Number { .. } | Allowed::OneNumber(_));
             assert_eq!(parameter["Type"], if is_number { "Number" } else { "String" }, "{name}");
-            // A folder is shown in the file, and whether there is one is the parameter.
+            // The configuration file names the page's folder. The parameter only says whether there is one.
             match parameter.get("Default").map(text).filter(|default| !default.is_empty()) {
                 Some(default) if name == "Page" => assert_eq!(default, "built-in"),
                 Some(default) => assert_eq!(default_of(row), default, "{name}"),

@@ -15,7 +15,8 @@ pub struct SimClock(Arc<Mutex<Timers>>);
 #[derive(Debug)]
 struct Timers {
     now: Timestamp,
-    /// Who sleeps until when. The second number orders sleepers of the same instant: the first to sleep wakes first.
+    /// The sleeping tasks, by the instant at which each wakes. The second number orders tasks of the same instant:
+    /// the first to sleep wakes first.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
     next: u64,
 }
@@ -75,7 +76,7 @@ impl Future for Sleep {
     }
 }
 
-/// A task that is killed while it sleeps must not be woken.
+/// A task that is killed while it sleeps must not be woken later.
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(key) = self.key {

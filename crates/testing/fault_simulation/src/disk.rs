@@ -12,7 +12,7 @@ use redb::StorageBackend;
 #[derive(Clone, Debug, Default)]
 pub struct SimDisk(Arc<Mutex<DiskState>>);
 
-/// The disk as one process opened it. Fails once that process was killed.
+/// The disk, opened by one process. Every access fails after that process was killed.
 #[derive(Clone, Debug)]
 pub struct OpenDisk {
     disk: SimDisk,
@@ -36,7 +36,7 @@ enum Unsynced {
         new: Vec<u8>,
         old: Vec<u8>,
     },
-    /// The length before, and the bytes that a shorter length cut off.
+    /// The file's length was changed. This keeps the length before, and the bytes that a shorter length cut off.
     Length {
         from: usize,
         cut: Vec<u8>,
@@ -57,7 +57,7 @@ impl SimDisk {
         self.0.lock().killed += 1;
     }
 
-    /// Simulates a power cut: of the changes that were not synced, any part may have reached the disk, in any order.
+    /// Simulates a power cut. Any part of the unsynced changes may have reached the disk, in any order.
     pub fn lose_power(&self, rng: &mut impl Rng) {
         let mut disk = self.0.lock();
         let unsynced = std::mem::take(&mut disk.unsynced);

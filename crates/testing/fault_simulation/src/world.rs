@@ -146,7 +146,7 @@ impl World {
         self
     }
 
-    /// Starts the process on what is on the disk.
+    /// Starts the process with the data that is on the disk.
     pub fn boot(&mut self) {
         let clock = self.clock.clone();
         let (store, committer) =
@@ -169,13 +169,13 @@ impl World {
         });
     }
 
-    /// Like kill -9: running tasks are lost, what was written to the disk stays.
+    /// Like kill -9: running tasks are lost, data that was written to the disk stays.
     pub fn kill(&mut self) {
         self.disk.kill();
         self.process = None;
     }
 
-    /// Like a power cut: what was not synced may be lost as well.
+    /// Like a power cut: running tasks are lost, and data that was not synced may be lost as well.
     pub fn lose_power(&mut self) {
         self.kill();
         self.disk.lose_power(&mut self.rng);
@@ -261,7 +261,7 @@ impl World {
         self.change_room(move |room| room.settings.rate = rate);
     }
 
-    /// Runs the trigger now, besides the schedule.
+    /// Runs the trigger now, in addition to the schedule.
     pub fn fire_trigger(&mut self) -> AbortHandle {
         let process = self.process();
         let dispatch = FaultyPorts::new(
@@ -286,7 +286,8 @@ impl World {
         self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
     }
 
-    /// Lets time pass, with the schedule running every minute. What is due exactly at the end does not run yet.
+    /// Lets time pass, with the schedule running every minute. Tasks that are due exactly at the end do not run
+    /// yet.
     pub fn run(&mut self, time: Duration) {
         let until = self.clock.now() + time;
         loop {
@@ -321,7 +322,7 @@ impl World {
         }
     }
 
-    /// Runs all tasks until they wait and commits, until there is nothing to commit.
+    /// Repeats until there is nothing to commit: runs all tasks until they wait, then commits.
     fn run_until_idle(&mut self) {
         loop {
             self.process().pool.run_until_stalled();

@@ -30,7 +30,7 @@ impl ApiMethod {
         template(&self.integration()["requestTemplates"])
     }
 
-    /// For a response of the table with this status: the mapping template that turns it into the visitor's response, and
+    /// For a response of the table with this status: the mapping template that creates the visitor's response, and
     /// the status of that response.
     pub fn response(&self, status: u16) -> Result<(MappingTemplate, u16)> {
         let responses =
@@ -51,7 +51,7 @@ impl ApiMethod {
     }
 }
 
-/// Selection patterns are regular expressions. This knows the two forms that the template uses.
+/// Selection patterns are regular expressions. This supports the two forms that the template uses.
 fn is_match(pattern: &str, status: &str) -> bool {
     match pattern.strip_suffix(r"\d{2}") {
         Some(first) => status.starts_with(first) && status.len() == 3,

@@ -46,7 +46,7 @@ pub struct Velocity(Mutex<JavaProcess>);
 
 #[derive(Debug)]
 struct JavaProcess {
-    // It ends when its standard input is closed, so at the latest when this process ends.
+    // The process ends when its standard input is closed, which happens at the latest when this process ends.
     _java: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,

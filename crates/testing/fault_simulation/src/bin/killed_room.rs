@@ -78,7 +78,7 @@ async fn schedule(store: EmbeddedStore) {
             trigger.run().await?;
             store.sweep().await
         };
-        // The next minute retries.
+        // If this failed, the next minute retries it.
         drop(ran.await);
     }
 }

@@ -16,7 +16,7 @@ fn world() -> World {
     World::new(31, 60)
 }
 
-/// From now on nobody leaves the line, so its length shows who joined.
+/// From now on nobody is released, so the line's length shows who joined.
 fn pause(world: &mut World) {
     world.change_room(|room| room.state = RoomState::Paused);
     world.run(Duration::from_secs(2));
@@ -122,7 +122,7 @@ fn an_invalid_cookie_counts_as_none() {
 #[test]
 fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
     let mut world = world();
-    // The line has lost this visitor: the place was never put into it.
+    // This visitor is lost: the place was never put into the line.
     let lost: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
     let cookie = format!("bk_sale={lost}");
     world.join(400);

@@ -73,7 +73,8 @@ fn an_admission_is_written_but_not_confirmed() {
     world.set_faults(every(2, PortCall::Admit, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
     let (released, _) = world.outcome().windows()[&3];
-    // An admission that three attempts did not confirm uses up the quota, so that the quota is never exceeded.
+    // An admission that three attempts could not confirm counts against the quota, so that the quota is never
+    // exceeded.
     assert!((590..=600).contains(&released), "{released}: the ledger confirms a retry");
     assert_nobody_is_lost(&mut world);
 }
@@ -84,7 +85,8 @@ fn admissions_are_never_confirmed() {
     world.join(500);
     world.set_faults(every(1, PortCall::Admit, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
-    // The ledger has the admissions, but the consumers do not know. Each used up the quota, so it is not exceeded.
+    // The ledger has the admissions, but the consumers do not know that. Each admission counts against the quota,
+    // so the quota is not exceeded.
     let outcome = world.outcome();
     assert_eq!((outcome.above_quota(), outcome.reported), (vec![], 0));
     assert!(outcome.released() >= 60, "{}", outcome.released());
@@ -224,7 +226,7 @@ fn a_consumer_is_killed_between_admitting_and_removing() {
         let mut admitted = false;
         world.set_faults(move |call| {
             admitted |= call == PortCall::Admit;
-            // Removing takes so long that the consumer is killed meanwhile.
+            // Removing takes so long that the consumer is killed before it ends.
             let takes = if admitted && call == PortCall::Remove { Duration::from_secs(20) } else { TAKES };
             (InjectedFault::None, takes)
         });

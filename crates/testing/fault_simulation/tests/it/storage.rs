@@ -18,7 +18,7 @@ fn no_redirected_visitor_is_lost_by_kills_and_power_cuts() {
                 world.join(rng.random_range(1..20));
                 world.run(Duration::from_millis(rng.random_range(1..1500)));
             }
-            // These visitors are joining while it happens.
+            // These visitors are still joining when the fault happens.
             world.join(rng.random_range(1..20));
             if rng.random() {
                 world.lose_power();

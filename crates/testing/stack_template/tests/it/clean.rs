@@ -100,7 +100,7 @@ fn a_changed_route_creates_a_new_deployment() {
     };
     let before = deployment(&template);
     assert_eq!(deployment(&template), before);
-    // One word of one mapping template.
+    // This changes one word of one mapping template.
     let changed = template.replace("\"status/$copy\"", "\"state/$copy\"");
     assert_ne!(changed, template);
     assert_ne!(deployment(&changed), before);

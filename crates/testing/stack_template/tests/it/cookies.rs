@@ -82,7 +82,7 @@ fn hostile_cookies_are_ignored() {
         let ledger = ledger();
         ledger.check(&[&cookie]);
         assert_eq!(ledger.poll_answer(&[&cookie])["join"], true, "{shown}");
-        // Nothing of the cookie reaches the table.
+        // No part of the cookie is sent to the table.
         let request =
             render(&route("/polling").request().unwrap(), &with_cookies(&[&cookie])).json().unwrap();
         let keys = request["RequestItems"]["Ledger"]["Keys"].as_array().unwrap();

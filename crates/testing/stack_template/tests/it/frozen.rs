@@ -54,7 +54,8 @@ fn outputs_stage_and_routes_keep_their_names() {
     assert_frozen(Section::Routes, paths.filter(|path| !["/", "/{other+}"].contains(&path.as_str())));
 }
 
-/// Every state of the room with every kind of visitor: what `polls.rs` and `cookies.rs` hold the mapping templates to.
+/// The answers in every state of the room to every kind of visitor. `polls.rs` and `cookies.rs` check that the mapping
+/// templates give the same answers.
 #[test]
 fn polls_and_client_checks_keep_their_fields() {
     let on = Ledger::new().admit(TOKEN, NOW + Duration::from_hours(1));

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::with_throttle;
 
-/// Caller, action, resource and, for the ledger, the keys of the items. These are the calls of crates/adapters/aws and of
-/// the API's integrations. A transaction needs permission for each of its writes, and none of its own.
+/// Caller, action, resource and, for the ledger, the keys of the items. These are the calls of crates/adapters/aws
+/// and of the API's integrations. A transaction needs the permission for each of its writes. The transaction itself
+/// needs none.
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/private", "progress", "room"]),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/public"]),

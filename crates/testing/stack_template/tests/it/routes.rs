@@ -9,10 +9,10 @@ use stack_template::ApiMethod;
 
 use crate::support::stack;
 
-/// In API Gateway's definitions: every method that a path does not define.
+/// The key in API Gateway's definitions for every method that a path does not define.
 const ANY: &str = "x-amazon-apigateway-any-method";
 
-/// What API Gateway answers for every other path.
+/// The paths that API Gateway itself answers with "not found". They cover every other path.
 const NOT_FOUND: [&str; 2] = ["/", "/{other+}"];
 
 fn body() -> Value {
@@ -40,7 +40,7 @@ fn headers(response: &Value) -> Vec<(String, String)> {
     headers
 }
 
-/// Those with a constant value. API Gateway quotes it; everything else is a reference.
+/// The headers with a constant value. API Gateway quotes constants; everything else is a reference.
 fn constants(response: &Value) -> Vec<(String, String)> {
     let unquoted = |value: &str| Some(value.strip_prefix('\'')?.strip_suffix('\'')?.to_owned());
     headers(response).into_iter().filter_map(|(name, value)| Some((name, unquoted(&value)?))).collect()
@@ -202,7 +202,7 @@ fn api_gateways_own_errors_are_json_and_readable_across_origins() {
             "{kind}"
         );
         let template = response["responseTemplates"]["application/json"].as_str().unwrap();
-        // Simple substitution, no Velocity: this variable is a quoted text.
+        // API Gateway replaces this variable without Velocity. Its value is a text with quotation marks.
         let text = template.replace("$context.error.messageString", "\"Forbidden\"");
         let answer: Value = serde_json::from_str(&text).unwrap();
         assert!(answer["error"].is_string(), "{kind}: {answer}");

@@ -199,7 +199,7 @@ pub(crate) fn with_cookies(cookies: &[&str]) -> TemplateRequest {
     TemplateRequest { headers: headers.collect(), ..asked() }
 }
 
-/// A request without any header.
+/// A request without headers.
 pub(crate) fn asked() -> TemplateRequest {
     let stage = stack().properties("Api").unwrap()["Variables"].clone();
     let stage = stage.as_object().unwrap().iter();
