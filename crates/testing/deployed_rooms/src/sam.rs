@@ -44,6 +44,8 @@ fn build() -> Result<PathBuf> {
     fs::write(folder.join("template.yaml"), named)?;
     let mut build = sam()?;
     build.args(["build", "--parameter-overrides", &format!("Architecture={}", architecture())]);
+    // By default `sam` looks for this file beside the template.
+    build.arg("--config-file").arg(workspace::root().join("samconfig.toml"));
     build.arg("--template-file").arg(folder.join("template.yaml"));
     run(build.arg("--build-dir").arg(folder.join("build")))?;
     Ok(folder.join("build/template.yaml"))
