@@ -7,10 +7,10 @@ use crate::{cargo, run};
 
 const VERSION: &str = "0.20.2";
 
-/// Runs cargo-deny, installed under the build directory at the version above.
+/// Runs cargo-deny, at the version above. It is installed under the build directory.
 ///
-/// Advisories are left to the scheduled workflow: their database is fetched, and a test run must not fail
-/// because of what was published an hour ago.
+/// The scheduled workflow checks advisories, not this. Their database is downloaded, and a new entry in it must not
+/// fail a test run.
 pub(crate) fn check() -> Result<()> {
     let deny = tools().join("bin").join("cargo-deny");
     let installed = Command::new(&deny).arg("--version").output();

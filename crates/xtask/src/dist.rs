@@ -1,4 +1,4 @@
-//! The `beekeeper` that deploys rooms: with the function packages inside.
+//! Builds a `beekeeper` that can deploy rooms, because it includes the function packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use emulators::workspace::target;
 use crate::package::{Arch, PackageArguments};
 use crate::{cargo, run};
 
-/// Where its build script finds the packages.
+/// The environment variable that tells the build script of `beekeeper` where the packages are.
 pub(crate) const PACKAGES: &str = "BEEKEEPER_PACKAGES";
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ impl Dist {
     }
 }
 
-/// The folder with exactly these, whatever was packaged before.
+/// Builds the packages for these architectures, and returns a folder that contains no others.
 fn packages(archs: &[Arch], host_glibc: bool) -> Result<PathBuf> {
     let packages = folder().join("packages");
     fs::create_dir_all(&packages)?;
@@ -51,7 +51,7 @@ fn folder() -> PathBuf {
 
 fn keep(program: &Path) -> Result<()> {
     let made = folder().join("beekeeper");
-    // In one step, so that one that runs is not written over.
+    // Replaced in one step, so that a running program is not overwritten.
     let new = made.with_extension("new");
     fs::copy(program, &new).with_context(|| format!("could not copy {}", program.display()))?;
     fs::rename(&new, &made)?;

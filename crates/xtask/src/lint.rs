@@ -2,11 +2,11 @@ use anyhow::Result;
 
 use crate::{cargo, deny, run};
 
-/// Everything that fails on a change and runs nothing of it.
+/// Runs all checks that do not execute the project's code.
 pub(crate) fn lint() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     clippy(&["--features", "beekeeper/aws"])?;
-    // `beekeeper` as most people build it, without AWS. All other crates are as before and are not checked again.
+    // `beekeeper` without AWS, as most people build it. The other crates do not change, so they are not checked again.
     clippy(&[])?;
     deny::check()
 }

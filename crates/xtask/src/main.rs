@@ -1,4 +1,4 @@
-//! What developers and CI run: `cargo xtask --help`.
+//! The commands that developers and CI run; `cargo xtask --help` lists them.
 
 mod bench;
 mod deny;

@@ -1,4 +1,4 @@
-//! The functions as Lambda takes them: each alone in a zip, as one executable named `bootstrap`.
+//! Packages the functions for Lambda: one zip for each, with one executable named `bootstrap`.
 
 use std::env::{self, consts};
 use std::ffi::OsString;
@@ -15,13 +15,13 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::{cargo, run};
 
-/// Bytes. Lambda fetches and unpacks the package before the first request is answered.
+/// The size limit of a package, in bytes. Lambda downloads and unpacks it before a function answers its first request.
 const LARGEST: usize = 4_000_000;
 
-/// What Amazon Linux 2023 has.
+/// The minor version of glibc in Amazon Linux 2023.
 const GLIBC: u32 = 34;
 
-/// What cargo's folder is called in programs, wherever it is.
+/// The path that programs contain instead of cargo's real folder.
 const CARGO_HOME: &str = "/cargo";
 
 #[derive(Debug, Args)]
@@ -93,12 +93,12 @@ impl Function {
 }
 
 impl PackageArguments {
-    /// All functions.
+    /// Selects all functions.
     pub(crate) fn all(arch: Arch, host_glibc: bool) -> Self {
         Self { arch, host_glibc, functions: Vec::new() }
     }
 
-    /// The folder in which they lie.
+    /// Builds the packages, and returns the folder that contains them.
     pub(crate) fn make(&self) -> Result<PathBuf> {
         let all = Function::value_variants();
         let functions = if self.functions.is_empty() { all } else { &self.functions };
@@ -117,7 +117,7 @@ impl PackageArguments {
                 package.len()
             );
             let path = folder.join(name).with_extension("zip");
-            // In one step, so that nobody uploads half a package.
+            // Replaced in one step, so that nobody uploads half a package.
             let new = path.with_extension("zip.new");
             File::create(&new)?.write_all(&package)?;
             fs::rename(&new, &path)?;
@@ -126,14 +126,14 @@ impl PackageArguments {
         Ok(folder)
     }
 
-    /// Builds the functions, and nothing else of the workspace beside them, so that they have no more features than they
-    /// need. Returns where each program is.
+    /// Builds only the functions. Built with the rest of the workspace, they would get features that they do not need.
+    /// Returns the path of each program.
     fn build(&self, names: &[String]) -> Result<Vec<PathBuf>> {
         let triple = self.arch.target();
         let mut build = cargo();
         let has_cargo_lambda = runs("cargo-lambda", &["lambda", "--version"]) && has_zig();
         let folder = if has_cargo_lambda {
-            // It moves programs there, those of either architecture to the same place unless it is told another.
+            // cargo-lambda moves the programs here. Its default folder is the same for both architectures.
             let folder = target().join("cargo-lambda").join(self.arch.name());
             build.args(["lambda", "build", "--target", &format!("{triple}.2.{GLIBC}"), "--lambda-dir"]);
             build.arg(&folder);
@@ -151,7 +151,7 @@ impl PackageArguments {
         build.args(["--profile", "function", "--locked", "--package", "functions"]);
         build.args(names.iter().flat_map(|name| ["--bin", name]));
         build.env("CARGO_TARGET_DIR", target());
-        // It counts before all others, so that those of this machine do not change what is built.
+        // This variable overrides all other compiler flags, so that flags of this machine do not change the programs.
         run(build.env("CARGO_ENCODED_RUSTFLAGS", flags()?))?;
         let programs = names.iter().map(|name| folder.join(name));
         Ok(programs.map(|path| if has_cargo_lambda { path.join("bootstrap") } else { path }).collect())
@@ -173,8 +173,11 @@ impl PackageArguments {
     }
 }
 
-/// Panics name the file that they come from. Ours by its path in the workspace; those of other crates lie in cargo's
-/// folder, and where that is on this machine shall neither change the program nor be in it.
+/// Compiler flags that replace the path of cargo's folder by [`CARGO_HOME`].
+///
+/// Panic messages contain the path of their source file. For our crates it is relative to the workspace. For other
+/// crates it would be in cargo's folder, so the program would differ from machine to machine and reveal where it was
+/// built.
 fn flags() -> Result<OsString> {
     let mut flags = OsString::from("--remap-path-prefix=");
     flags.push(cargo_home()?);
@@ -188,7 +191,7 @@ fn cargo_home() -> Result<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(usual).context("cargo has no folder: set CARGO_HOME")
 }
 
-/// Fails if the program says where it was built: elsewhere it would be another.
+/// Fails if the program contains the path where it was built: a build elsewhere would give a different program.
 fn check_paths(name: &str, program: &[u8]) -> Result<()> {
     let mut folders = vec![root().join("crates"), cargo_home()?.join("registry")];
     folders.retain(|folder| !folder.starts_with(CARGO_HOME));
@@ -206,7 +209,7 @@ fn contains(program: &[u8], text: &[u8]) -> bool {
     program.windows(text.len()).any(|window| window == text)
 }
 
-/// Installed as a program, or by pip as a module.
+/// Whether zig is installed, as a program or as a Python module (by pip).
 fn has_zig() -> bool {
     runs("zig", &["version"]) || runs("python3", &["-m", "ziglang", "version"])
 }
@@ -217,7 +220,7 @@ fn runs(program: &str, arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The newest glibc of which the program wants a symbol, as the second part of its version number.
+/// The minor version of the newest glibc that the program needs a symbol of.
 fn glibc_needed(program: &[u8]) -> u32 {
     let mark = b"GLIBC_2.";
     let versions = program.windows(mark.len()).enumerate().filter(|(_, window)| window == mark);
@@ -228,14 +231,14 @@ fn glibc_needed(program: &[u8]) -> u32 {
     versions.map(minor).max().unwrap_or(0)
 }
 
-/// How long it may take to make a package small.
+/// How much time to spend on making a package small.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Compression {
     Fast = 1,
     Best = 9,
 }
 
-/// The same bytes for the same program on every machine: no time, no owner, one order.
+/// Zips a program. The same program gives the same bytes on every machine: no time, no owner, a fixed order.
 pub(crate) fn zipped(program: &[u8], compression: Compression) -> Result<Vec<u8>> {
     let executable = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)

@@ -1,4 +1,4 @@
-//! The page's own tests, under Node.js and in Chromium, and pictures of it.
+//! Runs the page's tests in Node.js and in Chromium, and takes screenshots of the page.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) fn test(packages: &FunctionPackages, filter: Option<&str>) -> Result<
     let folder = workspace::root().join("site/test");
     let named = filter.map(|filter| format!("--test-name-pattern={filter}"));
     run(node()?.arg("--test").args(&named).args(tests(&folder)?))?;
-    // One file after the other: two groups of browsers at once are too many for a small machine.
+    // One file at a time: two groups of browsers at once are too many for a small machine.
     run(in_browser(packages)?
         .args(["--test", "--test-concurrency=1", "--test-force-exit"])
         .args(&named)
@@ -41,7 +41,7 @@ fn node() -> Result<Command> {
     Ok(Command::new("node"))
 }
 
-/// Node.js, with the room and the browser that the tests use in its environment.
+/// Node.js, with environment variables that name the `beekeeper` and the browser to use.
 fn in_browser(packages: &FunctionPackages) -> Result<Command> {
     let beekeeper = build_beekeeper(packages)?;
     let mut modules = browser::packages()?.into_os_string();

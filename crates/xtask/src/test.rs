@@ -7,7 +7,7 @@ use emulators::WITHOUT_TOOLS;
 use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
 use crate::{cargo, run, site};
 
-/// The tests on deployed rooms are in a module of this name.
+/// The module with the tests on deployed rooms.
 const PLAYS: &str = "plays::";
 
 #[derive(Debug, Args)]
@@ -49,16 +49,16 @@ fn quick() -> Result<()> {
 
 fn everything() -> Result<()> {
     let packages = FunctionPackages::build()?;
-    // First, since it leaves a beekeeper without AWS in the build directory.
+    // Runs first, because it leaves a `beekeeper` without AWS in the build directory.
     run(cargo().args(["test", "--locked", "--workspace", "--test", "command", "without_aws"]))?;
     run(cargo_test(&packages).args(["--", "--include-ignored", "--skip", PLAYS]))?;
     site::test(&packages, None)?;
-    // Last, when nothing else runs or compiles: these tests measure how soon an order is in force.
+    // Run last, when nothing else runs or compiles, because these tests measure how soon an order is in force.
     deployed(&packages, None)
 }
 
-/// With the features of this crate alone: the first run compiles some dependencies again, and every later one compiles
-/// nothing that the crate does not use.
+/// Tests one crate, with the features of this crate only. The first run compiles some dependencies again. Later runs
+/// compile only what the crate uses.
 fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
     let mut test = cargo();
     test.args(["test", "--locked", "--package", name]);

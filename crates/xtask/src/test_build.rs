@@ -1,5 +1,5 @@
-//! What tests run, built the way that tests are built: the whole workspace, one set of features, the dev profile. Nothing
-//! that they depend on is compiled twice.
+//! Builds the programs and packages that tests run in the same way as the tests themselves: the whole workspace, one
+//! set of features, the dev profile. So no dependency is compiled twice.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::dist::PACKAGES;
 use crate::package::{Arch, Compression, Function, PackageArguments, zipped};
 use crate::{cargo, run};
 
-/// The one set of features. Without AWS there is a test of its own.
+/// All tests are built with these features. A separate test covers a build without AWS.
 const FEATURES: [&str; 3] = ["--workspace", "--features", "beekeeper/aws"];
 
-/// The function packages that the tests deploy, or none, for tests that deploy nothing. `beekeeper` has them inside: it is
-/// compiled again when they change.
+/// The function packages that the tests deploy; none for tests that deploy nothing. `beekeeper` includes the packages,
+/// so it is compiled again when they change.
 #[derive(Debug)]
 pub(crate) struct FunctionPackages(Option<PathBuf>);
 
@@ -25,12 +25,12 @@ impl FunctionPackages {
         Self(None)
     }
 
-    /// One zip for each function, for this machine. Unlike those of `cargo xtask package` they are neither small nor fit
-    /// for Lambda.
+    /// Builds one zip for each function, for this machine. Unlike the packages of `cargo xtask package`, these are
+    /// large and do not run on Lambda.
     pub(crate) fn build() -> Result<Self> {
         let arch = Arch::of_this_machine()?;
         let names: Vec<_> = Function::all().map(Function::name).collect();
-        // Cargo builds all programs of the crate for a test of the crate.
+        // To build a crate's test, Cargo also builds all of the crate's programs.
         run(cargo_test(&Self::none()).args(["--no-run", "--test", "programs"]))?;
         let folder = target().join("test-packages");
         fs::create_dir_all(folder.join(arch.name()))?;
@@ -42,7 +42,7 @@ impl FunctionPackages {
         Ok(Self(Some(folder)))
     }
 
-    /// Those of `cargo xtask package`, for this machine.
+    /// Builds the packages of `cargo xtask package`, for this machine.
     pub(crate) fn release() -> Result<Self> {
         PackageArguments::all(Arch::of_this_machine()?, true).make()?;
         Ok(Self(Some(target().join("lambda"))))
@@ -56,7 +56,7 @@ impl FunctionPackages {
     }
 }
 
-/// Writes the package if the program is newer, so that nothing that contains the package is compiled again without need.
+/// Writes the package only if the program is newer than it, because what includes the package is then compiled again.
 fn pack(program: &Path, package: &Path) -> Result<()> {
     let written = package.metadata().and_then(|metadata| metadata.modified()).ok();
     if written.is_some_and(|written| {
@@ -65,7 +65,7 @@ fn pack(program: &Path, package: &Path) -> Result<()> {
         return Ok(());
     }
     let stripped = program.with_extension("stripped");
-    // Its debug information is many times as large as the rest.
+    // The debug information is many times as large as the rest of the program.
     let mut strip = Command::new("strip");
     run(strip.arg("-o").arg(&stripped).arg(program)).context("strip is needed; it comes with binutils")?;
     let zip = zipped(&fs::read(&stripped)?, Compression::Fast)?;
@@ -76,15 +76,15 @@ fn pack(program: &Path, package: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` of the whole workspace. More arguments may follow.
+/// `cargo test` for the whole workspace. The caller may add arguments.
 pub(crate) fn cargo_test(packages: &FunctionPackages) -> Command {
     let mut test = cargo();
     packages.given_to(test.args(["test", "--locked"]).args(FEATURES));
     test
 }
 
-/// Builds `beekeeper`, with the packages inside, and returns where it is. `cargo build` would use other features: it leaves
-/// out those of the tests' dependencies.
+/// Builds `beekeeper` with the packages in it, and returns its path. `cargo build` would select other features, because
+/// it ignores the dependencies of tests.
 pub(crate) fn build_beekeeper(packages: &FunctionPackages) -> Result<PathBuf> {
     run(cargo_test(packages).args(["--no-run", "--test", "command"]))?;
     Ok(target().join("debug/beekeeper"))

@@ -1,4 +1,4 @@
-//! Dependencies between the crates point one way, and the domain needs no runtime, network or store.
+//! Checks that dependencies between crates point one way, and that the domain needs no runtime, network or store.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate, and the others that it may use.
+/// Each crate, with the crates that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pass", &[]),
     ("waitroom", &["pass"]),
@@ -61,7 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// The dependencies that the domain may have: no runtime, no network, no store, no SDK.
 const DOMAIN: &[&str] = &["pass", "rand", "serde", "thiserror", "url"];
 
-/// The crates of this workspace and what they depend on, tests aside.
+/// The crates of this workspace with their dependencies, except those of tests.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -101,7 +101,7 @@ fn the_domain_has_only_pure_dependencies() {
     }
 }
 
-/// The root of `crates/` is to be read at a glance, like the picture in ARCHITECTURE.md.
+/// The root of `crates/` must stay short enough to read at a glance, like the picture in ARCHITECTURE.md.
 #[test]
 fn the_root_of_crates_is_short() {
     let entries = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap().count();

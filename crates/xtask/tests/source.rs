@@ -1,6 +1,6 @@
-//! The source files: none import each other in a circle, and every type has a name of its own.
+//! Checks that source files do not import each other in a circle, and that every type has a unique name.
 //!
-//! This reads the code as tokens, not as a compiler does. Test modules at the end of a file are left out.
+//! The checks split the code into tokens and do not parse it. Test modules at the end of a file are ignored.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
@@ -15,7 +15,7 @@ type ModulePath = Vec<String>;
 struct SourceFile {
     path: PathBuf,
     tokens: Vec<String>,
-    /// Where a name that this file imports comes from, as a path from the crate root.
+    /// For each name that this file imports: where it comes from, as a path from the crate root.
     imports: BTreeMap<String, ModulePath>,
 }
 
@@ -26,7 +26,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// All crates: those folders below `cli` and `crates` that have a `src`.
+/// All crates: the folders in `cli` and `crates` that contain a `src`.
 fn crates() -> Vec<Crate> {
     let mut folders = vec![workspace().join("cli"), workspace().join("crates")];
     let mut crates = Vec::new();
@@ -75,7 +75,7 @@ impl Crate {
         all
     }
 
-    /// What the `use` declarations of a file bring into it.
+    /// The names that the `use` declarations of a file import.
     fn imports(&self, module: &ModulePath) -> BTreeMap<String, ModulePath> {
         let tokens = &self.0[module].tokens;
         let declared = tokens.iter().enumerate().filter(|(_, token)| *token == "use");
@@ -84,7 +84,7 @@ impl Crate {
         paths.filter_map(named).collect()
     }
 
-    /// A path as it is written in a file, from the crate root; none if it leads to another crate.
+    /// Converts a path written in a file to one from the crate root; none if it leads to another crate.
     fn absolute(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
         let (first, rest) = path.split_first()?;
         let mut from = module.clone();
@@ -106,7 +106,7 @@ impl Crate {
         Some(from)
     }
 
-    /// The module that a path from the crate root leads to: where the item is defined, not where it is exported again.
+    /// The module that defines the item at this path from the crate root. Re-exports are followed.
     fn home(&self, path: &[String], follow: usize) -> ModulePath {
         let depth = (0..=path.len()).rev().find(|&depth| self.0.contains_key(&path[..depth])).unwrap_or(0);
         let module = path[..depth].to_vec();
@@ -117,11 +117,11 @@ impl Crate {
         }
     }
 
-    /// The other files whose items a file names, except the crate root.
+    /// The other files whose items this file names, except the crate root.
     fn uses(&self, module: &ModulePath) -> BTreeSet<ModulePath> {
         let file = &self.0[module];
         let tokens = &file.tokens;
-        // What a file only exports again it does not use.
+        // A re-export is not a use.
         let is_exported = |at: usize| at > 1 && tokens[at - 2..at] == ["pub", "use"];
         let begins = |at: &usize| {
             let is_after_colons = *at > 0 && tokens[at - 1] == "::";
@@ -166,13 +166,13 @@ impl Crate {
     }
 }
 
-/// The names, numbers and signs of a file up to its test module, without comments and texts.
+/// The names, numbers and symbols of a file up to its test module, without comments and string literals.
 fn tokens(source: &str) -> Vec<String> {
     let code = source.split("mod tests {").next().unwrap_or_default();
     let mut tokens = Vec::<String>::new();
     for line in code.lines() {
         let line = line.split("//").next().unwrap_or_default();
-        // Every other part is between quotes.
+        // Skips every second part, which is a string literal.
         for part in line.split('"').step_by(2) {
             let mut rest = part;
             while let Some(first) = rest.chars().next() {
@@ -192,7 +192,7 @@ fn tokens(source: &str) -> Vec<String> {
     tokens
 }
 
-/// The paths of a tree as `use` takes it: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Expands the tree of a `use` declaration: `a::{b, c::d}` becomes `a::b` and `a::c::d`.
 fn expanded<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a String>>) -> Vec<ModulePath> {
     let mut path = ModulePath::new();
     while let Some(token) = tokens.next() {

@@ -1,4 +1,5 @@
-//! `GET /beekeeper`: a newcomer, a visitor who waits, an admitted visitor, and requests that take no place.
+//! `GET /beekeeper` from a newcomer, a waiting visitor and an admitted visitor, and requests that must not take a
+//! place.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     an_admitted_visitor_is_sent_to_the_shop(room, client, &place);
 }
 
-/// `<epoch>-<ticket>` in the fragment and the cookie's `<epoch>-<token>-<ticket>` are of one place.
+/// Checks that `<epoch>-<ticket>` in the fragment and `<epoch>-<token>-<ticket>` in the cookie are the same place.
 fn place_of(client: &Client, answer: &HttpAnswer) -> String {
     assert_eq!(answer.status, 302, "{answer:?}");
     assert_eq!(answer.header("cache-control"), Some("no-store"));

@@ -1,4 +1,4 @@
-//! Just enough HTTP to send what no decent client would.
+//! A minimal HTTP client that can also send malformed requests.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -47,7 +47,7 @@ impl Client {
         self.raw(request.as_bytes()).unwrap_or_else(|| panic!("no answer to {method} {path}"))
     }
 
-    /// How a request to the room begins, for those who go on with something that is no HTTP.
+    /// The beginning of a request to the room. The caller may continue it with bytes that are not valid HTTP.
     pub fn head(&self, method: &str, path: &str) -> String {
         format!(
             "{method} {}{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
@@ -55,18 +55,18 @@ impl Client {
         )
     }
 
-    /// Sends these bytes and reads until the room hangs up. None if what it said is not HTTP.
+    /// Sends these bytes, and reads until the room closes the connection. None if the answer is not HTTP.
     pub fn raw(&self, request: &[u8]) -> Option<HttpAnswer> {
         let mut stream = TcpStream::connect(&self.authority).expect("the room accepts connections");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
-        // It may answer and hang up before it has read everything.
+        // A write error is ignored: the room may answer and close the connection before it has read everything.
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         parse(&String::from_utf8_lossy(&answer))
     }
 
-    /// The room's cookie in a `Set-Cookie`, as a later `Cookie` header carries it.
+    /// The room's cookie from the answer's `Set-Cookie`, in the form for a later `Cookie` header.
     pub fn cookie(&self, answer: &HttpAnswer) -> String {
         let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no Set-Cookie in {answer:?}"));
         let pair = set.split(';').next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What every Beekeeper room answers over HTTP, on one machine and on AWS.
+//! Checks the HTTP answers of a Beekeeper room. Every room must pass, on one machine and on AWS.
 //!
-//! The checks use a base URL and HTTP only, so the same ones run against one process on one machine and against a
-//! deployed stack. What only the operator can do goes through [`RoomUnderTest::order`].
+//! The checks need only a base URL and HTTP, so the same checks run against a process on one machine and against a
+//! deployed stack. They give the operator's orders through [`RoomUnderTest::order`].
 
 #![allow(
     clippy::expect_used,
@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 pub use http::{Client, HttpAnswer};
 pub use operator::Order;
 
-/// A room to check. It is empty and on.
+/// A room to check. It must be empty and on.
 pub trait RoomUnderTest {
-    /// Without a trailing slash: `http://127.0.0.1:8080`, `https://….amazonaws.com/prod`.
+    /// The room's URL without a trailing slash: `http://127.0.0.1:8080`, `https://….amazonaws.com/prod`.
     fn base(&self) -> String;
 
     /// The room's short name.
@@ -32,13 +32,13 @@ pub trait RoomUnderTest {
     /// Where admitted visitors are sent.
     fn shop(&self) -> String;
 
-    /// Does what its operator does to give this order. It is in force within two seconds.
+    /// Gives the room this order, as an operator would. It must be in force within two seconds.
     fn order(&self, order: Order);
 
     /// How long a window takes.
     fn minute(&self) -> Duration;
 
-    /// Whether it limits the number of a request's headers, and not only their bytes.
+    /// Whether the room limits the number of headers of a request, and not only their total size.
     fn counts_headers(&self) -> bool {
         true
     }
@@ -47,7 +47,7 @@ pub trait RoomUnderTest {
 /// An order is in force everywhere within this time.
 const IN_FORCE: Duration = Duration::from_secs(2);
 
-/// Runs all checks, one after the other: they share the room, and some turn it off.
+/// Runs all checks, one after the other, because they share the room and some turn it off.
 pub fn check(room: &impl RoomUnderTest) {
     let client = Client::new(&room.base(), &room.name());
     door::check(room, &client);
@@ -56,15 +56,15 @@ pub fn check(room: &impl RoomUnderTest) {
     orders::check(room, &client);
 }
 
-/// Pauses the room, and waits until nobody who joins now can be admitted: polls may show the pause before a running
-/// consumer has read it.
+/// Pauses the room, and waits until no visitor who joins after that can be admitted. Polls may show the pause before a
+/// running consumer has read it, so the poll alone is not enough.
 fn pause(room: &impl RoomUnderTest, client: &Client) {
     room.order(Order::Pause);
     eventually("paused", || (client.get("/polling").json()["state"] == "paused").then_some(()));
     std::thread::sleep(IN_FORCE);
 }
 
-/// Asks again until the answer is right: an order takes up to two seconds, on an emulator longer.
+/// Retries until the answer is right. An order takes up to two seconds to be in force, longer on an emulator.
 fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {

@@ -1,4 +1,4 @@
-//! What visitors see of the operator's orders.
+//! How the operator's orders change what visitors see.
 
 use waitroom::{Message, Rate};
 
@@ -26,7 +26,7 @@ fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Cl
         (&true.into(), &0.into()),
         "a place of an earlier epoch does not count"
     );
-    // The door may see the new epoch a moment after the polls.
+    // The door may read the new epoch a moment later than the polls.
     let second = eventually("the new epoch, at the door", || {
         let answer = client.get_with("/beekeeper", &place);
         answer.header("set-cookie").is_some().then(|| client.cookie(&answer))

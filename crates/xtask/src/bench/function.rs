@@ -1,4 +1,4 @@
-//! The producer as Lambda runs it, against services that answer at once: what is measured is its own work.
+//! Measures the producer as Lambda runs it. Its services answer at once, so only the producer's own work is measured.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn producer() -> Result<()> {
     let build = ["build", "--profile", "function", "--locked", "--package", "functions", "--bin", "producer"];
     run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
     let program = target().join("function/producer");
-    // The room's first producer makes its keys.
+    // The room's first producer creates its signing keys, so it is not measured.
     let first = RunningFunction::start(&program, furnished())?;
     let ledger = first.services.ledger();
     drop(first);
@@ -63,11 +63,11 @@ pub(super) fn producer() -> Result<()> {
     Ok(())
 }
 
-/// A process of the function with services of its own. Ended with whoever started it.
+/// A process of the function, with its own services. Dropping this ends the process.
 struct RunningFunction {
     process: Child,
     services: StandIn,
-    /// From the start of the process to its first answer.
+    /// The time from the start of the process to its first answer.
     started_within: Duration,
 }
 
@@ -79,7 +79,7 @@ impl Drop for RunningFunction {
 }
 
 impl RunningFunction {
-    /// Starts it and waits until it has answered its first request.
+    /// Starts the function, and waits until it has answered its first request.
     fn start(program: &Path, ledger: Vec<Value>) -> Result<Self> {
         let services = StandIn::start(ledger)?;
         let endpoint = format!("http://{}", services.address);
@@ -115,7 +115,7 @@ impl RunningFunction {
         Ok(())
     }
 
-    /// The processor time that all of its threads have had.
+    /// The processor time that all of its threads have used.
     fn cpu(&self) -> Result<Duration> {
         let mut nanoseconds = 0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
@@ -126,7 +126,7 @@ impl RunningFunction {
     }
 }
 
-/// `GET /beekeeper` of somebody who has not been here, as API Gateway hands it over.
+/// A newcomer's `GET /beekeeper`, as API Gateway sends it to the function.
 fn newcomer() -> Value {
     json!({
         "resource": "/beekeeper", "path": "/beekeeper", "httpMethod": "GET", "body": null, "isBase64Encoded": false,
@@ -135,7 +135,7 @@ fn newcomer() -> Value {
     })
 }
 
-/// A ledger with a room in it, and nobody.
+/// A ledger with a room that has no visitors.
 fn furnished() -> Vec<Value> {
     let texts = |id: &str, texts: &[(&str, &str)]| {
         let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), json!({ "S": text })));

@@ -1,8 +1,8 @@
-//! What the parts of a room bear.
+//! Measures how much load the parts of a room can take.
 //!
-//! The room on one machine is measured beside nginx: same workers, same load tool, same size of answer, logging off.
-//! Absolute figures say more about the machine than about us, so what is printed last are ratios: the median
-//! of rounds in which the two take turns.
+//! The room on one machine is compared with nginx: same number of workers, same load tool, same size of answer, logging
+//! off. Absolute figures depend mostly on the machine, so ratios are printed last. A ratio is the median of several
+//! rounds; in each round the two are measured one after the other.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     Producer,
 }
 
-/// Measures this part, or all of them.
+/// Measures this part, or all parts.
 pub(crate) fn run(part: Option<Part>) -> Result<()> {
     match part {
         Some(Part::Store) => store(),
@@ -53,12 +53,12 @@ fn store() -> Result<()> {
     command(cargo().args(["bench", "--locked", "--package", "embedded"]))
 }
 
-/// Ended with whoever started it.
+/// A server under load. Dropping this ends it.
 struct BenchServer(Child);
 
 impl Drop for BenchServer {
     fn drop(&mut self) {
-        // Asked first: nginx's workers end only with a master that ends in order.
+        // Ended by a signal that it can handle: nginx's workers end only if their master shuts down cleanly.
         let pid = self.0.id().to_string();
         drop(Command::new("kill").args(["-TERM", &pid]).status());
         drop(self.0.wait());
@@ -74,7 +74,7 @@ fn room() -> Result<()> {
     fs::create_dir_all(scratch.join("www"))?;
 
     let (process, room) = start_room(&scratch.join("room"))?;
-    // Paused, so that whoever polls goes on waiting.
+    // Paused, so that the visitors who poll keep waiting.
     let mut pause = Command::new(target().join("release/beekeeper"));
     command(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
     let cookie = first_cookie(&room)?;
@@ -92,7 +92,7 @@ fn room() -> Result<()> {
     crowded(process, &room, &cookie, &scratch.join("room"))
 }
 
-/// Everybody who joined in the rounds before still waits.
+/// Measures the room while all visitors who joined in the rounds before are waiting.
 fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
     let poll = fetch(&format!("{room}/polling"), cookie)?;
     let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");

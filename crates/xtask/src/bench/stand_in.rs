@@ -1,4 +1,4 @@
-//! What a function talks to, in this process: Lambda's runtime interface, a ledger and a line that always work.
+//! Stands in for the services that a function uses: Lambda's runtime API, and a ledger and a line that always work.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The services, and the calls that were made to them.
+/// The services, and the calls that they have received.
 #[derive(Debug)]
 pub(super) struct StandIn {
     pub(super) address: String,
@@ -23,7 +23,7 @@ pub(super) struct StandIn {
 
 #[derive(Debug)]
 struct StandInState {
-    /// Requests that wait for the function to ask for them.
+    /// Requests that the function has not fetched yet.
     events: Mutex<Receiver<Value>>,
     more_events: Sender<Value>,
     answers: Sender<Value>,
@@ -51,25 +51,25 @@ impl StandIn {
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let shared = serving.clone();
-                // A connection that breaks is the function's end.
+                // A broken connection means that the function has ended.
                 thread::spawn(move || drop(shared.serve(&connection)));
             }
         });
         Ok(Self { address, shared, answers })
     }
 
-    /// Hands a request to the function and waits for its answer.
+    /// Sends a request to the function, and waits for its answer.
     pub(super) fn ask(&self, event: &Value) -> Result<Value> {
         self.shared.more_events.send(event.clone())?;
         self.answers.recv_timeout(PATIENCE).context("the function did not answer; see what it printed")
     }
 
-    /// What lies in the ledger now.
+    /// All items in the ledger.
     pub(super) fn ledger(&self) -> Vec<Value> {
         lock(&self.shared.ledger).values().cloned().collect()
     }
 
-    /// How often each operation has been called since the last time this was asked.
+    /// How often each operation was called since the previous call of this method.
     pub(super) fn calls(&self) -> HashMap<String, u32> {
         std::mem::take(&mut *lock(&self.shared.calls))
     }
