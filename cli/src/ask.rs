@@ -12,7 +12,7 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks before something is done, and shows the consequence first.
+/// Shows the consequence of a command, and asks whether to go ahead.
 pub(crate) fn confirm(consequence: &str, question: &str) -> Result<()> {
     if !can_ask() {
         return Err(unasked(consequence).into());

@@ -1,4 +1,4 @@
-//! What the commands for rooms on AWS share.
+//! Code that the commands for rooms on AWS share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ pub(crate) fn access(config: &RoomConfig) -> Access {
     }
 }
 
-/// Stops watching on Ctrl-C. AWS continues with what it was asked to do.
+/// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.
 pub(crate) async fn interruptible(
     command: &'static str,
     room: &RoomId,
@@ -62,8 +62,8 @@ pub(crate) fn bundle() -> Bundle {
     }))
 }
 
-/// Shows events as they happen: as JSON, or as lines. On a terminal a last line shows every second what is in progress,
-/// and for how long.
+/// Shows events as they happen, as JSON or as lines. On a terminal, the last line shows what is in progress and for how
+/// long; it is updated every second.
 pub(crate) struct ProgressDisplay {
     json: bool,
     shown: Arc<Shown>,
@@ -94,7 +94,7 @@ impl ProgressDisplay {
     }
 
     pub(crate) fn show(&self, event: &DeployEvent) {
-        // The reader may stop reading; the deployment continues.
+        // An error here means that the output was closed. The deployment continues.
         if self.json {
             drop(serde_json::to_string(event).map(|line| say(&line)));
             return;
@@ -145,7 +145,7 @@ impl Shown {
         let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
         let what = if under_way.is_empty() { step.clone() } else { under_way.join(", ") };
         let seconds = self.began.elapsed().as_secs();
-        // Fits a narrow terminal.
+        // Short enough for a narrow terminal.
         let what: String = what.chars().take(70).collect();
         self.line.show(&format!("{}:{:02}  {what}", seconds / 60, seconds % 60));
     }

@@ -1,6 +1,6 @@
 //! A room's configuration file, in TOML.
 //!
-//! Writing keeps what a person changed by hand: comments, order, and the spelling of a value that stays the same.
+//! Writing keeps what a person edited: comments, the order, and how a value is written if it stays the same.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(crate) fn read(room: &RoomId, text: &str) -> Result<RoomConfig, Mistakes> {
     RoomConfig::from_entries(room.clone(), file.iter().map(|(key, item)| (key, config_value(item))))
 }
 
-/// The text of the file: the configuration, written into what the file already holds.
+/// The new text of the file: the present text, updated to this configuration.
 pub(crate) fn updated(config: &RoomConfig, existing: Option<&str>) -> Result<String, TomlError> {
     let mut file: DocumentMut = existing.map_or_else(|| new_file(&config.room), ToOwned::to_owned).parse()?;
     for (row, value) in config.entries() {
@@ -57,7 +57,7 @@ fn config_value(item: &Item) -> ConfigValue<'_> {
     }
 }
 
-/// A new file: what every room needs, and the rest of the settings as comments.
+/// A new file: the settings that every room needs, and all others as comments.
 fn new_file(room: &RoomId) -> String {
     let mut text = format!(
         "# The configuration of the waiting room {room}. After a change, run: beekeeper deploy {room}\n"

@@ -81,7 +81,7 @@ impl ConfigFolder {
         let text = config_file::updated(config, read(&path)?.as_deref())?;
         let attempt = || format!("could not write {}", path.display());
         fs::create_dir_all(&self.0).with_context(attempt)?;
-        // In the same directory: renaming is one step only within a file system.
+        // Created in the same directory, because a rename is atomic only within a file system.
         let new = self.0.join(format!(".{}.toml.new", config.room));
         replace(&new, &path, &text).with_context(attempt)?;
         Ok(path)

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 #[repr(u8)]
 pub(crate) enum Exit {
     Done = 0,
-    /// The command was tried and failed.
+    /// The command failed.
     Failed = 1,
     /// The command line is invalid.
     Usage = 2,
@@ -25,7 +25,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// As `--json` names it.
+    /// The exit's name in the output of `--json`.
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Done => "done",

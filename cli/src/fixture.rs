@@ -1,10 +1,10 @@
-//! A room that tests show.
+//! An example room for tests.
 
 use operator::{Alarm, AlarmState, Status, WindowCount};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{LineStatus, Rate, Settings, Stretch, Timestamp};
 
-/// A room on AWS in a bad minute.
+/// A room on AWS with several problems at once.
 pub(crate) fn suffering() -> Status {
     let mut settings = Settings::new(
         "spring-sale".parse().unwrap(),

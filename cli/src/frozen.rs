@@ -1,4 +1,4 @@
-//! Commands, flags, exit codes and the configuration file's keys, against `infra/frozen-names.txt`.
+//! Compares commands, flags, exit codes and the configuration file's keys with `infra/frozen-names.txt`.
 
 use clap::{Arg, Command, CommandFactory};
 use frozen_names::{Section, assert_frozen};
@@ -6,7 +6,7 @@ use frozen_names::{Section, assert_frozen};
 use crate::arguments::Arguments;
 use crate::exit::Exit;
 
-/// A command with its arguments, and the commands below it.
+/// The names of a command's arguments, and of its subcommands and their arguments.
 fn names(command: &Command, path: &str) -> Vec<String> {
     let line = |name: String| if path.is_empty() { name } else { format!("{path} {name}") };
     let argument = |argument: &Arg| match (argument.get_long(), argument.get_short()) {
@@ -39,7 +39,7 @@ fn the_configuration_file_keeps_its_keys() {
     assert_frozen(Section::ConfigurationKeys, config::ROWS.iter().map(|row| row.key));
 }
 
-/// The exit after this one. A new exit does not compile until it has its place here.
+/// The exit after this one. A new exit does not compile until it is added here.
 fn after(exit: Option<Exit>) -> Option<Exit> {
     match exit {
         None => Some(Exit::Done),

@@ -1,4 +1,4 @@
-//! What the program logs: lines of text on standard error. `--log` or the environment variable `RUST_LOG` select them.
+//! The program's log: lines of text on standard error, selected by `--log` or the environment variable `RUST_LOG`.
 
 use std::env;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::exit::{Exit, Failure};
 use crate::printer::AboveLiveLine;
 
-/// The target of the lines of `--access-log`.
+/// The log target of the lines that `--access-log` prints.
 const ACCESS: &str = "access";
 
 /// Which lines are logged: a level, or levels by module, as in `info,consumer=debug`.
@@ -22,7 +22,8 @@ pub(crate) struct LogFilter(Targets);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LogFilterError {
-    /// `Targets` would take it for a module at level trace, and a misspelt level would silence everything else.
+    /// A word that is neither a level nor `module=level`. `Targets` would read it as a module at level trace, so a
+    /// misspelt level would silence everything else.
     #[error(
         "{0:?} is not a level (error, warn, info, debug, trace or off); write levels of modules like consumer=debug"
     )]
@@ -36,7 +37,7 @@ impl FromStr for LogFilter {
 
     fn from_str(text: &str) -> Result<Self, LogFilterError> {
         let directives: Vec<_> = text.split(',').map(str::trim).collect();
-        // An empty text would be read as the level error.
+        // `LevelFilter` parses an empty string as the level error.
         let is_level = |text: &str| !text.is_empty() && text.parse::<LevelFilter>().is_ok();
         match directives.iter().find(|directive| !directive.contains('=') && !is_level(directive)) {
             Some(&directive) => Err(LogFilterError::NotALevel(directive.into())),
@@ -48,12 +49,12 @@ impl FromStr for LogFilter {
 impl Default for LogFilter {
     fn default() -> Self {
         let warnings = Targets::new().with_default(LevelFilter::WARN);
-        // The crates of the AWS SDK. What they warn of, the commands report as errors themselves.
+        // Hides the warnings of the AWS SDK, because the commands report the same failures as errors.
         Self(warnings.with_target("aws_", LevelFilter::ERROR))
     }
 }
 
-/// Logs from now on what `--log` selects; without it what `RUST_LOG` selects; without both, warnings.
+/// Starts logging. `--log` selects the lines; without it, `RUST_LOG` does; without both, only warnings are logged.
 pub(crate) fn init(log: Option<&LogFilter>, access_log: bool) -> Result<()> {
     let LogFilter(mut filter) = match log {
         Some(filter) => filter.clone(),

@@ -10,7 +10,7 @@ pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{text}")
 }
 
-/// Prints what is for the person and not a result.
+/// Prints text for the person at the terminal that is not part of the result.
 pub(crate) fn note(text: &str) {
     // Standard error may be closed.
     drop(writeln!(io::stderr().lock(), "{text}"));
@@ -26,7 +26,7 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) {
     complain_as(&format!("{error:#}"), exit::advice(error), exit, json);
 }
 
-/// The same for an invalid command line.
+/// Prints the error for an invalid command line.
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default().trim();
@@ -51,7 +51,7 @@ fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
     note(&object.to_string());
 }
 
-/// The reader of our output may stop reading.
+/// Whether the program that reads our output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,4 +1,4 @@
-//! Whether a URL answers, and where it redirects.
+//! Checks whether a URL answers, and where it redirects.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use url::Url;
 use waitroom::ports::Probe;
 
-/// A browser follows twenty. A shop that needs more than five has another problem.
+/// A browser follows twenty redirects, but a shop that needs more than five is probably misconfigured.
 const MOST_REDIRECTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -60,7 +60,7 @@ impl Journey {
     }
 }
 
-/// The last of a chain of errors, which is the most specific.
+/// The last error in a chain of causes, which is the most specific.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(cause) = error.source() {

@@ -65,7 +65,7 @@ impl RoomHandle {
         }
     }
 
-    /// Whether the line is in SQS, which counts it roughly and takes a minute to empty it.
+    /// Whether the line is in SQS. SQS counts only roughly, and takes a minute to empty a queue.
     pub(crate) fn is_far(&self) -> bool {
         match &self.place {
             Location::Here { .. } => false,
@@ -91,7 +91,7 @@ impl RoomHandle {
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
             }
             #[cfg(feature = "aws")]
-            // Boxed: the futures of the SDK are large.
+            // Boxed, because the futures of the SDK are large.
             Location::Aws(deployed) => Box::pin(self.execute(deployed, command)).await?,
         };
         match reply {
@@ -129,7 +129,7 @@ impl RoomHandle {
         }
     }
 
-    /// The reply does not belong to the order.
+    /// The error for a reply that does not belong to the order.
     pub(crate) fn unexpected(&self) -> anyhow::Error {
         anyhow!(
             "the room {} sent an unexpected reply; use the same version of beekeeper as the room",
@@ -163,7 +163,7 @@ pub(crate) fn on_aws(which: &Which) -> Result<RoomConfig> {
     folder.load(name)
 }
 
-/// What every command on AWS says in a `beekeeper` that was built without AWS. Mistakes in the room's file come first.
+/// The error of every AWS command in a `beekeeper` built without AWS. Mistakes in the room's file are reported first.
 #[cfg(not(feature = "aws"))]
 pub(crate) fn without_aws<T>(name: &RoomId) -> Result<T> {
     ConfigFolder::of_this_user()?.load(name)?;

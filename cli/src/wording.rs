@@ -11,7 +11,7 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The throttle's finding of one minute.
+/// Describes the throttle's finding of one minute.
 pub(crate) fn found(finding: &Finding) -> String {
     let millis =
         |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));

@@ -58,8 +58,8 @@ mod with_aws {
             ask::confirm("The plan above would be carried out", question(&plan))?;
         }
         if config.account.is_none() {
-            // Before anything is created, so that later commands find it whatever happens. The file is read again because
-            // somebody may have edited it during the question.
+            // The account is stored before anything is created, so that later commands find it even if this one fails.
+            // The file is read again, because somebody may have edited it during the question.
             let mut config = folder.load(&deploy.name)?;
             config.account = Some(account.id.parse().map_err(anyhow::Error::msg)?);
             folder.save(&config)?;
@@ -82,7 +82,7 @@ mod with_aws {
         Ok(say(&result(&room, found))?)
     }
 
-    /// The page that the operator made, if the room has one.
+    /// The operator's own page or design, if the room has one.
     fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
         let Some(folder) = &config.page else { return Ok(None) };
         Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
@@ -180,12 +180,12 @@ mod with_aws {
         lines.join("\n")
     }
 
-    /// `AWS::SQS::Queue` is a `SQS::Queue`.
+    /// Shortens `AWS::SQS::Queue` to `SQS::Queue`.
     fn short(kind: &str) -> &str {
         kind.strip_prefix("AWS::").unwrap_or(kind)
     }
 
-    /// A list in lines of a readable length.
+    /// Wraps a list into lines of a readable length.
     fn wrapped(items: &[String]) -> String {
         let mut lines = vec![String::new()];
         for (at, item) in items.iter().enumerate() {

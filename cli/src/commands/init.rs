@@ -36,7 +36,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     let answers = InitAnswers::new(init, before.as_ref());
     let deployed_in =
         before.as_ref().filter(|before| before.account.is_some()).map(|before| before.region.clone());
-    // A flag changes one answer, so the rest is not asked.
+    // For a configured room, a flag changes only its own answer, so no questions are asked.
     let edits_by_flags = before.is_some() && init.answers_something();
     let (after, is_checked) = if asks && !edits_by_flags {
         if before.is_some() {
@@ -90,7 +90,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     say_changes(changes(&before, &after).into_iter())
 }
 
-/// The answers from the flags, or else from the room's file.
+/// The answers from the flags, and from the room's file where there is no flag.
 struct InitAnswers {
     title: Option<Title>,
     region: Option<Region>,
@@ -119,7 +119,7 @@ impl InitAnswers {
         }
     }
 
-    /// Without questions: every answer must be known.
+    /// Takes the answers without asking. Every answer must be known.
     fn complete(self) -> Result<CompleteAnswers> {
         let Self { title, region, shop, rate, throttle } = self;
         let missing: Vec<_> = [
@@ -140,7 +140,7 @@ impl InitAnswers {
         Ok(CompleteAnswers { title, region, shop, rate, throttle })
     }
 
-    /// Asks what no flag answers. The answers in the room's file are the defaults.
+    /// Asks the questions that no flag answers. The answers in the room's file are the defaults.
     fn ask(self, init: &Init, before: Option<&RoomConfig>) -> Result<CompleteAnswers> {
         let title = match &init.title {
             Some(title) => title.clone(),
@@ -169,7 +169,7 @@ impl InitAnswers {
 }
 
 impl CompleteAnswers {
-    /// The configuration: these answers, the other flags, and otherwise what the file already says.
+    /// The configuration: these answers, then the other flags, then the values already in the file.
     fn into_config(self, room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
         let Self { title, region, shop, rate, throttle } = self;
         let new = RoomConfig { throttle, ..RoomConfig::new(room, title, region, shop, rate) };

@@ -46,7 +46,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
     let page = design.page(&store.room().await?.settings.title);
     let mut app = App::new(store.clone(), scheme, &page);
-    // Visitors at a public URL must not mistake a preview for the room.
+    // There is no preview at a public URL, because visitors could mistake it for the room.
     let shows_preview = arguments.url.is_none();
     if shows_preview {
         app = app.with_preview(Preview(arguments.page.clone()));
@@ -129,7 +129,7 @@ fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {
     Ok(format!("http://localhost:{}{path}", listener.local_addr()?.port()).parse()?)
 }
 
-/// The demonstration shop gets a new port at every start. Its path tells it from a real shop.
+/// Recognizes the demonstration shop by its path, because it gets a new port at every start.
 fn is_demonstration(shop: &WebUrl) -> bool {
     let url = shop.as_url();
     url.host_str() == Some("localhost") && url.path() == DEMO_SHOP
@@ -148,7 +148,7 @@ fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room>
     Ok(Room::new(settings, url, epoch))
 }
 
-/// Applies the command line. What it leaves open stays as the room last had it.
+/// Applies the command line. Settings without a flag keep the values that the room had last.
 async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
@@ -200,7 +200,7 @@ fn greeting_for_scripts(room: &Room, directory: &Path) -> String {
     json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory }).to_string()
 }
 
-/// Shows one line, once a second.
+/// Shows the state of the room on one line, and updates it every second.
 async fn keep_up(store: EmbeddedStore) {
     let line = LiveLine::new();
     loop {
@@ -216,7 +216,7 @@ async fn keep_up(store: EmbeddedStore) {
     }
 }
 
-/// Listens from now on, so that an early Ctrl-C also stops the room cleanly.
+/// Starts to listen at once, so that an early Ctrl-C also stops the room cleanly.
 fn asked_to_stop() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
 

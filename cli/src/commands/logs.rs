@@ -1,4 +1,4 @@
-//! `beekeeper logs`: the functions' logs, in the order of time.
+//! `beekeeper logs`: the functions' logs, in order of time.
 
 #[cfg(feature = "aws")]
 use std::time::{Duration, UNIX_EPOCH};
@@ -41,13 +41,13 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
         let (sender, mut unprinted) = mpsc::unbounded_channel();
         let read = deployed.logs(&query, |line| {
             if let Err(error) = say(&log_line(&line, json)) {
-                // Received below, which ends the reading.
+                // The `select!` below receives the error and stops reading the logs.
                 drop(sender.send(error));
             }
         });
         tokio::select! {
             read = read => read?,
-            // The usual end of --follow.
+            // Ctrl-C is the usual end of --follow.
             interrupted = tokio::signal::ctrl_c() => interrupted?,
             Some(error) = unprinted.recv() => return Err(error.into()),
         }

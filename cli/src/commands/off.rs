@@ -60,7 +60,7 @@ async fn way(room: &RoomHandle) -> Result<Way> {
         return Err(ask::unasked(&consequence).advising(instead).into());
     }
     note(&format!("{consequence}."));
-    // Enter selects the first.
+    // Enter selects the first choice.
     let mut ways = vec![Way::Nothing, Way::Off];
     if could_pause {
         ways.insert(0, Way::Pause);

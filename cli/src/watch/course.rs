@@ -5,18 +5,18 @@ use anyhow::Result;
 use operator::{Status, WindowCount};
 use waitroom::RoomId;
 
-/// How many readings are kept: with one every two seconds, those of the last hour.
+/// How many readings are kept. With one every two seconds, this is an hour.
 const READINGS: usize = 1800;
 const WINDOWS: usize = 60;
 
-/// What was read of a room since the charts were opened.
+/// A room's readings since the charts were opened.
 #[derive(Debug)]
 pub(super) struct Course {
     pub(super) name: RoomId,
     pub(super) latest: Status,
     /// Seconds since the first reading, and how many waited then.
     pub(super) waiting: VecDeque<(f64, f64)>,
-    /// By number.
+    /// The windows by their number.
     pub(super) windows: BTreeMap<u64, WindowCount>,
     /// Why the last reading failed.
     pub(super) problem: Option<String>,

@@ -1,4 +1,4 @@
-//! Draws one picture of a room. The same readings always give the same picture.
+//! Draws the charts of a room. The same readings always give the same picture.
 
 use operator::{AlarmState, Status};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use waitroom::throttle_rules::Verdict;
 use super::course::Course;
 use crate::wording::{alarms, found, urls};
 
-/// Every colour has a word that says the same.
+/// A colour is never the only sign: a word always says the same.
 #[derive(Clone, Copy)]
 struct Palette {
     has_colours: bool,
@@ -122,7 +122,7 @@ fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
     let since = if ago < 120.0 { format!("{ago:.0} s ago") } else { format!("{:.0} min ago", ago / 60.0) };
     let chart = Chart::new(vec![line])
         .block(Block::bordered().title(" waiting "))
-        // At first there is only one reading; this draws it as a line.
+        // Bounds of at least one second, so that a single reading is drawn as a line.
         .x_axis(Axis::default().bounds([first, last.max(first + 1.0)]).labels([since, "now".into()]))
         .y_axis(Axis::default().bounds([0.0, most]).labels(["0".into(), format!("{most:.0}")]));
     frame.render_widget(chart, area);
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::fixture::suffering;
 
-    /// A room that was watched for ten minutes, in which the line grew.
+    /// A room watched for ten minutes while its line grew.
     fn watched() -> Course {
         let mut course = Course::new("spring-sale".parse().unwrap(), suffering());
         for minute in 1..=10u32 {

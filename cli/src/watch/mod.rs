@@ -1,6 +1,6 @@
 //! `beekeeper status --watch`: reads the status again and again.
 //!
-//! In a terminal it draws charts, and restores the terminal however it ends. Otherwise it prints a line for each
+//! In a terminal it draws charts, and always restores the terminal when it ends. Otherwise it prints a line for each
 //! change.
 
 mod course;
@@ -22,7 +22,7 @@ use crate::room::RoomHandle;
 use crate::wording::{alarms, word};
 use course::Course;
 
-/// Prints a line, or an object, at once and for each change.
+/// Prints a line, or a JSON object, at the start and for each change.
 pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, json: bool) -> Result<()> {
     let mut last = first;
     say(&line(&last, json)?)?;
@@ -74,7 +74,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
     ticks
 }
 
-/// Shows charts until a key ends them.
+/// Shows charts until a key is pressed that ends them.
 pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) -> Result<()> {
     let mut course = Course::new(room.name.clone(), first);
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -118,7 +118,8 @@ fn quits(key: KeyEvent) -> bool {
         && (interrupts || matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc))
 }
 
-/// The terminal while charts are shown. Dropping this restores it; so does a panic, before its message.
+/// The terminal while charts are shown. Dropping this restores it. A panic also restores it, before its message is
+/// printed.
 struct Screen(DefaultTerminal);
 
 impl Screen {

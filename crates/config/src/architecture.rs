@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{Allowed, ConfigValue, SettingValue};
 
-/// The processor that the functions run on, and so were built for.
+/// The processor architecture that the functions are built for and run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Architecture {
     /// Costs a fifth less than the other.
@@ -21,7 +21,7 @@ impl Architecture {
         [Self::Arm64, Self::X86].into_iter().find(|architecture| architecture.name() == name)
     }
 
-    /// As Lambda calls it.
+    /// Lambda's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",

@@ -6,15 +6,15 @@
 //! | | |
 //! | --- | --- |
 //! | [`RoomConfig::from_entries`] | reads a configuration file; reports every mistake at once |
-//! | [`RoomConfig::entries`] | what to write into the file |
-//! | [`ROWS`] | what a new file explains |
+//! | [`RoomConfig::entries`] | the entries to write into the file |
+//! | [`ROWS`] | the settings that a new file explains |
 //! | [`RoomConfig::parameters`] | the parameters of the room's stack |
-//! | [`SetupProperties::read`] | what the stack's setup function is given, read back |
+//! | [`SetupProperties::read`] | reads the input of the stack's setup function |
 //!
 //! To add a setting, add a row to the table, a parameter to `infra/template.yaml`, and the code that uses the field. A
 //! test of the crate `cloud` fails if the row and the parameter differ.
 //!
-//! The crate knows neither TOML nor JSON nor YAML: a value of any of them becomes a [`ConfigValue`].
+//! The crate does not depend on TOML, JSON or YAML: a value from any of them is converted to a [`ConfigValue`].
 
 mod architecture;
 mod number;

@@ -28,7 +28,7 @@ impl<const FROM: u32, const TO: u32> SettingValue for Whole<FROM, TO> {
 pub struct LogDays(u32);
 
 impl LogDays {
-    /// CloudWatch knows these and longer ones.
+    /// CloudWatch also accepts longer times.
     const CHOICES: &[u32] = &[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365];
 
     pub fn get(self) -> u32 {
@@ -66,7 +66,7 @@ impl AddressLimit {
 }
 
 impl SettingValue for AddressLimit {
-    // The template has a text here, so that a pattern can allow 0 and forbid 1 to 9.
+    // The template's parameter is a string, so that a pattern can allow 0 and reject 1 to 9.
     const ALLOWED: Allowed = Allowed::Text;
 
     fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {

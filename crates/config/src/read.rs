@@ -1,8 +1,8 @@
-//! Reads settings one by one, and gathers what is wrong with them.
+//! Reads settings one by one, and collects the mistakes in them.
 
 use crate::{ConfigValue, Setting, SettingRow, SettingValue};
 
-/// The entries of a configuration file. An entry that is not read is unknown.
+/// The entries of a configuration file. An entry that no setting reads is reported as unknown.
 pub(crate) struct EntryReader<'a> {
     entries: Vec<(&'a str, ConfigValue<'a>)>,
     mistakes: Vec<String>,
@@ -57,7 +57,7 @@ fn distance(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-/// The parameters that a stack passes on, all of them texts. An empty one is left out, as templates do it.
+/// The parameters that a stack passes on, all of them strings. An empty one counts as missing, as in templates.
 pub(crate) struct ParameterReader<F> {
     given: F,
     mistakes: Vec<String>,

@@ -69,7 +69,7 @@ impl Region {
 impl FromStr for Region {
     type Err = RegionError;
 
-    /// Takes the code alone, or followed by its place as the list shows it.
+    /// Parses a code, alone or followed by the region's place as the list shows it.
     fn from_str(text: &str) -> Result<Self, RegionError> {
         let code = text.split_whitespace().next().unwrap_or_default();
         let is_place = |rest: &str| {

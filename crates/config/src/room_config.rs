@@ -21,7 +21,7 @@ type Minutes = Whole<1, { 14 * 24 * 60 }>;
 /// Defines [`RoomConfig`] and [`SETTINGS`]. A row is:
 ///
 /// ```text
-/// /// What the file explains about it.
+/// /// The explanation that a new file shows.
 /// key_in_the_file: Type = example => "ParameterOfTheStack";
 /// ```
 macro_rules! room_config {
@@ -195,7 +195,7 @@ room_config! {
 }
 
 impl RoomConfig {
-    /// What the room's functions know of it when it is new.
+    /// The settings of a new room, as its functions use them.
     pub fn settings(&self) -> Settings {
         let Self { room, title, shop, rate, .. } = self;
         let mut settings = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
@@ -204,7 +204,7 @@ impl RoomConfig {
         settings
     }
 
-    /// Checks settings that need each other.
+    /// Checks the settings that depend on each other.
     fn consistent(self) -> Result<Self, Mistakes> {
         let alone = match (&self.domain, &self.certificate) {
             (Some(_), None) => "domain: needs certificate; set both or none",

@@ -1,4 +1,4 @@
-//! What the table says of one setting.
+//! One row of the table of settings.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ pub struct SettingRow {
     /// The parameter of the stack; none if only the `beekeeper` command needs the setting.
     pub parameter: Option<&'static str>,
     pub allowed: Allowed,
-    /// What a new file shows. Where the template has a default, it is this one.
+    /// The value that a new file shows. If the template has a default, the two are the same.
     pub example: ConfigValue<'static>,
     pub explanation: &'static str,
     pub presence: Presence,
@@ -45,7 +45,7 @@ pub enum Presence {
     Optional,
 }
 
-/// Which values a setting can have, as far as a stack template can say it.
+/// The values that a setting can have, as far as a stack template can express it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// A text with its own rules.
@@ -70,7 +70,7 @@ pub trait SettingValue: Sized {
 
     fn to_value(&self) -> ConfigValue<'_>;
 
-    /// Reads a parameter, which is a text whatever its type.
+    /// Reads a parameter, which is a string whatever the setting's type.
     fn from_parameter(text: &str) -> Result<Self, String> {
         let number = || text.parse().ok().map(ConfigValue::Number);
         let value = match Self::ALLOWED {
@@ -80,7 +80,7 @@ pub trait SettingValue: Sized {
         Self::from_value(value.unwrap_or(ConfigValue::Text(text)))
     }
 
-    /// The parameter's value; none leaves it to the template.
+    /// The parameter's value; if none, the template's default applies.
     fn to_parameter(value: Option<&Self>) -> Option<String> {
         value.map(|value| value.to_value().to_string())
     }

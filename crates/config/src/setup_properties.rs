@@ -1,4 +1,4 @@
-//! What the stack's setup function is given: parameters of the stack, and the room's URL.
+//! The input of the stack's setup function: parameters of the stack, and the room's URL.
 
 use waitroom::{Mistakes, Settings, WebUrl};
 
@@ -6,7 +6,7 @@ use crate::read::ParameterReader;
 use crate::room_config::{ROOM, set_lifetimes};
 use crate::{ConfigValue, PageFolder, Presence, SETTINGS, Setting};
 
-/// Where visitors reach the room. The template works it out.
+/// The URL at which visitors reach the room. The template computes it.
 const URL: Setting<WebUrl> =
     Setting::new("url", Presence::Required, ConfigValue::Text("https://room.example/prod"), Some("Url"), "");
 
@@ -15,13 +15,13 @@ const URL: Setting<WebUrl> =
 pub struct SetupProperties {
     pub settings: Settings,
     pub url: WebUrl,
-    /// Whether the page in the bucket is the operator's own, which the setup leaves alone.
+    /// Whether the bucket has a custom page. The setup does not change a custom page.
     pub has_custom_page: bool,
     pub throttle: bool,
 }
 
 impl SetupProperties {
-    /// Reads the properties, which are texts, and reports every mistake by the parameter's name.
+    /// Reads the properties, which are strings. Reports every mistake, with the parameter's name.
     pub fn read<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<Self, Mistakes> {
         let mut reader = ParameterReader::new(given);
         let room = reader.required(&ROOM);

@@ -64,7 +64,7 @@ texts! {
 settings!(AccountId, CertificateArn, DomainName, EmailAddress, ProfileName);
 
 impl PageFolder {
-    /// The values of the stack's parameter, which knows no folders.
+    /// The values of the stack's parameter, which says only whether there is a custom page, not in which folder.
     const BUILT_IN: &str = "built-in";
     const CUSTOM: &str = "custom";
 

@@ -6,7 +6,7 @@ pub enum ConfigValue<'a> {
     Text(&'a str),
     Number(i64),
     Flag(bool),
-    /// Something that no setting can be: a list, a date, a fraction.
+    /// A value of a type that no setting has: a list, a date, a fraction.
     Other,
 }
 

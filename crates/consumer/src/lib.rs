@@ -46,14 +46,14 @@ pub enum SliceOutcome {
 pub struct SliceReport {
     /// Admitted by this run and confirmed by the ledger.
     pub released: u32,
-    /// Removed from the line without being counted: admitted before by another slice or at the door, or of another
-    /// epoch.
+    /// Removed from the line without being counted, because another slice or the door had admitted them, or because
+    /// they belong to another epoch.
     pub dropped: u32,
     /// Moved to the dead letters, because what the line delivered is not a visitor.
     pub dead_letters: u32,
     /// Received but not admitted, because the ledger failed or the slice's time was over: still in the line.
     pub left_in_line: u32,
-    /// Calls that failed, and after which the slice went on.
+    /// Failed calls after which the slice went on.
     pub failures: u32,
 }
 
@@ -82,7 +82,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
 
     /// Claims the slice, releases it until its time is over, and logs one line that says what it did.
     pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
-        // A span of the highest level, so that it is there whichever lines are shown.
+        // The span has the highest level, so that no log filter removes it.
         let span = tracing::error_span!(
             "slice",
             room = Empty,
@@ -232,8 +232,8 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             answered += u32::from(result.is_ok());
             match result {
                 Ok(found) if found.by == AdmittedBy::Slice(slice.id) => {
-                    // Another consumer may have worked on this slice before it died, and its admissions are counted
-                    // already. So an admission that may be its own is not counted again.
+                    // An earlier consumer of this slice may have died, and its admissions are counted already. So an
+                    // admission that may be the earlier consumer's is not counted again.
                     let may_be_counted = tally.is_resumed() && !found.is_new;
                     if !may_be_counted || found.was_unsure {
                         charged += tally.charge(visitor.token);

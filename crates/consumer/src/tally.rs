@@ -14,9 +14,9 @@ use crate::SliceReport;
 pub(crate) struct Tally {
     pub(crate) slice: SliceId,
     pub(crate) report: SliceReport,
-    /// How many a consumer released that worked on the slice before and died.
+    /// How many visitors were released by an earlier consumer of this slice that died.
     released_before: u32,
-    /// The highest of the batches' lowest tickets.
+    /// The lowest ticket of each batch is taken; this is the highest of those.
     pub(crate) served: u64,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
     /// delivers again is neither charged nor counted again.
@@ -33,8 +33,8 @@ pub(crate) struct Tally {
 
 impl Tally {
     const REPORT_EVERY: Duration = Duration::from_secs(2);
-    /// While nobody is released only newcomers change the status, and a room that is idle all day pays for every
-    /// report.
+    /// While nobody is released, only newcomers change the status. Reports are less frequent then, because each one
+    /// costs money, also in a room that is idle all day.
     const REPORT_EVERY_WHILE_IDLE: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(slice: SliceId) -> Self {
@@ -51,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// Goes on counting where a consumer stopped that died after it had released this many visitors.
+    /// Continues the count of an earlier consumer that died after it had released this many visitors.
     pub(crate) fn resume(&mut self, released: u32) {
         self.released_before = released;
     }
@@ -65,7 +65,7 @@ impl Tally {
         self.released_before + self.report.released
     }
 
-    /// From now on the slice's log lines carry this room's name and epoch.
+    /// Adds this room's name and epoch to the slice's log lines from now on.
     pub(crate) fn name_in_log(&mut self, room: &Room) {
         if self.logged_epoch == Some(room.epoch) {
             return;

@@ -34,7 +34,7 @@ pub async fn send(url: &str, answer: &SetupAnswer) -> Result<(), SendError> {
     let body = Bytes::from(serde_json::to_vec(answer).unwrap_or_default());
     let mut attempt = 1;
     loop {
-        // The URL's signature covers an empty content type.
+        // The URL is signed for an empty content type.
         let request = Request::builder().method(Method::PUT).uri(url).header(CONTENT_TYPE, "");
         let request = request.body(Full::new(body.clone()))?;
         let failure = match tokio::time::timeout(TIMEOUT, client.request(request)).await {

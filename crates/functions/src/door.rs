@@ -1,4 +1,4 @@
-//! The door's requests and answers in the shape of API Gateway.
+//! Converts the door's requests and answers from and to the format of API Gateway.
 
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName};
 use lambda_http::http::{Error, Method, Response};
@@ -13,7 +13,7 @@ pub fn cookies(request: &Request) -> Vec<&str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
 }
 
-/// The request as the producer takes it, with these cookies.
+/// Converts the request to the producer's type, with these cookies.
 pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
     let head = request.method() == Method::HEAD;
     producer::DoorRequest {
@@ -23,8 +23,8 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> produce
     }
 }
 
-/// Whether the path is exactly the door's. API Gateway also routes `/beekeeper/` here, where the relative URLs of our
-/// answers would be wrong.
+/// Whether the path is exactly the door's. API Gateway also routes `/beekeeper/` here, but the relative URLs of our
+/// answers would be wrong below that path.
 pub fn is_door(request: &Request) -> bool {
     !request.raw_http_path().ends_with('/')
 }

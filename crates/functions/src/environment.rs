@@ -1,4 +1,5 @@
-//! The environment variables of a function: where its resources are. What the operator decides is in the ledger.
+//! The environment variables of a function, which say where its resources are. The operator's settings are in the
+//! ledger.
 
 use std::env;
 

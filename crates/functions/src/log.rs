@@ -18,8 +18,9 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Logs from now on what the environment variable `RUST_LOG` selects, such as `info,consumer=debug`; without it, all
-/// events of level info and above. A filter that cannot be read is a warning: it must not stop a waiting room.
+/// Starts logging. The environment variable `RUST_LOG` selects events, for example `info,consumer=debug`. Without it,
+/// all events of level info and above are logged. An invalid filter only logs a warning: it must not stop a waiting
+/// room.
 pub(crate) fn init() {
     let set = env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let (filter, mistake) = filter(set.as_deref());
@@ -29,7 +30,7 @@ pub(crate) fn init() {
     }
 }
 
-/// The filter to use, and what is wrong with the one that was set.
+/// The filter to use, and what is wrong with the configured one, if it is invalid.
 fn filter(set: Option<&str>) -> (Targets, Option<String>) {
     let default = Targets::new().with_default(LevelFilter::INFO);
     match set.map(str::parse) {
@@ -41,7 +42,7 @@ fn filter(set: Option<&str>) -> (Targets, Option<String>) {
 
 /// The span of one request to a function: every line that is logged in it names the room and the request.
 pub fn request_span(room: &str, request_id: &str) -> Span {
-    // The highest level, so that it is there whichever lines are logged.
+    // The span has the highest level, so that no log filter removes it.
     tracing::error_span!("request", room, requestId = request_id)
 }
 
@@ -84,7 +85,7 @@ where
         }
         event.record(&mut line);
         let line = format!("{}\n", Value::Object(line.0));
-        // A line that cannot be written is no reason to fail what it is about.
+        // A line that cannot be written must not fail the work that it describes.
         let _ = std::io::Write::write_all(&mut self.0.make_writer(), line.as_bytes());
     }
 }
@@ -123,7 +124,7 @@ impl Visit for Fields {
         self.put(field.name(), value);
     }
 
-    /// With its causes, because an error's own text does not repeat them.
+    /// Writes the error with its causes, because its own text does not contain them.
     fn record_error(&mut self, field: &Field, error: &(dyn Error + 'static)) {
         let mut text = error.to_string();
         for cause in std::iter::successors(error.source(), |&cause| cause.source()) {

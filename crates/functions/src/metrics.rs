@@ -16,7 +16,7 @@ pub enum Metric {
     Waiting,
     /// The rate in force, in visitors a minute; 0 while the room is paused or off.
     Rate,
-    /// The throttle's verdict of a minute: one of the three is 1, the others are 0.
+    /// The throttle's verdict for a minute: one of these three metrics is 1, the others are 0.
     ShopWell,
     ShopSlow,
     ShopFailing,
@@ -33,7 +33,7 @@ impl Metrics {
         Self { room }
     }
 
-    /// Writes these values as of this time.
+    /// Writes these values with this timestamp.
     pub fn count(&self, at: Timestamp, counts: &[(Metric, u64)]) {
         // A metric that cannot be written must not fail the request.
         let _ = writeln!(std::io::stdout().lock(), "{}", self.line(at, counts));
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(line, expected);
     }
 
-    /// The metric after this one. A new metric does not compile until it has its place here.
+    /// The metric after this one. A new metric does not compile until it is added here.
     fn after(metric: Option<Metric>) -> Option<Metric> {
         match metric {
             None => Some(Metric::Joined),

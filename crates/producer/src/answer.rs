@@ -19,7 +19,7 @@ pub struct DoorAnswer {
 impl DoorAnswer {
     const PAGE: &str = "wait/index.html";
 
-    /// Redirects to the waiting page, which reads its place from the URL's fragment: browsers do not send fragments.
+    /// Redirects to the waiting page. The page reads its place from the URL's fragment, which browsers never send.
     pub(crate) fn wait(place: &Place) -> Self {
         Self::found(format!("{}#{}-{}", Self::PAGE, place.epoch, place.ticket))
     }
@@ -33,7 +33,8 @@ impl DoorAnswer {
         Self::found(location)
     }
 
-    /// The room cannot answer now: a page that retries by itself. What failed is in the log, not on the page.
+    /// Says that the room cannot answer now, with a page that retries by itself. The cause is in the log, not on the
+    /// page.
     pub fn busy() -> Self {
         Self {
             status: 503,

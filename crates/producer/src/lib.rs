@@ -86,8 +86,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.signing.signer(&self.store, self.clock.now()).await.map(drop)
     }
 
-    /// The answer, or "busy" if there is none now. The refusal is logged here, so that it is logged the same on one
-    /// machine and on AWS.
+    /// The answer, or "busy" if the request cannot be answered now. Such a refusal is logged here, so that the log is
+    /// the same on one machine and on AWS.
     pub async fn answer_or_busy(&self, request: &DoorRequest<'_>) -> DoorAnswer {
         self.answer(request).await.unwrap_or_else(|error| {
             self.refusals.log(self.clock.now(), "/beekeeper", &error);
@@ -129,7 +129,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Whether the line has passed this ticket by more than it releases in two minutes.
     async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
-        // Uses the rate in force, because the page does: it requests the door when it finds that it was passed by.
+        // Uses the rate in force, because the page does: when the page finds that it was passed by, it requests the
+        // door.
         let two_minutes = 2 * u64::from(room.rate().get());
         Ok(self.served(room.epoch).await? > ticket.get().saturating_add(two_minutes))
     }
@@ -155,9 +156,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         if !request.only_looks() && self.was_passed(room, place.ticket).await? {
-            // The line may have lost the visitor, although it promises delivery at least once, or the ledger
-            // may have deleted an old admission. So the same token joins again, at the back, with a new ticket.
-            // A made-up ticket gains nothing. A wrong guess costs nothing, because admitting is idempotent.
+            // The line may have lost the visitor, although it promises delivery at least once. Or the ledger may
+            // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
+            // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
+            // admitting is idempotent.
             return self.join(room, place.token).await;
         }
         Ok(DoorAnswer::wait(&place))

@@ -11,7 +11,7 @@ use waitroom::Timestamp;
 /// once.
 #[derive(Debug, Default)]
 pub struct RefusalLog {
-    /// In milliseconds: no warning before this time.
+    /// The earliest time of the next warning, in milliseconds.
     quiet_until: AtomicU64,
     /// Refusals since the last warning.
     refused: AtomicU64,
@@ -29,7 +29,7 @@ impl RefusalLog {
         }
     }
 
-    /// Counts a refusal. If a warning is due, returns how many refusals it stands for.
+    /// Counts a refusal. If a warning is due, returns the number of refusals that the warning reports.
     fn due(&self, now: Timestamp) -> Option<u64> {
         self.refused.fetch_add(1, Ordering::Relaxed);
         let now = now.as_millis();
@@ -37,7 +37,7 @@ impl RefusalLog {
         let quiet_until = self.quiet_until.load(Ordering::Relaxed);
         // A clock that was set back must not silence warnings for longer than the interval.
         let quiet = now < quiet_until && quiet_until <= next;
-        // Of several at once only one is due.
+        // If several requests get here at once, only one of them logs the warning.
         let due = !quiet
             && self
                 .quiet_until

@@ -32,7 +32,7 @@ impl Signing {
         let keys = match (store.keys().await, &*read) {
             (Ok(Some(keys)), _) => keys,
             (Ok(None), _) => store.create(KeyRing::generate()?).await?,
-            // Without the ledger, the key read a minute ago is used: it is most likely still the current one.
+            // If the ledger fails, the key read a minute ago is used: most likely it is still the current one.
             (Err(_), Some((_, signer))) => return Ok(signer.clone()),
             (Err(error), None) => return Err(error.into()),
         };
@@ -42,7 +42,7 @@ impl Signing {
     }
 }
 
-/// What a visitor's pass says. `ticket` is the number that they waited with, if they waited.
+/// The contents of a visitor's pass. `ticket` is the number that they waited with, if they waited.
 pub(crate) fn claims(room: &Room, token: Token, ticket: Option<Ticket>, now: Timestamp) -> Claims {
     Claims {
         iss: room.issuer(),

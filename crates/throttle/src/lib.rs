@@ -1,7 +1,7 @@
 //! Dynamic rate throttling: measures the shop once a minute and lowers the rate while it is slow or failing.
 //!
-//! [`waitroom::throttle_rules`] decides what the figures mean, [`visit`] what counts as an answer. This module reads
-//! and writes the ledger. A second run in the same minute does nothing, and of two runs at once only one writes.
+//! [`waitroom::throttle_rules`] decides what the figures mean. [`visit`] decides what counts as an answer. This module
+//! reads and writes the ledger. A second run in the same minute does nothing. Of two runs at once, only one writes.
 
 mod visit;
 
@@ -31,7 +31,7 @@ pub struct Throttle<S, C, P> {
     minute: Duration,
 }
 
-/// What a run measures the shop for.
+/// Why a run measures the shop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SamplePurpose {
     /// Compare the shop with the baseline. The first run ever takes the baseline.
@@ -84,7 +84,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
             memory.baseline = taken.or(memory.baseline);
         }
         let verdict = Verdict::of(&sample, memory.baseline);
-        // Read again: the operator may have set another rate while the shop was measured.
+        // Read again, because the operator may have set another rate while the shop was measured.
         let room = self.store.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.rate(), wanted);
@@ -104,7 +104,8 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         Ok((room, found(finding)))
     }
 
-    /// Sets the rate in force. Retried, because the finding is stored already and no other run sets the rate this minute.
+    /// Sets the rate in force. A failure is retried: the finding is already stored, so no other run sets the rate this
+    /// minute.
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
         let mut attempt = 1;
         loop {

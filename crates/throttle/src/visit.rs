@@ -17,7 +17,7 @@ pub(crate) enum VisitFailure {
     TimeOut,
     #[error("{url} answered with status {status}")]
     ServerError { url: Url, status: u16 },
-    /// The throttle would join its own line and measure the waiting room instead of the shop.
+    /// The shop sent the throttle to the waiting room: it would join its own line and not measure the shop.
     #[error("{0} redirects into the waiting room; give a health URL that is let through")]
     IntoTheRoom(Url),
     #[error("more than {MOST_REDIRECTS} redirects, the last to {0}")]

@@ -1,9 +1,9 @@
 //! Runs once a minute: plans how many visitors may enter, cuts the plan into slices, and starts a consumer for each.
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It plans a new window only
-//! when the latest one is about to end, under a number that only one of two triggers can write. Then it starts a
-//! consumer for every slice of every window that is not over, also of windows that an earlier run planned. A second
-//! consumer for the same slice cannot claim it and ends.
+//! when the latest one is about to end. Of two triggers, only one can write the plan with that window's number. Then
+//! the trigger starts a consumer for every slice of every window that is not over, also of windows that an earlier run
+//! planned. A second consumer for the same slice cannot claim it and ends.
 
 use std::error::Error;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     async fn run_once(&self) -> PortResult<TriggerReport> {
         let room = self.store.room().await?;
-        // Only a rough count, for the plan's size. The window is planned without it if it cannot be read.
+        // A rough count, used only for the plan's size. If it cannot be read, the window is planned without it.
         let waiting = self.store.waiting().await.inspect_err(warn).ok();
         let mut report = TriggerReport {
             room: room.settings.room.clone(),
@@ -90,15 +90,15 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             report.planned = self.plan(&room, waiting).await?;
             self.send(&mut report).await?;
         }
-        // While a consumer works it publishes the status itself, and more recent figures.
+        // While a consumer works, it publishes the status itself, with more recent figures.
         if let (Some(waiting), 0) = (waiting, report.sent) {
             self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
         }
         Ok(report)
     }
 
-    /// Plans the next window, unless the latest one has more than half a minute left: then this run is early or a
-    /// repetition, and the next regular run is in time.
+    /// Plans the next window, unless the latest one has more than half a minute left. In that case this run is early or
+    /// a repetition, and the next regular run is soon enough.
     async fn plan(&self, room: &Room, waiting: Option<u64>) -> PortResult<Option<Plan>> {
         let recent = self.store.recent().await?;
         let last = recent.first();
@@ -142,7 +142,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {
         let served = self.store.served().await?;
-        // Read again: it may have changed while consumers were started.
+        // Read again, because it may have changed while consumers were started.
         let room = self.store.room().await?;
         self.store.publish(LineStatus::of(&room, served, waiting)).await
     }

@@ -15,7 +15,7 @@ pub struct SetupEvent {
     pub stack_id: String,
     pub request_id: String,
     pub logical_resource_id: String,
-    /// As in the template, except that CloudFormation turns numbers into texts.
+    /// The properties as in the template, except that CloudFormation converts numbers to strings.
     #[serde(default)]
     pub resource_properties: BTreeMap<String, Value>,
 }
@@ -58,8 +58,8 @@ pub struct SetupAnswer {
 }
 
 impl SetupAnswer {
-    /// This never changes. Otherwise CloudFormation would treat the room as replaced, and delete the old one, which has
-    /// the same bucket.
+    /// The resource's id, which never changes. If it did, CloudFormation would treat the room as replaced and delete
+    /// the old one, which uses the same bucket.
     const PHYSICAL_ID: &str = "room";
     /// CloudFormation accepts an answer of up to 4 KB.
     const LONGEST_REASON: usize = 1000;
