@@ -234,11 +234,11 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 Ok(found) if found.by == AdmittedBy::Slice(slice.id) => {
                     // An earlier consumer of this slice may have died, and its admissions are counted already. So an
                     // admission that may be the earlier consumer's is not counted again.
-                    let may_be_counted = tally.is_resumed() && !found.is_new;
-                    if !may_be_counted || found.was_unsure {
+                    let may_be_predecessors = tally.is_resumed() && !found.is_new;
+                    if !may_be_predecessors || found.was_unsure {
                         charged += tally.charge(visitor.token);
                     }
-                    if !may_be_counted {
+                    if !may_be_predecessors {
                         tally.count(visitor.token);
                         lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
                     }
