@@ -18,7 +18,10 @@ pub(crate) fn check() -> Result<()> {
         installed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(VERSION));
     if !is_current {
         eprintln!("installing cargo-deny {VERSION} under {} (a few minutes, once)", tools().display());
-        run(cargo().args(["install", "cargo-deny", "--locked", "--version", VERSION, "--root"]).arg(tools()))
+        // It runs for a second, so optimising it would take longer than it saves.
+        let mut install = cargo();
+        install.args(["install", "cargo-deny", "--locked", "--debug", "--version", VERSION, "--root"]);
+        run(install.arg(tools()).env("CARGO_PROFILE_DEV_DEBUG", "false"))
             .context("could not install cargo-deny")?;
     }
     let mut check = Command::new(deny);
