@@ -28,7 +28,8 @@ pub(crate) fn which<T: std::fmt::Display>(question: &str, ways: Vec<T>) -> Resul
 }
 
 pub(crate) fn unasked(consequence: &str) -> Failure {
-    Failure::new(Exit::Declined, consequence).advising("nothing was changed; to go ahead, add --yes")
+    let needs_yes = format!("{consequence}; without a terminal, this needs --yes");
+    Failure::new(Exit::Declined, needs_yes).advising("nothing was changed; to go ahead, add --yes")
 }
 
 pub(crate) fn declined() -> Failure {

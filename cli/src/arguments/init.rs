@@ -31,10 +31,10 @@ pub(crate) struct Init {
     #[arg(long)]
     pub(crate) rate: Option<Rate>,
     /// Lower the rate while the shop is slow or fails
-    #[arg(long, overrides_with = "no_throttle")]
+    #[arg(long, conflicts_with = "no_throttle")]
     pub(crate) throttle: bool,
     /// Keep the rate, whatever the state of the shop
-    #[arg(long, overrides_with = "throttle")]
+    #[arg(long, conflicts_with = "throttle")]
     pub(crate) no_throttle: bool,
     /// URL that the throttle measures [default: the shop's URL]
     #[arg(long, value_name = "URL")]

@@ -75,6 +75,9 @@ fn an_invalid_answer_is_refused_with_the_reason() {
         assert_eq!(code, 2);
         assert!(said.contains(reason), "{flag}: {said}");
     }
+    let (code, said) = home.refused(&["init", "sale", "--throttle", "--no-throttle"]);
+    let conflict = "the argument '--throttle' cannot be used with '--no-throttle'";
+    assert!(code == 2 && said.contains(conflict), "{said}");
     let (code, said) = home.refused(&["init", "My Room"]);
     assert!(code == 2 && said.contains("a room's name is 1 to 30 lower-case letters, digits and hyphens"));
     let expected = "error: missing for a new room: --title, --shop, --throttle or --no-throttle\nhint: add the flags, or run the command in a terminal to be asked\n";

@@ -81,11 +81,11 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     client.cookie(&client.get("/beekeeper"));
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
-    let expected = "error: 1 visitor waits in demo, and would enter at once\nhint: nothing was changed; to go ahead, add --yes\n";
+    let expected = "error: 1 visitor waits in demo, and would enter at once; without a terminal, this needs --yes\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&off.stderr), expected);
     let reset = room.command(&["reset", "--local"]);
     assert_eq!(reset.status.code(), Some(6));
-    let expected = "error: 1 visitor would lose their place in demo, and numbers start again at 1\nhint: nothing was changed; to go ahead, add --yes\n";
+    let expected = "error: 1 visitor would lose their place in demo, and numbers start again at 1; without a terminal, this needs --yes\nhint: nothing was changed; to go ahead, add --yes\n";
     assert_eq!(text(&reset.stderr), expected);
     let off = text(&room.command(&["off", "--local", "--yes"]).stdout);
     assert_eq!(off, "room: paused -> off\n");

@@ -29,8 +29,10 @@ pub enum NameError {
     RoomId,
     #[error("a title is 1 to {} characters on one line", Title::MAX_LENGTH)]
     Title,
-    #[error("a message is at most {} characters", Message::MAX_LENGTH)]
-    Message,
+    #[error("a message is at most {most} characters, and this one has {0}", most = Message::MAX_LENGTH)]
+    LongMessage(usize),
+    #[error("a message cannot contain the control character {0:?}; only line breaks are allowed")]
+    ControlCharacter(char),
 }
 
 impl RoomId {
@@ -74,9 +76,14 @@ impl FromStr for Message {
 
     fn from_str(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
-        let unprintable = |c: char| c.is_control() && c != '\n';
-        let valid = text.chars().count() <= Self::MAX_LENGTH && !text.chars().any(unprintable);
-        valid.then(|| Self(text.into())).ok_or(NameError::Message)
+        if let Some(unprintable) = text.chars().find(|c| c.is_control() && *c != '\n') {
+            return Err(NameError::ControlCharacter(unprintable));
+        }
+        let length = text.chars().count();
+        if length > Self::MAX_LENGTH {
+            return Err(NameError::LongMessage(length));
+        }
+        Ok(Self(text.into()))
     }
 }
 
@@ -138,6 +145,20 @@ mod tests {
     fn a_message_may_be_empty_or_have_several_lines() {
         assert_eq!("".parse::<Message>().unwrap(), Message::default());
         assert_eq!("Back\nsoon".parse::<Message>().unwrap().as_str(), "Back\nsoon");
-        assert_eq!("\u{7}ding".parse::<Message>(), Err(NameError::Message));
+    }
+
+    #[test]
+    fn a_message_is_refused_for_its_length_or_for_a_control_character() {
+        let refusal = |text: &str| text.parse::<Message>().unwrap_err().to_string();
+        assert_eq!(
+            refusal("\u{7}ding"),
+            "a message cannot contain the control character '\\u{7}'; only line breaks are allowed"
+        );
+        assert_eq!(
+            refusal("Back\tsoon"),
+            "a message cannot contain the control character '\\t'; only line breaks are allowed"
+        );
+        assert!("ü".repeat(500).parse::<Message>().is_ok());
+        assert_eq!(refusal(&"ü".repeat(501)), "a message is at most 500 characters, and this one has 501");
     }
 }
