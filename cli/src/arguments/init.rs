@@ -21,8 +21,8 @@ pub(crate) struct Init {
     /// Title that visitors see
     #[arg(long)]
     pub(crate) title: Option<Title>,
-    /// AWS region, like eu-central-1
-    #[arg(long)]
+    /// AWS region, like eu-central-1 or Frankfurt
+    #[arg(long, value_parser = Region::named)]
     pub(crate) region: Option<Region>,
     /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL")]

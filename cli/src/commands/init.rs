@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
-use config::{ConfigValue, KNOWN_REGIONS, PageFolder, Region, RegionError, RoomConfig};
+use config::{ConfigValue, PageFolder, Region, RoomConfig};
 use inquire::autocompletion::{Autocomplete, Replacement};
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{Confirm, CustomUserError, Text};
@@ -245,11 +245,11 @@ fn ask_region(default: Option<Region>) -> Result<Region> {
     let mut text = Text::new("AWS region:")
         .with_help_message("type a place or a code; choose one near your visitors")
         .with_autocomplete(Regions)
-        .with_validator(|text: &str| Ok(read_by(text, matching_region)));
+        .with_validator(|text: &str| Ok(read_by(text, Region::named)));
     if let Some(default) = &default {
         text = text.with_initial_value(default);
     }
-    Ok(matching_region(&answer(text.prompt())?)?)
+    Ok(Region::named(&answer(text.prompt())?)?)
 }
 
 /// Suggests regions while somebody types.
@@ -258,7 +258,7 @@ struct Regions;
 
 impl Autocomplete for Regions {
     fn get_suggestions(&mut self, typed: &str) -> Result<Vec<String>, CustomUserError> {
-        Ok(regions_like(typed))
+        Ok(Region::like(typed))
     }
 
     fn get_completion(
@@ -266,23 +266,8 @@ impl Autocomplete for Regions {
         typed: &str,
         highlighted: Option<String>,
     ) -> Result<Replacement, CustomUserError> {
-        Ok(highlighted.or_else(|| regions_like(typed).into_iter().next()))
+        Ok(highlighted.or_else(|| Region::like(typed).into_iter().next()))
     }
-}
-
-/// The regions whose code or place contains the text.
-fn regions_like(typed: &str) -> Vec<String> {
-    let typed = typed.trim().to_lowercase();
-    let lines = KNOWN_REGIONS.iter().map(|(code, place)| format!("{code}  {place}"));
-    lines.filter(|line| line.to_lowercase().contains(&typed)).collect()
-}
-
-/// A region's code, or a text that only one region contains.
-fn matching_region(typed: &str) -> Result<Region, RegionError> {
-    typed.parse().or_else(|error| match &regions_like(typed)[..] {
-        [only] => only.parse(),
-        _ => Err(error),
-    })
 }
 
 /// Asks for the shop, and requests its page.
@@ -339,16 +324,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_region_is_found_by_its_place_or_its_code() {
-        assert_eq!(regions_like("frank"), ["eu-central-1  Frankfurt"]);
-        assert_eq!(regions_like("ca-"), ["ca-central-1  Canada, Central", "ca-west-1  Calgary"]);
-        assert_eq!(regions_like("").len(), KNOWN_REGIONS.len());
-        assert_eq!(matching_region("Frank").unwrap().as_str(), "eu-central-1");
-        assert_eq!(matching_region("eu-east-9").unwrap().as_str(), "eu-east-9");
-        assert_eq!(matching_region("ca-"), Err(RegionError));
-    }
-
-    #[test]
     fn an_invalid_answer_is_refused_with_the_reason() {
         let refusal = |validation| match validation {
             Validation::Valid => String::new(),
@@ -359,7 +334,10 @@ mod tests {
         for (validation, reason) in [
             (read_by("My Room", RoomId::from_str), "a room's name is 1 to 30 lower-case letters"),
             (read_by("", Title::from_str), "a title is 1 to 100 characters on one line"),
-            (read_by("eu-", matching_region), "must be written like eu-central-1"),
+            (
+                read_by("Atlantis", Region::named),
+                "must be a code like eu-central-1, or a place like Frankfurt",
+            ),
             (
                 read_by("shop.example", WebUrl::from_str),
                 "write it in full, such as https://shop.example/sale",

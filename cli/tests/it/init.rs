@@ -61,7 +61,7 @@ fn an_invalid_answer_is_refused_with_the_reason() {
     let home = Home::new();
     for (flag, answer, reason) in [
         ("--title", "", "a title is 1 to 100 characters on one line"),
-        ("--region", "Frankfurt", "must be written like eu-central-1"),
+        ("--region", "Atlantis", "must be a code like eu-central-1, or a place like Frankfurt"),
         (
             "--shop",
             "shop.example",
@@ -113,6 +113,8 @@ fn a_region_that_is_not_in_the_list_is_accepted_with_a_warning() {
     let warning = "warning: unknown region eu-east-9; check the spelling\n";
     assert_eq!(text(&output.stderr), warning);
     assert_eq!(text(&output.stdout), "region: \"eu-central-1\" -> \"eu-east-9\"\n");
+    let by_its_place = home.printed(&["init", "spring-sale", "--region", "Frankfurt"]);
+    assert_eq!(by_its_place, "region: \"eu-east-9\" -> \"eu-central-1\"\n");
 }
 
 /// Keys that replace the text in the answer line.

@@ -28,7 +28,7 @@ mod value;
 
 pub use architecture::Architecture;
 pub use number::{AddressLimit, LogDays, Whole};
-pub use region::{KNOWN_REGIONS, Region, RegionError};
+pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
 pub use room_config::{ROWS, RoomConfig, SETTINGS, SettingsTable};
 pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};
 pub use setup_properties::SetupProperties;

@@ -11,6 +11,15 @@ pub struct Region(String);
 #[error("must be written like eu-central-1")]
 pub struct RegionError;
 
+/// A text that names no region, or more than one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegionNameError {
+    #[error("must be a code like eu-central-1, or a place like Frankfurt")]
+    Unknown,
+    #[error("fits several regions: {}", .0.join(", "))]
+    Several(Vec<String>),
+}
+
 /// The regions that are open to every account, and where they are. All of them have functions on arm64.
 pub const KNOWN_REGIONS: [(&str, &str); 34] = [
     ("af-south-1", "Cape Town"),
@@ -52,6 +61,28 @@ pub const KNOWN_REGIONS: [(&str, &str); 34] = [
 impl Region {
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The region that a person names: by its code, or by a part of code or place that only one region has.
+    pub fn named(text: &str) -> Result<Self, RegionNameError> {
+        if let Ok(region) = text.parse() {
+            return Ok(region);
+        }
+        match &*Self::like(text) {
+            [only] => only.parse().map_err(|_| RegionNameError::Unknown),
+            several @ [_, ..] if several.len() < 10 => {
+                let codes = several.iter().filter_map(|line| line.split_whitespace().next());
+                Err(RegionNameError::Several(codes.map(ToOwned::to_owned).collect()))
+            }
+            _ => Err(RegionNameError::Unknown),
+        }
+    }
+
+    /// The known regions whose code or place contains the text, each with its place.
+    pub fn like(text: &str) -> Vec<String> {
+        let text = text.trim().to_lowercase();
+        let lines = KNOWN_REGIONS.iter().map(|(code, place)| format!("{code}  {place}"));
+        lines.filter(|line| line.to_lowercase().contains(&text)).collect()
     }
 
     /// Where it is; none for a region that is not in the list.
@@ -104,6 +135,22 @@ mod tests {
             assert_eq!((shown.as_str(), shown.place(), shown.warning()), (code, Some(place), None));
         }
         assert!(KNOWN_REGIONS.is_sorted());
+    }
+
+    #[test]
+    fn a_person_may_name_a_region_by_a_part_of_its_code_or_place() {
+        assert_eq!(Region::like("frank"), ["eu-central-1  Frankfurt"]);
+        assert_eq!(Region::like("").len(), KNOWN_REGIONS.len());
+        for (named, code) in
+            [("Frankfurt", "eu-central-1"), ("tel av", "il-central-1"), ("eu-east-9", "eu-east-9")]
+        {
+            assert_eq!(Region::named(named).unwrap().as_str(), code);
+        }
+        let several = Region::named("ca-").unwrap_err().to_string();
+        assert_eq!(several, "fits several regions: ca-central-1, ca-west-1");
+        for wrong in ["Atlantis", "", "a"] {
+            assert_eq!(Region::named(wrong), Err(RegionNameError::Unknown), "{wrong}");
+        }
     }
 
     #[test]
