@@ -27,14 +27,19 @@ use std::process::ExitCode;
 use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
-use commands::{change, completions, config, deploy, destroy, init, local, logs, man, off, reset, status};
+use commands::{
+    change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset, status,
+};
 use exit::Exit;
 use operator::Order;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return help_or_usage_error(&error),
+        Err(error) => {
+            let words = env::args_os().skip(1).filter_map(|word| word.into_string().ok());
+            return help_or_usage_error(&message::with_tip(error, words));
+        }
     };
     match run(&arguments) {
         Ok(()) => Exit::Done.into(),
@@ -61,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),
         Command::SetRate(set_rate) => change::run(&set_rate.which, json, set_rate.order()),
-        Command::Message(message) => change::run(&message.which, json, message.order()),
+        Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(reset) => reset::run(reset, json),

@@ -30,9 +30,10 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) {
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default().trim();
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     complain_as(
         first.strip_prefix("error: ").unwrap_or(first),
-        Some("see: beekeeper help"),
+        tip.or(Some("see: beekeeper help")),
         Exit::Usage,
         true,
     );

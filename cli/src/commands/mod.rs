@@ -7,6 +7,7 @@ pub(crate) mod init;
 pub(crate) mod local;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod message;
 pub(crate) mod off;
 pub(crate) mod reset;
 pub(crate) mod status;

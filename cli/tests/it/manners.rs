@@ -19,6 +19,25 @@ fn an_error_is_one_line_of_json_for_scripts() {
 }
 
 #[test]
+fn a_message_without_quotation_marks_gets_a_tip() {
+    let home = Home::new();
+    let tip = "put the message in quotation marks: beekeeper message NAME \"More beer at noon\"";
+    for line in
+        [&["message", "More", "beer"][..], &["message", "sale", "More", "beer"], &["message", "back", "soon"]]
+    {
+        let (code, said) = home.refused(line);
+        assert!(matches!(code, 2 | 3) && said.contains(tip), "{line:?}: {said}");
+        let (_, json) = home.refused(&[line, &["--json"]].concat());
+        let error: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!(error["advice"].as_str().unwrap().ends_with(tip), "{error}");
+    }
+    for line in [&["message", "sale", "\u{7}"][..], &["message", "sale", "--locl"], &["on", "My", "Room"]] {
+        let (code, said) = home.refused(line);
+        assert!(code == 2 && !said.contains(tip), "{line:?}: {said}");
+    }
+}
+
+#[test]
 fn a_reader_that_stops_is_not_an_error() {
     let home = Home::new();
     let mut child =
