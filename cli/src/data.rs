@@ -1,7 +1,11 @@
+//! Where rooms on this machine keep their data.
+
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use server::control;
 use waitroom::RoomId;
 
 /// The directory of a local room's data: the given one, or one in the user's data directory.
@@ -9,10 +13,25 @@ pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBu
     if let Some(given) = given {
         return Ok(given.clone());
     }
+    let data = of_this_user()
+        .context("could not find your data directory: set HOME, or choose a directory with --data DIR")?;
+    Ok(data.join(name.as_str()))
+}
+
+/// The rooms that run in the user's data directory, in alphabetical order. Rooms with a directory of their own
+/// (`--data`) are not found.
+pub(crate) fn running() -> Vec<RoomId> {
+    let directories = of_this_user().and_then(|data| fs::read_dir(data).ok()).into_iter().flatten().flatten();
+    let running = directories.filter(|directory| control::is_open(&directory.path()));
+    let mut names: Vec<RoomId> =
+        running.filter_map(|directory| directory.file_name().to_str()?.parse().ok()).collect();
+    names.sort();
+    names
+}
+
+fn of_this_user() -> Option<PathBuf> {
     let absolute =
         |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
-    let data =
-        data.context("could not find your data directory: set HOME, or choose a directory with --data DIR")?;
-    Ok(data.join("beekeeper").join(name.as_str()))
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
+    Some(data.join("beekeeper"))
 }

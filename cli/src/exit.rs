@@ -61,6 +61,12 @@ impl Failure {
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
     }
+
+    /// Adds another way out to the advice.
+    pub(crate) fn or_advising(self, other: &str) -> Self {
+        let advice = self.advice.map_or_else(|| other.to_owned(), |advice| format!("{advice}; or {other}"));
+        Self { advice: Some(advice), ..self }
+    }
 }
 
 impl fmt::Display for Failure {

@@ -53,7 +53,7 @@ impl RoomHandle {
     #[cfg(not(feature = "aws"))]
     #[expect(clippy::unused_async, reason = "only AWS is waited for")]
     async fn deployed(config: &RoomConfig) -> Result<Self> {
-        without_aws(&config.room)
+        without_aws(&config.room).map_err(or_here)
     }
 
     /// How a command names this room.
@@ -141,9 +141,24 @@ impl RoomHandle {
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
             return anyhow!("{error}");
         }
-        let nobody = format!("no room runs in {}", directory.display());
-        let start = format!("start it with: beekeeper local {}", self.name);
-        Failure::new(Exit::Missing, nobody).advising(start).into()
+        let nobody = Failure::new(Exit::Missing, format!("no room runs in {}", directory.display()));
+        let as_typed = self.as_typed().trim_start_matches("--local ");
+        let start = format!("start it with: beekeeper local {as_typed}");
+        match &*data::running() {
+            [] => nobody.advising(start),
+            running => nobody.advising(for_a_room_here(running)).or_advising(&start),
+        }
+        .into()
+    }
+}
+
+/// Advice for a command that should have named a room on this machine.
+fn for_a_room_here(running: &[RoomId]) -> String {
+    let names: Vec<_> = running.iter().map(RoomId::as_str).collect();
+    match *names {
+        [] => "for a room on this machine, use --local".into(),
+        [only] => format!("for the room {only}, which runs on this machine, use --local {only}"),
+        _ => format!("use --local NAME for one of the rooms that run on this machine: {}", names.join(", ")),
     }
 }
 
@@ -152,15 +167,20 @@ pub(crate) fn on_aws(which: &Which) -> Result<RoomConfig> {
     let folder = ConfigFolder::of_this_user()?;
     let Some(name) = &which.name else {
         let advice = match folder.listed()? {
-            Some(names) => format!("name one of {names}, or use --local for the room on this machine"),
-            None => {
-                "configure a room for AWS with: beekeeper init; or use --local for the room on this machine"
-                    .into()
-            }
+            Some(names) => format!("name one of {names}"),
+            None => "configure a room for AWS with: beekeeper init".into(),
         };
-        return Err(Failure::new(Exit::Usage, "no room is named").advising(advice).into());
+        return Err(or_here(Failure::new(Exit::Usage, "no room is named").advising(advice).into()));
     };
-    folder.load(name)
+    folder.load(name).map_err(or_here)
+}
+
+/// Adds to the advice how to name a room on this machine.
+fn or_here(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => failure.or_advising(&for_a_room_here(&data::running())).into(),
+        Err(error) => error,
+    }
 }
 
 /// The error of every AWS command in a `beekeeper` built without AWS. Mistakes in the room's file are reported first.

@@ -62,18 +62,18 @@ colour: is not a setting; remove the line, or correct the name
 #[test]
 fn a_typo_does_not_hit_another_room() {
     let home = Home::new();
-    let nothing = "error: no room is named\nhint: configure a room for AWS with: beekeeper init; or use --local for the room on this machine\n";
+    let nothing = "error: no room is named\nhint: configure a room for AWS with: beekeeper init; or for a room on this machine, use --local\n";
     assert_eq!(home.refused(&["status"]), (2, nothing.into()));
-    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: configure it with: beekeeper init spring\n";
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: configure it with: beekeeper init spring; or for a room on this machine, use --local\n";
     assert_eq!(home.refused(&["off", "spring"]), (3, unknown.into()));
     home.write("spring-sale", SALE);
     home.write("autumn", SALE);
-    let which = "error: no room is named\nhint: name one of autumn, spring-sale, or use --local for the room on this machine\n";
+    let which = "error: no room is named\nhint: name one of autumn, spring-sale; or for a room on this machine, use --local\n";
     for command in
         [&["off"][..], &["set-rate", "600"], &["message", "spring-sale"], &["reset", "--yes"], &["logs"]]
     {
         assert_eq!(home.refused(command), (2, which.into()), "{command:?}");
     }
-    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: your rooms are autumn, spring-sale; to configure another: beekeeper init spring\n";
+    let unknown = "error: there is no room spring: ~/beekeeper/spring.toml does not exist\nhint: your rooms are autumn, spring-sale; to configure another: beekeeper init spring; or for a room on this machine, use --local\n";
     assert_eq!(home.refused(&["set-rate", "spring", "600"]), (3, unknown.into()));
 }

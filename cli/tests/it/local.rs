@@ -159,10 +159,12 @@ fn mistakes_are_explained() {
     };
     let nowhere = tempfile::tempdir().unwrap();
     let expected = format!(
-        "error: could not reach the room demo: no room runs in {}\nhint: start it with: beekeeper local demo",
+        "error: could not reach the room demo: no room runs in {0}\nhint: start it with: beekeeper local demo --data {0}",
         nowhere.path().display()
     );
-    let unreached = operate(nowhere.path(), &["status", "--local"]);
+    // In a home of its own, because the advice names the rooms that run in the user's.
+    let home = Home::new();
+    let unreached = home.run(&["status", "--local", "--data", nowhere.path().to_str().unwrap()]);
     assert_eq!(unreached.status.code(), Some(3));
     assert_eq!(complaint(unreached), expected);
 
@@ -191,6 +193,28 @@ fn mistakes_are_explained() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
+}
+
+#[test]
+fn advice_names_the_rooms_that_run() {
+    let home = Home::new();
+    let said = |arguments: &[&str]| home.refused(arguments);
+    let demo = "error: could not reach the room demo: no room runs in ~/.local/share/beekeeper/demo\nhint: ";
+    let start = "start it with: beekeeper local demo\n";
+    assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{start}")));
+    let brew = Local::start_at_home(&home, "brew");
+    let run_brew = "for the room brew, which runs on this machine, use --local brew";
+    assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{run_brew}; or {start}")));
+    let (code, unknown) = said(&["status", "brew"]);
+    assert!(code == 3 && unknown.ends_with(&format!("; or {run_brew}\n")), "{unknown}");
+    let (code, unnamed) = said(&["status"]);
+    assert!(code == 2 && unnamed.ends_with(&format!("; or {run_brew}\n")), "{unnamed}");
+    let _ale = Local::start_at_home(&home, "ale");
+    let both = "use --local NAME for one of the rooms that run on this machine: ale, brew";
+    assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{both}; or {start}")));
+    drop(brew.interrupt());
+    let (_, left) = said(&["status"]);
+    assert!(left.ends_with("use --local ale\n"), "{left}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn an_error_is_one_line_of_json_for_scripts() {
     let (code, said) = home.refused(&["status", "spring", "--json"]);
     let error = serde_json::json!({
         "error": "there is no room spring: ~/beekeeper/spring.toml does not exist", "kind": "missing",
-        "advice": "configure it with: beekeeper init spring",
+        "advice": "configure it with: beekeeper init spring; or for a room on this machine, use --local",
     });
     assert_eq!((code, serde_json::from_str::<serde_json::Value>(&said).unwrap()), (3, error));
     let (code, said) = home.refused(&["--json", "dance"]);
@@ -70,10 +70,14 @@ fn without_aws_the_error_says_how_to_build_with_it() {
         "sale",
         "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example\"\nrate = 300\n",
     );
-    let expected =
-        "error: this beekeeper was built without AWS\nhint: build one with AWS: cargo xtask dist\n";
-    for command in [&["status", "sale"][..], &["on", "sale"], &["set-rate", "sale", "600"], &["logs", "sale"]]
-    {
-        assert_eq!(home.refused(command), (1, expected.into()), "{command:?}");
+    let without = "error: this beekeeper was built without AWS\nhint: build one with AWS: cargo xtask dist";
+    let here = "; or for a room on this machine, use --local";
+    for (command, here) in [
+        (&["status", "sale"][..], here),
+        (&["on", "sale"], here),
+        (&["set-rate", "sale", "600"], here),
+        (&["logs", "sale"], ""),
+    ] {
+        assert_eq!(home.refused(command), (1, format!("{without}{here}\n")), "{command:?}");
     }
 }

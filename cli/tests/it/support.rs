@@ -28,9 +28,18 @@ impl Local {
     }
 
     pub(crate) fn start_in(directory: TempDir, extra: &[&str]) -> Self {
-        let mut process = Command::new(BEEKEEPER)
-            .args(["local", "--data"])
-            .arg(directory.path())
+        let mut command = Command::new(BEEKEEPER);
+        command.args(["local", "--data"]).arg(directory.path());
+        Self::started(command, directory, extra)
+    }
+
+    /// A room of this name in the data directory of a user.
+    pub(crate) fn start_at_home(home: &Home, name: &str) -> Self {
+        Self::started(home.command(&["local", name]), tempfile::tempdir().unwrap(), &[])
+    }
+
+    fn started(mut command: Command, directory: TempDir, extra: &[&str]) -> Self {
+        let mut process = command
             .args(if extra.contains(&"--port") { &[][..] } else { &["--port", "0"] })
             .args(if extra.contains(&"--minute") { &[][..] } else { &["--minute", "2s"] })
             .args(extra)
@@ -136,6 +145,7 @@ impl Home {
             command.env_remove(name);
         }
         command.args(arguments).env("HOME", self.0.path()).env("XDG_CONFIG_HOME", self.0.path());
+        command.env_remove("XDG_DATA_HOME");
         command
     }
 

@@ -85,6 +85,11 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
     writing.write_all(&line).await
 }
 
+/// Whether a room runs in this directory.
+pub fn is_open(directory: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket(directory)).is_ok()
+}
+
 /// Sends an order to the room that runs in this directory.
 pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
     let mut stream = UnixStream::connect(socket(directory)).await?;
