@@ -24,6 +24,9 @@ use crate::printer::{note, say};
 use crate::reach::Journey;
 use crate::runtime::block_on;
 
+/// The advice of a `beekeeper` that cannot deploy, because it was built without AWS.
+const RUN_HERE: &str = "run it on this machine with: beekeeper local";
+
 pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user()?;
     let asks = ask::can_ask();
@@ -82,10 +85,8 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         return Ok(say(&described.to_string())?);
     }
     let Some(before) = before else {
-        return Ok(say(&format!(
-            "{name} is configured in {}\ndeploy it with: beekeeper deploy {name}",
-            path.display()
-        ))?);
+        let next = if cfg!(feature = "aws") { "deploy it with: beekeeper deploy" } else { RUN_HERE };
+        return Ok(say(&format!("{name} is configured in {}\n{next} {name}", path.display()))?);
     };
     say_changes(changes(&before, &after).into_iter())
 }

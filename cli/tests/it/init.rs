@@ -20,9 +20,14 @@ fn flags_are_answers_and_nothing_is_asked() {
     let shop = format!("{site}/old");
     let output = home.run(&flags(&shop));
     assert!(output.status.success(), "{}", text(&output.stderr));
+    let next = if cfg!(feature = "aws") {
+        "deploy it with: beekeeper deploy spring-sale"
+    } else {
+        "run it on this machine with: beekeeper local spring-sale"
+    };
     assert_eq!(
         home.masked(&text(&output.stdout)),
-        "spring-sale is configured in ~/beekeeper/spring-sale.toml\ndeploy it with: beekeeper deploy spring-sale\n"
+        format!("spring-sale is configured in ~/beekeeper/spring-sale.toml\n{next}\n")
     );
     let said = text(&output.stderr);
     assert!(
