@@ -17,7 +17,7 @@ use crate::connections::HttpService;
 use crate::files::Files;
 use crate::preview::Preview;
 use crate::respond::{self, HttpResponse};
-use crate::routes::{Handler, Route};
+use crate::routes::{self, Handler, Route};
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
@@ -69,6 +69,7 @@ impl App {
         request: &Request<Incoming>,
     ) -> Result<HttpResponse, NoAnswer> {
         match route.handler {
+            Handler::Root => Ok(respond::found(routes::DOOR)),
             Handler::Door => Ok(self.door(request).await),
             Handler::Poll => {
                 let answer = self.poll.poll(cookies(request)).await?;

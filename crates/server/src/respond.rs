@@ -2,7 +2,7 @@
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use hyper::http::response::Builder;
 use hyper::{Response, StatusCode};
 use serde::Serialize;
@@ -32,6 +32,10 @@ pub(crate) fn finish(response: Builder, body: impl Into<Bytes>) -> HttpResponse 
         response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
         response
     })
+}
+
+pub(crate) fn found(location: &'static str) -> HttpResponse {
+    finish(uncached(StatusCode::FOUND).header(LOCATION, HeaderValue::from_static(location)), Bytes::new())
 }
 
 pub(crate) fn uncached(status: StatusCode) -> Builder {

@@ -21,6 +21,8 @@ pub struct Route {
 /// Who answers a route on one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handler {
+    /// Leads to the door: the room's URL itself is what people type and share.
+    Root,
     /// `producer::Producer`
     Door,
     /// `poll::Poll::poll`
@@ -44,6 +46,8 @@ pub enum AwsHandler {
     Table { action: &'static str },
     /// The bucket with the files of the page.
     Bucket,
+    /// API Gateway itself, with this status.
+    Gateway { status: u16 },
     /// None: the route exists on one machine only.
     Absent,
 }
@@ -51,6 +55,13 @@ pub enum AwsHandler {
 const READ: &[&str] = &["GET", "HEAD"];
 
 pub const ROUTES: &[Route] = &[
+    Route {
+        path: "/",
+        methods: READ,
+        handler: Handler::Root,
+        headers: &[("cache-control", "no-store")],
+        on_aws: AwsHandler::Gateway { status: 302 },
+    },
     Route {
         path: "/beekeeper",
         methods: READ,
@@ -111,6 +122,9 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
+/// Where [`Handler::Root`] leads to. Relative, because the room may be below a path of its public URL.
+pub const DOOR: &str = "beekeeper";
+
 /// The texts of errors, the same here and in `infra/template.yaml`. They are sent as `{"error": "…"}`.
 pub mod problem {
     pub const NOT_FOUND: &str = "there is nothing here; the room's door is /beekeeper";
@@ -161,13 +175,14 @@ mod tests {
 
     #[test]
     fn paths_are_matched_whole() {
+        assert_eq!(found("/"), Some((Handler::Root, "")));
         assert_eq!(found("/beekeeper"), Some((Handler::Door, "")));
         assert_eq!(found("/.well-known/jwks.json"), Some((Handler::PublicKeys, "")));
         assert_eq!(found("/wait/wait.css"), Some((Handler::Page, "wait.css")));
         assert_eq!(found("/preview/"), Some((Handler::Preview, "")));
         assert_eq!(found("/preview/turn/wait/wait.css"), Some((Handler::Preview, "turn/wait/wait.css")));
         for path in
-            ["", "/", "/beekeeper/", "/Beekeeper", "//polling", "/wait", "/wait/", "/wait/a/b", "/preview"]
+            ["", "//", "/beekeeper/", "/Beekeeper", "//polling", "/wait", "/wait/", "/wait/a/b", "/preview"]
         {
             assert_eq!(found(path), None, "{path}");
         }

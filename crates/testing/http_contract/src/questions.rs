@@ -7,6 +7,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     the_shop_may_ask(room, client);
     keys_are_public(client);
     the_page_has_its_assets(client);
+    the_rooms_url_leads_to_its_door(client);
     nothing_else_is_there(client);
 }
 
@@ -65,9 +66,17 @@ fn the_page_has_its_assets(client: &Client) {
     }
 }
 
+fn the_rooms_url_leads_to_its_door(client: &Client) {
+    for method in ["GET", "HEAD"] {
+        let answer = client.send(method, "/", &[]);
+        assert_eq!((answer.status, answer.location()), (302, "beekeeper"), "{method}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.header("set-cookie"), None, "the door gives the place");
+    }
+}
+
 fn nothing_else_is_there(client: &Client) {
     for path in [
-        "/",
         "/beekeeper/",
         "/Beekeeper",
         "/wait/../Cargo.toml",
@@ -80,7 +89,7 @@ fn nothing_else_is_there(client: &Client) {
         assert_eq!(answer.status, 404, "{path}");
         assert!(answer.json()["error"].is_string(), "{path}: {}", answer.body);
     }
-    for path in ["/beekeeper", "/polling", "/client", "/.well-known/jwks.json", "/wait/index.html"] {
+    for path in ["/", "/beekeeper", "/polling", "/client", "/.well-known/jwks.json", "/wait/index.html"] {
         for method in ["POST", "PUT", "DELETE", "PATCH"] {
             let answer = client.send(method, path, &[("Content-Length", "0")]);
             assert_eq!(answer.status, 405, "{method} {path}");

@@ -1,9 +1,10 @@
 // Renders mapping templates as API Gateway does, with Apache Velocity, the engine that its language comes from.
 //
 // Reads one JSON object from each line of standard input, and writes one JSON object for each:
-//   {"template": …, "headers": {…}, "query": {…}, "stage": {…}, "now": …, "body": …}
+//   {"template": …, "headers": {…}, "query": {…}, "stage": {…}, "path": …, "now": …,
+//    "body": …}
 //   {"text": …, "status": …, "headers": {…}}    or    {"error": …}
-// `now` is the time of the request in milliseconds, `body` the text that $input reads. `status` and `headers` in the
+// `path` is the path of the request with the stage, `now` is the time of the request in milliseconds, `body` the text that $input reads. `status` and `headers` in the
 // output are those that the template overrides.
 
 import java.io.BufferedReader;
@@ -46,6 +47,7 @@ public class Render {
         var override = new LinkedHashMap<String, Object>();
         override.put("header", new LinkedHashMap<String, Object>());
         var context = new LinkedHashMap<String, Object>();
+        context.put("path", request.get("path"));
         context.put("requestTimeEpoch", request.get("now"));
         context.put("responseOverride", override);
         var params = new LinkedHashMap<String, Object>();

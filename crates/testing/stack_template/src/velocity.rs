@@ -19,6 +19,8 @@ pub struct TemplateRequest {
     pub query: Vec<(String, String)>,
     /// The stage's variables.
     pub stage: Vec<(String, String)>,
+    /// The path of the request, with the stage.
+    pub path: String,
     /// The time of the request, in milliseconds.
     pub now: u64,
     /// In a request template the body of the visitor's request, in a response template that of the table's response.
@@ -75,6 +77,7 @@ impl Velocity {
             "headers": object(&request.headers),
             "query": object(&request.query),
             "stage": object(&request.stage),
+            "path": request.path,
             "now": request.now,
             "body": request.body,
         });
