@@ -1,11 +1,9 @@
 //! Converts the door's requests and answers from and to the format of API Gateway.
 
-use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderName};
+use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, Method, Response};
 use lambda_http::{Body, Request, RequestExt};
-use producer::DoorAnswer;
-
-const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
+use producer::{DoorAnswer, PURPOSE_HEADERS};
 
 /// The request's cookies. The header's name may be in upper or lower case. If there are several such headers, which no
 /// browser sends, `lambda_http` keeps the last.
@@ -19,7 +17,7 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> produce
     producer::DoorRequest {
         method: if head { producer::Method::Head } else { producer::Method::Get },
         cookies,
-        sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
+        sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
     }
 }
 
@@ -96,10 +94,17 @@ mod tests {
 
     #[test]
     fn method_and_purpose_are_passed_on() {
-        let request = request("HEAD", r#"{"Sec-Purpose":["prefetch;prerender"]}"#);
-        let request = door_request(&request, &[]);
-        assert_eq!(request.method, producer::Method::Head);
-        assert_eq!(request.sec_purpose, Some("prefetch;prerender"));
+        let head = request("HEAD", "{}");
+        let head = door_request(&head, &[]);
+        assert_eq!((head.method, head.sec_purpose), (producer::Method::Head, None));
+        for (headers, purpose) in [
+            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, "prefetch;prerender"),
+            (r#"{"Purpose":["prefetch"]}"#, "prefetch"),
+            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, "other"),
+        ] {
+            let request = request("GET", headers);
+            assert_eq!(door_request(&request, &[]).sec_purpose, Some(purpose), "{headers}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use waitroom::{
 
 pub use answer::DoorAnswer;
 pub use refusals::RefusalLog;
-pub use request::{DoorRequest, Method};
+pub use request::{DoorRequest, Method, PURPOSE_HEADERS};
 use signing::{Signing, claims};
 pub use tokens::SystemTokens;
 

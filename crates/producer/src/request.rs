@@ -1,9 +1,14 @@
+/// The headers in which a browser says that it fetches a page before anybody asked for it: the standard one, and the one
+/// that Safari and older versions of Chrome send. The first that is present counts.
+pub const PURPOSE_HEADERS: [&str; 2] = ["sec-purpose", "purpose"];
+
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
 pub struct DoorRequest<'a> {
     pub method: Method,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
+    /// The value of the first of the [`PURPOSE_HEADERS`].
     pub sec_purpose: Option<&'a str>,
 }
 

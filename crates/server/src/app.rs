@@ -4,12 +4,12 @@ use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderName, HeaderValue, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
 use hyper::{Method, Request, Response};
 use page::Page;
 use poll::Poll;
-use producer::{DoorRequest, Producer, ProducerError, RefusalLog, SystemTokens};
+use producer::{DoorRequest, PURPOSE_HEADERS, Producer, ProducerError, RefusalLog, SystemTokens};
 use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
@@ -18,8 +18,6 @@ use crate::files::Files;
 use crate::preview::Preview;
 use crate::respond::{self, HttpResponse};
 use crate::routes::{self, Handler, Route};
-
-const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
 /// Everything that visitors and the shop can request from a room.
 #[derive(Debug)]
@@ -88,7 +86,7 @@ impl App {
         let request = DoorRequest {
             method: if is_head { producer::Method::Head } else { producer::Method::Get },
             cookies: &cookies,
-            sec_purpose: request.headers().get(SEC_PURPOSE).and_then(|value| value.to_str().ok()),
+            sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
         };
         let answer = self.producer.answer_or_busy(&request).await;
         let response = Response::builder().status(answer.status);

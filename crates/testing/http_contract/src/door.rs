@@ -74,6 +74,7 @@ fn head_and_prefetch_requests_take_no_place(client: &Client) {
         client.send("HEAD", "/beekeeper", &[]),
         client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
         client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
+        client.send("GET", "/beekeeper", &[("Purpose", "prefetch")]),
     ];
     for look in looks {
         assert_eq!((look.status, look.header("set-cookie")), (302, None), "{look:?}");
