@@ -24,6 +24,7 @@ pub(crate) fn suffering() -> Status {
         mean: Some(mean),
         threshold: Some(0.131),
         failed,
+        refused: false,
         rate: rate(per_minute),
     };
     let alarm = |name: &str, state, reason: &str| Alarm { name: name.into(), state, reason: reason.into() };

@@ -3,8 +3,9 @@
 use operator::{AlarmState, Status};
 use waitroom::throttle_rules::{Finding, Verdict};
 
-pub(crate) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
+pub(crate) fn word(finding: &Finding) -> &'static str {
+    match finding.verdict {
+        _ if finding.refused => "not measured",
         Verdict::Well => "well",
         Verdict::Slow => "slow",
         Verdict::Failing => "failing",
@@ -13,16 +14,33 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
 
 /// Describes the throttle's finding of one minute.
 pub(crate) fn found(finding: &Finding) -> String {
+    if finding.refused {
+        return format!(
+            "{}: it refuses visitors without a pass, as it should; give a health URL that needs none",
+            word(finding)
+        );
+    }
     let millis =
         |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.0} ms", seconds * 1000.0));
     format!(
         "{}: {} on average (limit {}), {} of 20 failed, rate {} a minute",
-        word(finding.verdict),
+        word(finding),
         millis(finding.mean),
         millis(finding.threshold),
         finding.failed,
         finding.rate
     )
+}
+
+/// The rate that the operator wants, and what the throttle makes of it.
+pub(crate) fn rate(status: &Status) -> String {
+    let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
+    let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
+    match (status.line.slow, is_well) {
+        (false, _) => format!("{wanted} a minute"),
+        (true, true) => format!("{wanted} a minute, recovering: {in_force} of {wanted}"),
+        (true, false) => format!("{wanted} a minute, throttled to {in_force}: the shop is slow or fails"),
+    }
 }
 
 /// A summary of all alarms; none if there are none.
@@ -41,4 +59,34 @@ pub(crate) fn urls(status: &Status) -> (String, String) {
     let url = status.room.url.to_string();
     let url = url.trim_end_matches('/');
     (format!("{url}/beekeeper"), format!("{url}/client"))
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::fixture::suffering;
+
+    #[test]
+    fn the_rate_says_whether_the_shop_is_still_slow() {
+        let mut status = suffering();
+        assert_eq!(rate(&status), "600 a minute, throttled to 300: the shop is slow or fails");
+        let mut recovered = status.findings[0];
+        (status.line.rate, recovered.rate) = (Rate::new(375).unwrap(), Rate::new(375).unwrap());
+        status.findings.push(recovered);
+        assert_eq!(rate(&status), "600 a minute, recovering: 375 of 600");
+        status.line.slow = false;
+        assert_eq!(rate(&status), "600 a minute");
+    }
+
+    #[test]
+    fn a_shop_that_wants_a_pass_is_not_called_well() {
+        let mut finding = suffering().findings[0];
+        finding.refused = true;
+        assert_eq!(
+            found(&finding),
+            "not measured: it refuses visitors without a pass, as it should; give a health URL that needs none"
+        );
+    }
 }

@@ -140,11 +140,14 @@ mod with_aws {
                 mean * 1000.0,
                 plan.shop.failed
             ),
+            None if plan.shop.refused > plan.shop.failed => {
+                format!("{}: protected as recommended, it refuses visitors without a pass", plan.shop.url)
+            }
             None => format!(
                 "{}: {} of {} requests failed",
                 plan.shop.url,
                 plan.shop.failed,
-                plan.shop.failed + plan.shop.answered
+                plan.shop.failed + plan.shop.answered + plan.shop.refused
             ),
         };
         let costs = &plan.costs;

@@ -22,6 +22,7 @@ use waitroom::{Epoch, Rate, Room, Scheme, Settings, Title, WebUrl};
 use crate::arguments::Local;
 use crate::data;
 use crate::printer::{LiveLine, say};
+use crate::wording::rate;
 
 /// The path of the demonstration shop.
 const DEMO_SHOP: &str = "/demo-shop";
@@ -208,8 +209,10 @@ async fn keep_up(store: EmbeddedStore) {
             let window = status.windows.first().map_or(0, |window| window.released);
             let joined = status.released + status.line.waiting;
             line.show(&format!(
-                "{joined} joined, {} waiting, served up to {}, {window} released in this window, rate {} a minute",
-                status.line.waiting, status.line.served, status.line.rate
+                "{joined} joined, {} waiting, served up to {}, {window} released in this window, rate {}",
+                status.line.waiting,
+                status.line.served,
+                rate(&status)
             ));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;

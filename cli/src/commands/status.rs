@@ -10,7 +10,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarms, found, urls};
+use crate::wording::{alarms, found, rate, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -40,11 +40,8 @@ fn text(status: &Status) -> String {
         format!("released       {released}"),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
-        format!("rate           {} a minute", room.settings.rate),
+        format!("rate           {}", rate(status)),
     ];
-    if let Some(throttled) = room.throttled {
-        lines.push(format!("throttled to   {throttled} a minute: the shop is slow or fails"));
-    }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
     }
@@ -83,8 +80,7 @@ served up to   4100
 released       4090
 this window    31 of 300
 window before  298 of 300
-rate           600 a minute
-throttled to   300 a minute: the shop is slow or fails
+rate           600 a minute, throttled to 300: the shop is slow or fails
 shop's health  slow: 212 ms on average (limit 131 ms), 0 of 20 failed, rate 300 a minute
 shop's health  well: 98 ms on average (limit 131 ms), 1 of 20 failed, rate 600 a minute
 message        "More beer at noon"

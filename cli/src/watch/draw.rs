@@ -11,7 +11,7 @@ use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
 use super::course::Course;
-use crate::wording::{alarms, found, urls};
+use crate::wording::{alarms, found, rate, urls};
 
 /// A colour is never the only sign: a word always says the same.
 #[derive(Clone, Copy)]
@@ -66,11 +66,8 @@ fn facts(status: &Status, palette: Palette) -> Vec<Line<'static>> {
     if room.stretch != waitroom::Stretch::USUAL {
         first.push(Span::raw(format!("   stretch {}", room.stretch)));
     }
-    let mut rate = vec![Span::raw(format!("rate {} a minute", room.settings.rate))];
-    if status.line.slow {
-        let held = format!(", throttled to {}: the shop is slow or fails", status.line.rate);
-        rate.push(Span::styled(held, palette.strong(Color::Yellow)));
-    }
+    let held = if status.line.slow { palette.strong(Color::Yellow) } else { Style::new() };
+    let rate = Span::styled(format!("rate {}", rate(status)), held);
     let mut lines = vec![Line::from(first), Line::from(rate)];
     let message = room.settings.message.as_str();
     if !message.is_empty() {
@@ -87,13 +84,14 @@ fn shop(status: &Status, palette: Palette) -> Vec<Line<'static>> {
     } else {
         let marks = status.findings.iter().map(|finding| {
             let (mark, colour) = match finding.verdict {
+                _ if finding.refused => ("-", Color::Yellow),
                 Verdict::Well => ("·", Color::Green),
                 Verdict::Slow => ("s", Color::Yellow),
                 Verdict::Failing => ("F", Color::Red),
             };
             Span::styled(mark, palette.strong(colour))
         });
-        let label = "last hour, one mark a minute (· well, s slow, F failing): ";
+        let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured): ";
         lines.push(std::iter::once(Span::raw(label)).chain(marks).collect());
         lines.extend(status.findings.iter().rev().take(3).map(|finding| Line::from(found(finding))));
     }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
-use crate::wording::{alarms, word};
+use crate::wording::{alarms, rate, word};
 use course::Course;
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -54,13 +54,16 @@ fn line(status: &Status, json: bool) -> Result<String> {
 
 fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
-    let wanted = if line.slow { format!(" (of {})", room.settings.rate) } else { String::new() };
     let mut summary = format!(
-        "{}, {} waiting, served up to {}, {} released, rate {}{wanted} a minute",
-        room.state, line.waiting, line.served, status.released, line.rate
+        "{}, {} waiting, served up to {}, {} released, rate {}",
+        room.state,
+        line.waiting,
+        line.served,
+        status.released,
+        rate(status)
     );
     if let Some(finding) = status.findings.last() {
-        summary = format!("{summary}, shop {}", word(finding.verdict));
+        summary = format!("{summary}, shop {}", word(finding));
     }
     match alarms(status) {
         Some(alarms) => format!("{summary}, alarms: {alarms}"),
@@ -167,7 +170,7 @@ mod tests {
     fn a_line_has_everything_important() {
         assert_eq!(
             in_short(&suffering()),
-            "on, 9120 waiting, served up to 4100, 4090 released, rate 300 (of 600) a minute, shop slow, alarms: 1 of 2 is ringing"
+            "on, 9120 waiting, served up to 4100, 4090 released, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
         );
     }
 

@@ -7,7 +7,8 @@ use clock::SystemClock;
 use config::{AddressLimit, Architecture, DomainName, RoomConfig};
 use probe::HttpProbe;
 use serde::Serialize;
-use waitroom::throttle_rules::{Baseline, Sample};
+use throttle::Measurement;
+use waitroom::throttle_rules::Baseline;
 use waitroom::{Epoch, Rate, Room, WebUrl};
 
 use crate::artefacts::ArtefactBucket;
@@ -99,6 +100,8 @@ pub struct ShopCheck {
     pub mean: Option<f64>,
     pub answered: usize,
     pub failed: usize,
+    /// Requests that the shop refused because they had no pass, as it should.
+    pub refused: usize,
 }
 
 /// A problem to know about before deploying, and what to do about it.
@@ -122,15 +125,16 @@ impl Account {
             (Some(found), NextStep::Remove) => DeployAction::Replace { status: found.status.to_string() },
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
-        let (concurrency, requests, sample) =
+        let (concurrency, requests, measurement) =
             futures_util::join!(self.limit(CONCURRENCY), self.limit(REQUESTS), measure_shop(config));
-        let sample = sample?;
+        let Measurement { sample, refused } = measurement?;
         let capacity = capacity(config, concurrency.value, requests.value);
         let shop = ShopCheck {
             url: config.health.as_ref().unwrap_or(&config.shop).to_string(),
             mean: Baseline::of(&sample).map(|baseline| baseline.mean),
             answered: sample.answered.len(),
             failed: sample.failed,
+            refused,
         };
         let costs = estimate(CostInputs {
             architecture,
@@ -182,13 +186,13 @@ impl Account {
 }
 
 /// Measures the shop as the throttle does.
-async fn measure_shop(config: &RoomConfig) -> Result<Sample, CloudError> {
+async fn measure_shop(config: &RoomConfig) -> Result<Measurement, CloudError> {
     let failed = |reason: String| {
         let attempt = format!("prepare to measure the shop {}", config.shop);
         CloudError::new(CloudErrorKind::Other, attempt, reason)
     };
     let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
-    // A response that redirects to the room counts as failed. Before the first deployment only a custom domain is
+    // A response that redirects to the room counts as refused. Before the first deployment only a custom domain is
     // known. Without one, this uses a URL that no shop redirects to.
     let domain = config.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
     let url: WebUrl = format!("https://{domain}")
@@ -244,8 +248,19 @@ fn warnings(config: &RoomConfig, capacity: &Capacity, shop: &ShopCheck) -> Vec<P
         );
     }
     match shop.mean {
+        None if shop.refused > shop.failed => {
+            if config.throttle {
+                warn(
+                    format!(
+                        "{} refuses visitors without a pass, as it should, so the throttle cannot measure it",
+                        shop.url
+                    ),
+                    "give the throttle a URL that needs no pass: beekeeper init NAME --health URL",
+                );
+            }
+        }
         None => {
-            let (failed, all) = (shop.failed, shop.failed + shop.answered);
+            let (failed, all) = (shop.failed, shop.failed + shop.answered + shop.refused);
             warn(
                 format!("{failed} of {all} requests to {} failed", shop.url),
                 "check the address, and whether the shop is up: the room sends visitors there",

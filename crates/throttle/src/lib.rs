@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use visit::visit;
+use visit::{VisitFailure, visit};
 use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore};
-use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
+use waitroom::throttle_rules::{Baseline, Finding, MAX_FAILURES, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{Rate, Room};
 
 /// How many requests are sent to the shop at the same time.
@@ -29,6 +29,14 @@ pub struct Throttle<S, C, P> {
     clock: C,
     probe: P,
     minute: Duration,
+}
+
+/// The requests of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measurement {
+    pub sample: Sample,
+    /// How many requests the shop refused because they had no pass. They are not in the sample.
+    pub refused: usize,
 }
 
 /// Why a run measures the shop.
@@ -76,19 +84,21 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         if recently && purpose == SamplePurpose::Judge {
             return Ok((room, ThrottleOutcome::AlreadyDone));
         }
-        let sample = measure(&self.probe, &self.clock, &room).await;
-        let mut refused = false;
+        let measurement = measure(&self.probe, &self.clock, &room).await;
+        let (refused, sample) = (measurement.is_refused(), &measurement.sample);
+        let mut has_no_baseline = false;
         if memory.baseline.is_none() || purpose == SamplePurpose::Baseline {
-            let taken = Baseline::of(&sample);
-            refused = taken.is_none();
+            let taken = Baseline::of(sample);
+            has_no_baseline = taken.is_none() && !refused;
             memory.baseline = taken.or(memory.baseline);
         }
-        let verdict = Verdict::of(&sample, memory.baseline);
+        // A shop that refuses visitors without a pass works as it should, so nothing holds the rate down.
+        let verdict = if refused { Verdict::Well } else { Verdict::of(sample, memory.baseline) };
         // Read again, because the operator may have set another rate while the shop was measured.
         let room = self.store.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.rate(), wanted);
-        let finding = Finding::new(started, &sample, memory.baseline, verdict, rate);
+        let finding = Finding { refused, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
         memory.history.push(finding);
         let too_many = memory.history.len().saturating_sub(Finding::KEPT);
         memory.history.drain(..too_many);
@@ -100,7 +110,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         if held != room.throttled {
             self.hold(held).await?;
         }
-        let found = if refused { ThrottleOutcome::NoBaseline } else { ThrottleOutcome::Found };
+        let found = if has_no_baseline { ThrottleOutcome::NoBaseline } else { ThrottleOutcome::Found };
         Ok((room, found(finding)))
     }
 
@@ -120,23 +130,45 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
     }
 }
 
+impl Measurement {
+    /// Whether the shop refused so many requests that nothing was measured.
+    pub fn is_refused(&self) -> bool {
+        self.refused > 0 && self.sample.answered.is_empty() && self.sample.failed <= MAX_FAILURES
+    }
+}
+
 impl ThrottleOutcome {
-    /// The one line that every run logs, on one machine and on AWS: a warning while the shop is slow or failing. Times
-    /// are in seconds.
+    /// The one line that every run logs, on one machine and on AWS. It is a warning while the shop is slow, failing or
+    /// not measured, and until the rate has recovered. Times are in seconds.
     fn log(&self, room: &Room) {
-        let (epoch, room) = (room.epoch, &room.settings.room);
-        let Some(Finding { verdict, mean, threshold, failed, rate, .. }) = self.finding() else {
-            tracing::info!(%room, %epoch, "throttle skipped: another run has measured this minute");
+        let (epoch, name, wanted) = (room.epoch, &room.settings.room, room.settings.rate);
+        let Some(Finding { verdict, mean, threshold, failed, refused, rate, .. }) = self.finding() else {
+            tracing::info!(room = %name, %epoch, "throttle skipped: another run has measured this minute");
             return;
         };
         macro_rules! log {
             ($level:ident, $message:literal) => {
-                tracing::$level!(%room, %epoch, ?verdict, mean, threshold, failed, %rate, $message);
+                tracing::$level!(
+                    room = %name, %epoch, ?verdict, mean, threshold, failed, %rate, %wanted, $message
+                );
             };
         }
         match (self, verdict) {
+            _ if refused => {
+                log!(
+                    warn,
+                    "throttle finished: the shop was not measured, because it refuses visitors without a pass, as it should; give a health URL that needs none"
+                );
+            }
             (Self::NoBaseline(_), _) => {
                 log!(warn, "throttle finished: the shop fails too often for a baseline");
+            }
+            (_, Verdict::Well) if rate < wanted => {
+                log!(warn, "throttle finished: recovering, because the shop is well again");
+            }
+            // `room` is as it was before this run.
+            (_, Verdict::Well) if room.is_slowed() => {
+                log!(warn, "throttle finished: recovered, the whole rate is in force again");
             }
             (_, Verdict::Well) => {
                 log!(info, "throttle finished");
@@ -160,18 +192,21 @@ impl ThrottleOutcome {
 }
 
 /// Sends a sample's requests to the shop, a few at a time.
-pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Sample {
+pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Measurement {
     let visits = (0..SAMPLE_SIZE).map(|_| visit(probe, clock, room));
     let results: Vec<_> = stream::iter(visits).buffer_unordered(AT_ONCE).collect().await;
-    let mut sample = Sample::default();
+    let mut measurement = Measurement::default();
     for result in results {
         match result {
-            Ok(took) => sample.answered.push(took),
+            Ok(took) => measurement.sample.answered.push(took),
             Err(failure) => {
-                tracing::debug!(error = &failure as &dyn Error, "a request to the shop failed");
-                sample.failed += 1;
+                tracing::debug!(error = &failure as &dyn Error, "a request to the shop was not answered");
+                match failure {
+                    VisitFailure::Refused(_) => measurement.refused += 1,
+                    _ => measurement.sample.failed += 1,
+                }
             }
         }
     }
-    sample
+    measurement
 }

@@ -8,7 +8,7 @@ use url::Url;
 use waitroom::Room;
 use waitroom::ports::{Clock, Probe, ProbeError};
 
-/// Why a request does not count as answered.
+/// Why a request does not count as answered. All but [`Self::Refused`] are failures of the shop.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VisitFailure {
     #[error("no connection to {1}")]
@@ -17,9 +17,10 @@ pub(crate) enum VisitFailure {
     TimeOut,
     #[error("{url} answered with status {status}")]
     ServerError { url: Url, status: u16 },
-    /// The shop sent the throttle to the waiting room: it would join its own line and not measure the shop.
-    #[error("{0} redirects into the waiting room; give a health URL that is let through")]
-    IntoTheRoom(Url),
+    /// The shop answered 403, or sent the throttle to the waiting room: it lets nobody in without a pass, as it should.
+    /// That is quickly done, and says nothing about how the shop is.
+    #[error("{0} refuses visitors without a pass; give a health URL that needs none")]
+    Refused(Url),
     #[error("more than {MOST_REDIRECTS} redirects, the last to {0}")]
     TooManyRedirects(Url),
 }
@@ -54,12 +55,15 @@ async fn follow(probe: &impl Probe, room: &Room) -> Result<Duration, VisitFailur
         if reply.status >= 500 {
             return Err(VisitFailure::ServerError { url, status: reply.status });
         }
+        if reply.status == 403 {
+            return Err(VisitFailure::Refused(url));
+        }
         let is_redirect = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
         let Some(next) = reply.location.filter(|_| is_redirect).and_then(|to| url.join(&to).ok()) else {
             return Ok(took);
         };
         if room.is_entered_by(&next) {
-            return Err(VisitFailure::IntoTheRoom(url));
+            return Err(VisitFailure::Refused(url));
         }
         if next.host() != url.host() {
             return Ok(took);
@@ -124,7 +128,7 @@ mod tests {
     const SHOP: &str = "https://shop.example/";
 
     #[test]
-    fn every_status_below_500_is_an_answer() {
+    fn every_status_below_500_but_403_is_an_answer() {
         for status in [200, 204, 304, 401, 404, 429] {
             assert_eq!(visited(SHOP, &[(SHOP, status, None)]), Ok(10), "{status}");
         }
@@ -156,11 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_into_the_room_is_a_failure() {
-        let guarded = visited(SHOP, &[(SHOP, 302, Some("https://room.example/prod/beekeeper"))]);
+    fn a_shop_that_wants_a_pass_refuses_the_request() {
         let expected =
-            "https://shop.example/ redirects into the waiting room; give a health URL that is let through";
-        assert_eq!(guarded, Err(expected.into()));
+            "https://shop.example/ refuses visitors without a pass; give a health URL that needs none";
+        let forbidden = visited(SHOP, &[(SHOP, 403, None)]);
+        assert_eq!(forbidden, Err(expected.into()));
+        let sent_to_the_room = visited(SHOP, &[(SHOP, 302, Some("https://room.example/prod/beekeeper"))]);
+        assert_eq!(sent_to_the_room, Err(expected.into()));
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! baseline's mean plus 3 deviations, and failing if more than 2 requests failed. Then the rate is halved. When the shop
 //! is well, the rate rises by a quarter of the difference to what the operator wants. So the rate never exceeds what the
 //! operator wants and never becomes 0.
+//!
+//! A shop that refuses a request because it has no pass is protected as recommended. Such a request did not fail, and it
+//! did not measure the shop either, so it is in no sample.
 
 use std::time::Duration;
 
@@ -16,7 +19,7 @@ use crate::{Rate, Timestamp};
 pub const SAMPLE_SIZE: usize = 20;
 
 /// If more requests than this failed, the shop is failing, however fast the others were.
-const MAX_FAILURES: usize = 2;
+pub const MAX_FAILURES: usize = 2;
 
 /// The requests to the shop in one minute: how long the answered ones took, and how many failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,6 +103,9 @@ pub struct Finding {
     pub mean: Option<f64>,
     pub threshold: Option<f64>,
     pub failed: usize,
+    /// The shop refused the requests because they had no pass, so it was not measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     pub rate: Rate,
 }
 
@@ -120,6 +126,7 @@ impl Finding {
             mean: sample.mean(),
             threshold: baseline.map(|b| b.threshold()),
             failed: sample.failed,
+            refused: false,
             rate,
         }
     }

@@ -12,6 +12,8 @@ pub struct SimShop(Arc<Mutex<ShopHealth>>);
 pub enum ShopHealth {
     Answers(Duration),
     Down,
+    /// Visitors without a pass get status 403.
+    Protected,
 }
 
 impl Default for SimShop {
@@ -30,6 +32,9 @@ impl Probe for SimShop {
     async fn ask(&self, _url: &url::Url) -> Result<ProbeReply, ProbeError> {
         match *self.0.lock() {
             ShopHealth::Answers(took) => Ok(ProbeReply { status: 200, location: None, took }),
+            ShopHealth::Protected => {
+                Ok(ProbeReply { status: 403, location: None, took: Duration::from_millis(1) })
+            }
             ShopHealth::Down => Err(ProbeError("connection refused".into())),
         }
     }

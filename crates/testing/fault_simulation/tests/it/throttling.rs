@@ -41,6 +41,17 @@ fn without_a_baseline_a_failing_shop_lowers_the_rate() {
     assert_eq!(rate_after_a_minute(&mut world, well), 344);
 }
 
+/// A refusal is quick. As a baseline, it would make every page that the shop serves look slow.
+#[test]
+fn a_shop_that_refuses_visitors_without_a_pass_is_not_measured() {
+    let mut world = World::new(25, 1000).with_throttle();
+    assert_eq!(rate_after_a_minute(&mut world, ShopHealth::Protected), 1000, "no failure");
+    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
+    assert_eq!(rate_after_a_minute(&mut world, answers(100)), 1000, "the baseline");
+    assert_eq!(rate_after_a_minute(&mut world, answers(116)), 500);
+    assert_eq!(rate_after_a_minute(&mut world, ShopHealth::Protected), 625, "nothing holds the rate down");
+}
+
 #[test]
 fn a_lower_rate_set_by_the_operator_is_in_force_at_once() {
     let mut world = World::new(23, 1000).with_throttle();
