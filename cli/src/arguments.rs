@@ -4,6 +4,7 @@ mod deploy;
 mod destroy;
 mod init;
 mod local;
+mod removable;
 mod time;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use deploy::Deploy;
 pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
 pub(crate) use local::Local;
+pub(crate) use removable::Removable;
 
 use crate::log::LogFilter;
 

@@ -80,6 +80,8 @@ impl ConfigFolder {
         let path = self.path(&config.room);
         let text = config_file::updated(config, read(&path)?.as_deref())?;
         let attempt = || format!("could not write {}", path.display());
+        // A file that the next command would refuse is never written.
+        config_file::read(&config.room, &text).with_context(attempt)?;
         fs::create_dir_all(&self.0).with_context(attempt)?;
         // Created in the same directory, because a rename is atomic only within a file system.
         let new = self.0.join(format!(".{}.toml.new", config.room));

@@ -16,6 +16,11 @@ pub(crate) fn note(text: &str) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
+/// Prints such a text above a live line.
+pub(crate) fn note_above(text: &str) {
+    drop(writeln!(AboveLiveLine.make_writer(), "{text}"));
+}
+
 pub(crate) fn write(data: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(data)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use url::Url;
+use waitroom::WebUrl;
 use waitroom::ports::Probe;
 
 /// A browser follows twenty redirects, but a shop that needs more than five is probably misconfigured.
@@ -19,13 +20,23 @@ pub(crate) struct Journey {
 
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    Answer { at: Url, status: u16, took: Duration },
-    Silence { at: Url, why: String },
+    Answer {
+        at: Url,
+        status: u16,
+        took: Duration,
+    },
+    Silence {
+        at: Url,
+        why: String,
+    },
     TooFar,
+    /// The last redirect leads into the room that the URL is the shop of. It was not followed, because the request would
+    /// join the line.
+    OwnRoom,
 }
 
 impl Journey {
-    pub(crate) async fn to(url: &Url, probe: &impl Probe) -> Self {
+    pub(crate) async fn to(url: &Url, probe: &impl Probe, is_own_room: impl Fn(&Url) -> bool) -> Self {
         let mut redirects = Vec::new();
         let mut at = url.clone();
         loop {
@@ -47,6 +58,9 @@ impl Journey {
                 return Self { redirects, end };
             };
             redirects.push((at, reply.status, next.clone()));
+            if is_own_room(&next) {
+                return Self { redirects, end: End::OwnRoom };
+            }
             if redirects.len() > MOST_REDIRECTS {
                 return Self { redirects, end: End::TooFar };
             }
@@ -54,10 +68,35 @@ impl Journey {
         }
     }
 
-    /// Whether a visitor would see a page.
+    /// Whether a visitor with a pass would see a page, as far as a visit without a pass can tell.
     pub(crate) fn arrives(&self) -> bool {
-        matches!(self.end, End::Answer { status, .. } if status < 400)
+        self.is_protected() || matches!(self.end, End::Answer { status, .. } if status < 400)
     }
+
+    /// Whether the shop lets nobody in without a pass: it answers 403, or redirects to a waiting room.
+    pub(crate) fn is_protected(&self) -> bool {
+        matches!(self.end, End::OwnRoom | End::Answer { status: 403, .. })
+            || self.redirects.iter().skip(1).any(is_door)
+    }
+
+    /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.
+    pub(crate) fn begins_at_a_door(&self) -> bool {
+        self.redirects.first().is_some_and(is_door)
+    }
+}
+
+/// Whether this is the redirect from a room's door to its page.
+fn is_door((from, _, to): &(Url, u16, Url)) -> bool {
+    let room = from.path().strip_suffix("/beekeeper");
+    from.origin() == to.origin()
+        && room.is_some_and(|room| to.path().strip_prefix(room) == Some("/wait/index.html"))
+}
+
+/// What a throttle needs whose shop is protected.
+pub(crate) fn needs_health(shop: &WebUrl) -> String {
+    format!(
+        "the throttle cannot measure {shop}, because it has no pass; give it a URL that needs none with --health URL"
+    )
 }
 
 /// The last error in a chain of causes, which is the most specific.
@@ -76,11 +115,16 @@ impl fmt::Display for Journey {
         }
         match &self.end {
             End::Answer { at, status, took } => {
-                write!(f, "{at} answers {status} after {} ms", took.as_millis())
+                write!(f, "{at} answers {status} after {} ms", took.as_millis())?;
             }
-            End::Silence { at, why } => write!(f, "{at} does not answer: {why}"),
-            End::TooFar => write!(f, "stopped after {MOST_REDIRECTS} redirects"),
+            End::Silence { at, why } => write!(f, "{at} does not answer: {why}")?,
+            End::TooFar => write!(f, "stopped after {MOST_REDIRECTS} redirects")?,
+            End::OwnRoom => write!(f, "that is this room")?,
         }
+        if self.is_protected() {
+            write!(f, "\nprotected as recommended: the shop refuses visitors without a pass")?;
+        }
+        Ok(())
     }
 }
 
@@ -108,7 +152,8 @@ mod tests {
         pages: &'static [(&'static str, u16, Option<&'static str>)],
         url: &str,
     ) -> (bool, String) {
-        let journey = Journey::to(&url.parse().unwrap(), &Shop(pages)).await;
+        let is_own_room = |url: &Url| url.host_str() == Some("own.example");
+        let journey = Journey::to(&url.parse().unwrap(), &Shop(pages), is_own_room).await;
         (journey.arrives(), journey.to_string())
     }
 
@@ -144,5 +189,39 @@ mod tests {
         );
         let (arrives, circle) = visited(&[(SALE, 302, Some("/sale"))], SALE).await;
         assert!(!arrives && circle.ends_with("\nstopped after 5 redirects"), "{circle}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_shop_that_wants_a_pass_is_protected() {
+        let protected = "\nprotected as recommended: the shop refuses visitors without a pass";
+        assert_eq!(
+            visited(&[(SALE, 403, None)], SALE).await,
+            (true, format!("{SALE} answers 403 after 12 ms{protected}"))
+        );
+        // The own room is not asked, because that would take a place.
+        let (arrives, own) = visited(&[(SALE, 302, Some("https://own.example/beekeeper"))], SALE).await;
+        assert!(arrives && own.ends_with(&format!("\nthat is this room{protected}")), "{own}");
+        let other = [
+            (SALE, 302, Some("https://room.example/prod/beekeeper")),
+            ("https://room.example/prod/beekeeper", 302, Some("wait/index.html#ab12-7")),
+            ("https://room.example/prod/wait/index.html#ab12-7", 200, None),
+        ];
+        let (arrives, other) = visited(&other, SALE).await;
+        assert!(arrives && other.ends_with(protected), "{other}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_door_is_recognised_by_where_it_leads() {
+        let begins_at_a_door = |location: &'static str| async move {
+            let url: Url = "https://shop.example/prod/beekeeper".parse().unwrap();
+            let at_door = ("https://shop.example/prod/beekeeper", 302, Some(location));
+            let pages = Box::leak(Box::new([at_door]));
+            Journey::to(&url, &Shop(pages), |_| false).await.begins_at_a_door()
+        };
+        assert!(begins_at_a_door("wait/index.html#ab12-7").await);
+        assert!(begins_at_a_door("/prod/wait/index.html").await);
+        for elsewhere in ["/honey", "/wait/index.html", "https://other.example/prod/wait/index.html"] {
+            assert!(!begins_at_a_door(elsewhere).await, "a shop for beekeepers: {elsewhere}");
+        }
     }
 }

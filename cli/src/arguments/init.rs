@@ -1,8 +1,10 @@
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use config::{ProfileName, Region};
 use waitroom::{Rate, RoomId, Title, WebUrl};
+
+use super::Removable;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -36,15 +38,15 @@ pub(crate) struct Init {
     /// Keep the rate, whatever the state of the shop
     #[arg(long, conflicts_with = "throttle")]
     pub(crate) no_throttle: bool,
-    /// URL that the throttle measures [default: the shop's URL]
+    /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
     #[arg(long, value_name = "URL")]
-    pub(crate) health: Option<WebUrl>,
-    /// Folder with your colour and logo, or with your own page: docs/page.md
-    #[arg(long, value_name = "DIR")]
-    pub(crate) page: Option<PathBuf>,
-    /// Profile of your AWS configuration to use for this room
+    pub(crate) health: Option<Removable<WebUrl>>,
+    /// Folder with your colour and logo, or with your own page: docs/page.md; '' for the built-in page
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) page: Option<Removable<PathBuf>>,
+    /// Profile of your AWS configuration to use for this room; '' for the usual one
     #[arg(long, value_name = "PROFILE")]
-    pub(crate) aws_profile: Option<ProfileName>,
+    pub(crate) aws_profile: Option<Removable<ProfileName>>,
     /// Keep the shop's URL even if it shows no page
     #[arg(long)]
     pub(crate) yes: bool,

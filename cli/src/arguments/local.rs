@@ -2,9 +2,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use waitroom::{Rate, RoomId, Title, WebUrl};
+use waitroom::{Rate, RoomId, Title, WebUrl, WebUrlError};
 
-use super::time;
+use super::{Removable, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -26,7 +26,7 @@ pub(crate) struct Local {
     #[arg(long, value_name = "URL", visible_alias = "origin")]
     pub(crate) shop: Option<WebUrl>,
     /// Public URL of the room, if a web server for your domain is in front of it
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = public_url)]
     pub(crate) url: Option<WebUrl>,
     /// Visitors who may enter a minute, from 1 to 270000 [default for a new room: 60]
     #[arg(long)]
@@ -46,9 +46,9 @@ pub(crate) struct Local {
     /// Lower the rate while the shop is slow or fails
     #[arg(long)]
     pub(crate) throttle: bool,
-    /// URL that the throttle measures [default: the shop's URL]
+    /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
     #[arg(long, value_name = "URL", requires = "throttle")]
-    pub(crate) health: Option<WebUrl>,
+    pub(crate) health: Option<Removable<WebUrl>>,
     /// Print a line for every request
     #[arg(long)]
     pub(crate) access_log: bool,
@@ -58,9 +58,43 @@ fn minute(text: &str) -> Result<Duration, String> {
     time::between(text, Duration::from_secs(1)..=Duration::from_mins(1), "a minute must be from 1s to 60s")
 }
 
+/// The room's own URL. Its routes are below it, so it cannot end in a query or in one of them.
+fn public_url(text: &str) -> Result<WebUrl, String> {
+    let url: WebUrl = text.parse().map_err(|error: WebUrlError| error.to_string())?;
+    let parts = url.as_url();
+    let problem = if parts.query().is_some() || parts.fragment().is_some() {
+        "must have no query and no fragment"
+    } else if parts.path().trim_end_matches('/').ends_with("/beekeeper") {
+        "must be the room's URL, without /beekeeper at the end"
+    } else if parts.path().contains("//") {
+        "must have no empty part in its path"
+    } else {
+        return Ok(url);
+    };
+    Err(format!("{problem}; write it like https://wait.example or https://shop.example/queue"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_public_url_has_the_rooms_routes_below_it() {
+        for fine in ["https://wait.example", "https://wait.example/", "https://shop.example/queue/"] {
+            assert!(public_url(fine).is_ok(), "{fine}");
+        }
+        for (wrong, problem) in [
+            ("http://wait.example/a/b?x=1", "no query"),
+            ("https://wait.example/#top", "no fragment"),
+            ("https://wait.example/?", "no query"),
+            ("https://wait.example/beekeeper/", "without /beekeeper"),
+            ("https://wait.example//queue", "no empty part"),
+            ("wait.example", "not a URL"),
+        ] {
+            let refusal = public_url(wrong).unwrap_err();
+            assert!(refusal.contains(problem), "{wrong}: {refusal}");
+        }
+    }
 
     #[test]
     fn a_minute_is_at_most_a_minute() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
-use config::{ConfigValue, PageFolder, Region, RoomConfig};
+use config::{ConfigValue, DomainName, PageFolder, Region, RoomConfig};
 use inquire::autocompletion::{Autocomplete, Replacement};
 use inquire::validator::{ErrorMessage, Validation};
 use inquire::{Confirm, CustomUserError, Text};
@@ -15,13 +15,13 @@ use waitroom::{Rate, RoomId, Title, WebUrl};
 
 use super::change::say_changes;
 use super::config::described;
-use crate::arguments::Init;
+use crate::arguments::{Init, Removable};
 use crate::ask::{self, answer};
 use crate::config_file::toml_value;
 use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
-use crate::reach::Journey;
+use crate::reach::{Journey, needs_health};
 use crate::runtime::block_on;
 
 /// The advice of a `beekeeper` that cannot deploy, because it was built without AWS.
@@ -36,47 +36,28 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         None => return Err(incomplete(&["NAME"])),
     };
     let before = folder.find(&name)?;
-    let answers = InitAnswers::new(init, before.as_ref());
-    let deployed_in =
-        before.as_ref().filter(|before| before.account.is_some()).map(|before| before.region.clone());
+    let before = before.as_ref();
+    let answers = InitAnswers::new(init, before);
     // For a configured room, a flag changes only its own answer, so no questions are asked.
     let edits_by_flags = before.is_some() && init.answers_something();
-    let (after, is_checked) = if asks && !edits_by_flags {
+    let (answers, journey) = if asks && !edits_by_flags {
         if before.is_some() {
             note(&format!("{name} is already configured. Press Enter to keep an answer."));
         }
-        (answers.ask(init, before.as_ref())?, true)
+        answers.ask(init, before)?
     } else {
-        (answers.complete()?, false)
+        (answers.complete()?, None)
     };
-    let after = after.into_config(name.clone(), init, before.as_ref())?;
-    if let Some(deployed_in) = deployed_in.filter(|deployed_in| *deployed_in != after.region) {
-        let reason = format!(
-            "cannot change the region of {name}: it was deployed in {deployed_in}, and its stack would be left there"
-        );
-        let advice = format!(
-            "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
-            folder.path(&name).display()
-        );
-        return Err(Failure::new(Exit::Failed, reason).advising(advice).into());
-    }
-    if let Some(warning) = after.region.warning() {
+    let after = answers.into_config(name.clone(), init, before)?;
+    refuse_another_region(&folder, before, &after)?;
+    refuse_own_domain(&after)?;
+    let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
+    let journey = match journey {
+        None if is_new_shop => Some(check_shop(&after.shop, init.yes, asks)?),
+        asked => asked,
+    };
+    for warning in warnings(before, &after, journey.as_ref()) {
         note(&format!("warning: {warning}"));
-    }
-    let is_new_shop = before.as_ref().is_none_or(|before| before.shop != after.shop);
-    if is_new_shop && !is_checked {
-        let journey = visit(&after.shop)?;
-        note(&journey.to_string());
-        if !journey.arrives() && !init.yes {
-            if !asks {
-                let advice = "nothing was written; to keep the URL anyway, add --yes";
-                let silent = format!("visitors would see no page at {}", after.shop);
-                return Err(Failure::new(Exit::Declined, silent).advising(advice).into());
-            }
-            if !keeps_silent_shop()? {
-                return Err(ask::declined().into());
-            }
-        }
     }
     let path = folder.save(&after)?;
     if json {
@@ -88,7 +69,78 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         let next = if cfg!(feature = "aws") { "deploy it with: beekeeper deploy" } else { RUN_HERE };
         return Ok(say(&format!("{name} is configured in {}\n{next} {name}", path.display()))?);
     };
-    say_changes(changes(&before, &after).into_iter())
+    say_changes(changes(before, &after).into_iter())
+}
+
+fn refuse_another_region(
+    folder: &ConfigFolder,
+    before: Option<&RoomConfig>,
+    after: &RoomConfig,
+) -> Result<(), Failure> {
+    let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
+    let Some(RoomConfig { room: name, region, .. }) = deployed else { return Ok(()) };
+    let reason = format!(
+        "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
+    );
+    let advice = format!(
+        "remove the room with: beekeeper destroy {name}; then delete the line `account` from {}",
+        folder.path(name).display()
+    );
+    Err(Failure::new(Exit::Failed, reason).advising(advice))
+}
+
+/// A domain that is the room's own serves nothing else.
+fn refuse_own_domain(config: &RoomConfig) -> Result<(), Failure> {
+    let own = config.domain.as_ref().map(DomainName::as_str);
+    if own.is_some() && config.shop.as_url().host_str() == own {
+        return Err(is_the_room(&config.shop));
+    }
+    Ok(())
+}
+
+/// The error for a shop that sends its visitors back into the line.
+fn is_the_room(shop: &WebUrl) -> Failure {
+    let circle =
+        format!("{shop} is a waiting room: visitors who are admitted there would be sent round in a circle");
+    Failure::new(Exit::Usage, circle)
+        .advising("give the URL of the shop itself, such as https://shop.example/sale")
+}
+
+/// Requests the shop's page, and asks whether to keep a URL that shows none.
+fn check_shop(shop: &WebUrl, yes: bool, asks: bool) -> Result<Journey> {
+    let journey = visit(shop)?;
+    note(&journey.to_string());
+    if journey.begins_at_a_door() {
+        return Err(is_the_room(shop).into());
+    }
+    if !journey.arrives() && !yes {
+        if !asks {
+            let advice = "nothing was written; to keep the URL anyway, add --yes";
+            let silent = format!("visitors would see no page at {shop}");
+            return Err(Failure::new(Exit::Declined, silent).advising(advice).into());
+        }
+        if !keeps_silent_shop()? {
+            return Err(ask::declined().into());
+        }
+    }
+    Ok(journey)
+}
+
+/// What is probably a mistake, although the file is valid.
+fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Journey>) -> Vec<String> {
+    let mut warnings: Vec<_> = after.region.warning().into_iter().collect();
+    let is_new =
+        |url: &WebUrl| before.is_none_or(|before| before.shop != *url && before.health.as_ref() != Some(url));
+    let urls = [Some(&after.shop), after.health.as_ref()].into_iter().flatten();
+    // Without AWS, a room runs here, and may have its shop here too.
+    warnings.extend(
+        urls.filter(|url| cfg!(feature = "aws") && is_new(url) && url.is_on_this_machine())
+            .map(|url| format!("{url} is on this machine; a room on AWS and its visitors cannot reach it")),
+    );
+    if after.throttle && after.health.is_none() && journey.is_some_and(Journey::is_protected) {
+        warnings.push(needs_health(&after.shop));
+    }
+    warnings
 }
 
 /// The answers from the flags, and from the room's file where there is no flag.
@@ -142,7 +194,8 @@ impl InitAnswers {
     }
 
     /// Asks the questions that no flag answers. The answers in the room's file are the defaults.
-    fn ask(self, init: &Init, before: Option<&RoomConfig>) -> Result<CompleteAnswers> {
+    /// Also returns what was seen of the shop, if it is another one than before.
+    fn ask(self, init: &Init, before: Option<&RoomConfig>) -> Result<(CompleteAnswers, Option<Journey>)> {
         let title = match &init.title {
             Some(title) => title.clone(),
             None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
@@ -151,7 +204,7 @@ impl InitAnswers {
             Some(region) => region.clone(),
             None => ask_region(self.region)?,
         };
-        let shop = ask_shop(init, before, self.shop)?;
+        let (shop, journey) = ask_shop(init, before, self.shop)?;
         let rate = match init.rate {
             Some(rate) => rate,
             None => asked("How many visitors may enter a minute?", "from 1 to 270000", self.rate)?,
@@ -165,7 +218,7 @@ impl InitAnswers {
                     .prompt(),
             )?,
         };
-        Ok(CompleteAnswers { title, region, shop, rate, throttle })
+        Ok((CompleteAnswers { title, region, shop, rate, throttle }, journey))
     }
 }
 
@@ -185,9 +238,13 @@ impl CompleteAnswers {
                 ..before.clone()
             },
         };
-        config.health = init.health.clone().or(config.health);
-        config.page = init.page.as_deref().map(checked_page).transpose()?.or(config.page);
-        config.aws_profile = init.aws_profile.clone().or(config.aws_profile);
+        config.health = Removable::or_kept(init.health.as_ref(), config.health);
+        config.page = match &init.page {
+            None => config.page,
+            Some(Removable::Nothing) => None,
+            Some(Removable::Value(folder)) => Some(checked_page(folder)?),
+        };
+        config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
         Ok(config)
     }
 }
@@ -272,7 +329,11 @@ impl Autocomplete for Regions {
 }
 
 /// Asks for the shop, and requests its page.
-fn ask_shop(init: &Init, before: Option<&RoomConfig>, default: Option<WebUrl>) -> Result<WebUrl> {
+fn ask_shop(
+    init: &Init,
+    before: Option<&RoomConfig>,
+    default: Option<WebUrl>,
+) -> Result<(WebUrl, Option<Journey>)> {
     let mut default = default;
     let mut given = init.shop.clone();
     loop {
@@ -285,15 +346,14 @@ fn ask_shop(init: &Init, before: Option<&RoomConfig>, default: Option<WebUrl>) -
             )?,
         };
         if before.is_some_and(|before| before.shop == shop) {
-            return Ok(shop);
+            return Ok((shop, None));
         }
         let journey = visit(&shop)?;
         note(&journey.to_string());
-        if journey.arrives() || init.yes {
-            return Ok(shop);
-        }
-        if keeps_silent_shop()? {
-            return Ok(shop);
+        if journey.begins_at_a_door() {
+            note(&format!("{}.", is_the_room(&shop)));
+        } else if journey.arrives() || init.yes || keeps_silent_shop()? {
+            return Ok((shop, Some(journey)));
         }
         default = Some(shop);
     }
@@ -305,7 +365,8 @@ fn keeps_silent_shop() -> Result<bool> {
 
 fn visit(shop: &WebUrl) -> Result<Journey> {
     let probe = HttpProbe::new()?;
-    block_on(async { Ok(Journey::to(shop.as_url(), &probe).await) })
+    // The room has no URL before it is deployed. A door is recognised by where it leads.
+    block_on(async { Ok(Journey::to(shop.as_url(), &probe, |_| false).await) })
 }
 
 fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {

@@ -19,9 +19,11 @@ use tokio::sync::watch;
 use waitroom::ports::{Clock, RoomReader, ThrottleStore};
 use waitroom::{Epoch, Rate, Room, Scheme, Settings, Title, WebUrl};
 
-use crate::arguments::Local;
+use crate::arguments::{Local, Removable};
 use crate::data;
-use crate::printer::{LiveLine, say};
+use crate::exit::{Exit, Failure};
+use crate::printer::{LiveLine, note_above, say};
+use crate::reach::{Journey, needs_health};
 use crate::wording::rate;
 
 /// The path of the demonstration shop.
@@ -40,9 +42,11 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let demonstration = listen(0).await?;
     let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
+    let port = door.local_addr()?.port();
     let first = first_room(arguments, demo_shop.clone(), url.clone())?;
+    refuse_own_door(&first, port)?;
     let store = EmbeddedStore::open(&directory, first, || SystemClock.now())?;
-    take_over(&store, arguments, demo_shop.clone(), url.clone()).await?;
+    take_over(&store, arguments, demo_shop.clone(), url.clone(), port).await?;
     let demonstration = (store.room().await?.settings.shop == demo_shop).then_some(demonstration);
     let scheme = if url.as_url().scheme() == "https" { Scheme::Https } else { Scheme::PlainLocalhost };
     let page = design.page(&store.room().await?.settings.title);
@@ -86,6 +90,9 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         }),
     ];
 
+    if room.settings.shop != demo_shop {
+        background.push(tokio::spawn(visit_shop(room, arguments.throttle)));
+    }
     if arguments.throttle {
         let probe = HttpProbe::new()
             .context("could not read the CA certificates of this machine, which --throttle needs")?;
@@ -144,13 +151,19 @@ fn first_room(arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<Room>
         arguments.shop.clone().unwrap_or(demo_shop),
         arguments.rate.map_or_else(|| Rate::new(60), Ok)?,
     );
-    settings.health.clone_from(&arguments.health);
+    settings.health = Removable::or_kept(arguments.health.as_ref(), None);
     let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
     Ok(Room::new(settings, url, epoch))
 }
 
 /// Applies the command line. Settings without a flag keep the values that the room had last.
-async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, url: WebUrl) -> Result<()> {
+async fn take_over(
+    store: &EmbeddedStore,
+    arguments: &Local,
+    demo_shop: WebUrl,
+    url: WebUrl,
+    port: u16,
+) -> Result<()> {
     let kept = store.room().await?;
     if kept.settings.room != arguments.name {
         bail!(
@@ -167,10 +180,13 @@ async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, 
         None if is_demonstration(&settings.shop) => demo_shop,
         None => settings.shop,
     };
-    settings.health = arguments.health.clone().or(settings.health);
+    settings.health = Removable::or_kept(arguments.health.as_ref(), settings.health);
     settings.title = arguments.title.clone().unwrap_or(settings.title);
     settings.rate = arguments.rate.unwrap_or(settings.rate);
-    if settings != kept.settings || url != kept.url {
+    let after = Room { settings, url, ..Room::clone(&kept) };
+    refuse_own_door(&after, port)?;
+    if after != *kept {
+        let Room { settings, url, .. } = after;
         store
             .change_room("apply the command line", move |room| {
                 (room.settings, room.url) = (settings, url);
@@ -178,6 +194,38 @@ async fn take_over(store: &EmbeddedStore, arguments: &Local, demo_shop: WebUrl, 
             .await?;
     }
     Ok(())
+}
+
+/// Refuses a shop that leads back into the room: to its door or its page, or to the port on which it listens.
+fn refuse_own_door(room: &Room, port: u16) -> Result<(), Failure> {
+    let shop = &room.settings.shop;
+    let is_here = shop.is_on_this_machine() && shop.as_url().port_or_known_default() == Some(port);
+    if !is_here && !room.is_entered_by(shop.as_url()) {
+        return Ok(());
+    }
+    let circle = format!("the shop {shop} is this room: admitted visitors would be sent round in a circle");
+    Err(Failure::new(Exit::Usage, circle).advising("give the URL of the shop itself with --shop URL"))
+}
+
+/// Asks the shop once, and says what a visitor without a pass sees there. The room is open meanwhile: a shop that does
+/// not answer must not delay the return of a room with people in line.
+async fn visit_shop(room: Arc<Room>, throttles: bool) {
+    let shop = &room.settings.shop;
+    let probe = match HttpProbe::new() {
+        Ok(probe) => probe,
+        Err(error) => {
+            note_above(&format!("warning: could not ask {shop}: {error}"));
+            return;
+        }
+    };
+    let journey = Journey::to(shop.as_url(), &probe, |url| room.is_entered_by(url)).await;
+    note_above(&journey.to_string());
+    if !journey.arrives() {
+        note_above(&format!("warning: visitors would see no page at {shop}"));
+    }
+    if throttles && room.settings.health.is_none() && journey.is_protected() {
+        note_above(&format!("warning: {}", needs_health(shop)));
+    }
 }
 
 fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) -> String {

@@ -5,7 +5,7 @@ use std::fs;
 use rexpect::process::WaitStatus;
 use rexpect::session::PtySession;
 
-use crate::support::{Home, text, website};
+use crate::support::{Home, Local, text, web_server, website};
 
 fn flags(shop: &str) -> Vec<&str> {
     let mut flags = vec!["init", "spring-sale", "--title", "Seal's Spring Sale", "--region", "eu-central-1"];
@@ -107,6 +107,78 @@ fn a_shop_that_does_not_answer_is_kept_only_with_yes() {
     assert!(!home.config_file("spring-sale").exists());
     home.printed(&[&flags(shop)[..], &["--yes"]].concat());
     assert!(home.config_file("spring-sale").exists());
+}
+
+#[test]
+fn an_empty_text_removes_an_optional_setting() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let page = tempfile::tempdir().unwrap();
+    fs::write(page.path().join("page.toml"), "accent = \"#b3261e\"").unwrap();
+    let folder = page.path().to_str().unwrap();
+    for (flag, value) in
+        [("--health", "https://shop.example/up"), ("--aws-profile", "events"), ("--page", folder)]
+    {
+        let key = flag.trim_start_matches("--").replace('-', "_");
+        let set = |value: &str| home.printed(&["init", "spring-sale", flag, value]);
+        assert_eq!(set(value), format!("{key}: not set -> \"{value}\"\n"));
+        assert_eq!(set(""), format!("{key}: \"{value}\" -> not set\n"));
+        assert_eq!(set(""), "nothing changed: already set\n");
+        // The file can be read.
+        home.printed(&["config", "spring-sale"]);
+    }
+}
+
+#[test]
+fn a_shop_that_is_a_waiting_room_is_refused() {
+    let home = Home::new();
+    let room = Local::start(&[]);
+    let door = format!("{}/beekeeper", room.url);
+    let (code, said) = home.refused(&[&flags(&door)[..], &["--yes"]].concat());
+    assert_eq!(code, 2);
+    let expected =
+        format!("error: {door} is a waiting room: visitors who are admitted there would be sent round");
+    assert!(said.contains(&expected), "{said}");
+    assert!(!home.config_file("spring-sale").exists());
+
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let mut file = fs::read_to_string(home.config_file("spring-sale")).unwrap();
+    file += "domain = \"queue.shop.example\"\ncertificate = \"arn:aws:acm:eu-central-1:1:certificate/1\"\n";
+    home.write("spring-sale", &file);
+    let own_domain = ["init", "spring-sale", "--yes", "--shop", "https://queue.shop.example/sale"];
+    let (code, said) = home.refused(&own_domain);
+    assert!(code == 2 && said.contains("https://queue.shop.example/sale is a waiting room"), "{said}");
+}
+
+#[test]
+fn a_shop_that_refuses_visitors_without_a_pass_is_protected_as_recommended() {
+    let home = Home::new();
+    let shop = web_server(|_| "403 Forbidden");
+    let output = home.run(&flags(&shop));
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("protected as recommended: the shop refuses visitors without a pass\n"), "{said}");
+    let hint = format!(
+        "warning: the throttle cannot measure {shop}/, because it has no pass; give it a URL that needs none with --health URL\n"
+    );
+    assert!(said.contains(&hint), "{said}");
+    let output = home.run(&[&flags(&shop)[..], &["--health", "https://shop.example/up"]].concat());
+    assert!(!text(&output.stderr).contains("cannot measure"), "{}", text(&output.stderr));
+}
+
+#[cfg(feature = "aws")]
+#[test]
+fn a_shop_on_this_machine_is_flagged_for_a_room_on_aws() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    let warning =
+        format!("warning: {shop} is on this machine; a room on AWS and its visitors cannot reach it\n");
+    let first = home.run(&flags(&shop));
+    assert!(first.status.success() && text(&first.stderr).ends_with(&warning), "{}", text(&first.stderr));
+    let again = home.run(&["init", "spring-sale", "--rate", "5"]);
+    assert_eq!(text(&again.stderr), "", "it was said");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_contract::{Client, Order, RoomUnderTest};
 
-use crate::support::{Home, Local, operate, text};
+use crate::support::{Home, Local, operate, text, web_server};
 
 #[test]
 fn conforms() {
@@ -188,6 +188,8 @@ fn mistakes_are_explained() {
         (["local", "--origin", "shop.example"], "not a URL (relative URL without a base)"),
         (["local", "My Room", "--access-log"], "a room's name is 1 to 30 lower-case letters"),
         (["local", "--minute", "2m"], "a minute must be from 1s to 60s"),
+        (["local", "--url", "http://wait.example/a/b?x=1"], "must have no query and no fragment"),
+        (["local", "--url", "http://wait.example/beekeeper"], "without /beekeeper at the end"),
     ] {
         let output = operate(nowhere.path(), &arguments);
         assert_eq!(output.status.code(), Some(2));
@@ -215,6 +217,62 @@ fn advice_names_the_rooms_that_run() {
     drop(brew.interrupt());
     let (_, left) = said(&["status"]);
     assert!(left.ends_with("use --local ale\n"), "{left}");
+}
+
+#[test]
+fn a_shop_that_is_the_room_itself_is_refused() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let public = ["--url", "https://wait.example/queue"];
+    for (shop, url) in [
+        (format!("http://localhost:{port}/beekeeper"), &[][..]),
+        (format!("http://127.0.0.1:{port}/"), &[]),
+        ("https://wait.example/queue/beekeeper".into(), &public[..]),
+        (format!("http://localhost:{port}"), &public[..]),
+    ] {
+        let nowhere = tempfile::tempdir().unwrap();
+        let output =
+            operate(nowhere.path(), &[&["local", "--port", &port, "--origin", &shop][..], url].concat());
+        let said = text(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && said.contains("is this room: admitted visitors"),
+            "{said}"
+        );
+        assert_eq!(nowhere.path().read_dir().unwrap().count(), 0, "nothing is kept of {shop}");
+    }
+    // A shop may share the domain of its room. What the room keeps is not replaced by a refused shop.
+    let with_url = [&["--port", &port][..], &public].concat();
+    let room = Local::start(&[&with_url[..], &["--shop", "https://wait.example/"]].concat());
+    let (directory, _) = room.interrupt();
+    let door = ["local", "--shop", "https://wait.example/queue/beekeeper"];
+    let refused = operate(directory.path(), &[&door[..], &with_url].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(Local::start_in(directory, &with_url).shop(), "https://wait.example/");
+}
+
+#[test]
+fn the_shop_is_asked_once_and_what_it_answers_is_said() {
+    let shop = web_server(|path| match path {
+        "/sale" => "200 OK",
+        "/gone" => "404 Not Found",
+        _ => "403 Forbidden",
+    });
+    let said = |path: &str, lines: usize| -> String {
+        let shop = format!("{shop}{path}");
+        let mut room = Local::start(&["--shop", &shop]);
+        let said: Vec<_> = room.log().take(lines).collect();
+        said.join("\n").replace(&shop, "SHOP")
+    };
+    assert!(said("/sale", 1).starts_with("SHOP answers 200 after "));
+    assert!(said("/gone", 2).ends_with("\nwarning: visitors would see no page at SHOP"));
+    let protected = said("/vip", 2);
+    assert!(
+        protected.ends_with("\nprotected as recommended: the shop refuses visitors without a pass"),
+        "{protected}"
+    );
+    let mut throttled = Local::start(&["--throttle", "--shop", &format!("{shop}/vip")]);
+    assert!(throttled.log().any(|line| line.contains("warning: the throttle cannot measure ")));
 }
 
 #[test]

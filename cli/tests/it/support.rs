@@ -202,6 +202,11 @@ impl Home {
 
 /// A web server where every path redirects to `/sale`, and `/sale` answers. Returns its URL.
 pub(crate) fn website() -> String {
+    web_server(|path| if path == "/sale" { "200 OK" } else { "301 Moved\r\nLocation: /sale" })
+}
+
+/// A web server that answers each path with a status and perhaps headers. Returns its URL.
+pub(crate) fn web_server(answer: impl Fn(&str) -> &'static str + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -209,9 +214,9 @@ pub(crate) fn website() -> String {
             let mut visitor = visitor.unwrap();
             let request = BufReader::new(visitor.try_clone().unwrap()).lines();
             let request: Vec<_> = request.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            let is_sale = request.first().is_some_and(|line| line.starts_with("GET /sale "));
-            let answer = if is_sale { "200 OK" } else { "301 Moved\r\nLocation: /sale" };
-            let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let path = request.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+            let answer =
+                format!("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", answer(path));
             drop(visitor.write_all(answer.as_bytes()));
         }
     });

@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 
 /// An http or https URL with query and fragment: the shop's, its health check's or the room's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,16 @@ impl WebUrl {
 
     pub fn as_url(&self) -> &Url {
         &self.0
+    }
+
+    /// Whether the URL leads to the machine of whoever opens it, so that nobody else reaches it.
+    pub fn is_on_this_machine(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+            Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
+            None => false,
+        }
     }
 
     /// The URL with the pass added to its query. The existing query stays unchanged.
@@ -119,6 +129,25 @@ mod tests {
             error(&format!("https://shop.example/{}", "a".repeat(2000))),
             "the URL is longer than 2000 characters"
         );
+    }
+
+    #[test]
+    fn urls_on_this_machine_are_recognised() {
+        let is_here = |url: &str| url.parse::<WebUrl>().unwrap().is_on_this_machine();
+        for here in [
+            "http://localhost:8080/a",
+            "http://shop.localhost",
+            "http://127.0.0.2",
+            "http://[::1]:80",
+            "http://0.0.0.0",
+        ] {
+            assert!(is_here(here), "{here}");
+        }
+        for elsewhere in
+            ["https://shop.example", "http://192.168.0.1", "http://localhost.example", "http://[fe80::1]"]
+        {
+            assert!(!is_here(elsewhere), "{elsewhere}");
+        }
     }
 
     proptest! {
