@@ -247,6 +247,12 @@ fn warnings(config: &RoomConfig, capacity: &Capacity, shop: &ShopCheck) -> Vec<P
             more_concurrency,
         );
     }
+    if config.shop.is_on_this_machine() {
+        warn(
+            format!("{} is on this machine; the room's visitors cannot reach it", config.shop),
+            "give the shop's public URL: beekeeper init NAME --shop URL",
+        );
+    }
     match shop.mean {
         None if shop.refused > shop.failed => {
             if config.throttle {
@@ -307,15 +313,43 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_new_account_has_a_small_capacity() {
-        let config = RoomConfig::new(
+    fn config(shop: &str) -> RoomConfig {
+        RoomConfig::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
             "eu-central-1".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
+            shop.parse().unwrap(),
             Rate::new(300).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_shop_is_warned_of_if_visitors_or_the_throttle_cannot_use_it() {
+        let warned = |config: &RoomConfig, mean, failed, refused| {
+            let url = config.shop.to_string();
+            let shop = ShopCheck { url, mean, answered: 20 - failed - refused, failed, refused };
+            let warnings = warnings(config, &Capacity::default(), &shop);
+            warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
+        };
+        let mut config = config("https://shop.example");
+        assert_eq!(warned(&config, Some(0.1), 0, 0), "");
+        assert_eq!(warned(&config, None, 0, 20), "", "protected as recommended");
+        config.throttle = true;
+        assert_eq!(
+            warned(&config, None, 0, 20),
+            "https://shop.example/ refuses visitors without a pass, as it should, so the throttle cannot measure it"
         );
+        assert_eq!(warned(&config, None, 20, 0), "20 of 20 requests to https://shop.example/ failed");
+        config.shop = "http://localhost:8080".parse().unwrap();
+        assert_eq!(
+            warned(&config, Some(0.1), 0, 0),
+            "http://localhost:8080/ is on this machine; the room's visitors cannot reach it"
+        );
+    }
+
+    #[test]
+    fn a_new_account_has_a_small_capacity() {
+        let config = config("https://shop.example");
         let new = capacity(&config, Some(10.0), Some(10_000.0));
         assert_eq!((new.rate, new.joins_per_second), (Some(3000), Some(183)), "{new:?}");
         let default = capacity(&config, Some(1000.0), Some(10_000.0));
