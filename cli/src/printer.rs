@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::exit::{self, Exit};
 
+use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub(crate) fn say(text: &str) -> io::Result<()> {
@@ -72,12 +73,28 @@ impl LiveLine {
         Self { shown: io::stderr().is_terminal() }
     }
 
+    /// Facts that are separated by commas: the first ones that fit into the terminal's width. A longer line would wrap,
+    /// and could not be rewritten.
+    pub(crate) fn show_facts(&self, text: &str) {
+        let width = terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+        self.show(first_facts(text, width));
+    }
+
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
             // A closed terminal must not stop the room.
             drop(write!(io::stderr().lock(), "\r\x1b[K{text}"));
         }
     }
+}
+
+/// The facts that fit into this many columns. At least the first fact stays.
+fn first_facts(text: &str, columns: usize) -> &str {
+    // The last column stays free, because some terminals wrap when it is written.
+    let fits = |end: usize| text.get(..end).is_some_and(|text| text.chars().count() < columns);
+    let ends: Vec<usize> = text.match_indices(", ").map(|(end, _)| end).chain([text.len()]).collect();
+    let end = ends.iter().rev().find(|end| fits(**end)).or(ends.first());
+    end.and_then(|end| text.get(..*end)).unwrap_or(text)
 }
 
 impl Drop for LiveLine {
@@ -99,5 +116,20 @@ impl<'a> MakeWriter<'a> for AboveLiveLine {
             drop(stderr.write_all(b"\r\x1b[K"));
         }
         stderr
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_line_ends_between_two_facts() {
+        let line = "290 joined, 120 waiting, served up to 170, rate 60 a minute";
+        assert_eq!(first_facts(line, 60), line);
+        assert_eq!(first_facts(line, 59), "290 joined, 120 waiting, served up to 170");
+        assert_eq!(first_facts(line, 40), "290 joined, 120 waiting");
+        assert_eq!(first_facts(line, 5), "290 joined", "at least one");
+        assert_eq!(first_facts("", 5), "");
     }
 }

@@ -201,12 +201,15 @@ mod tests {
         // The own room is not asked, because that would take a place.
         let (arrives, own) = visited(&[(SALE, 302, Some("https://own.example/beekeeper"))], SALE).await;
         assert!(arrives && own.ends_with(&format!("\nthat is this room{protected}")), "{own}");
-        let other = [
-            (SALE, 302, Some("https://room.example/prod/beekeeper")),
-            ("https://room.example/prod/beekeeper", 302, Some("wait/index.html#ab12-7")),
-            ("https://room.example/prod/wait/index.html#ab12-7", 200, None),
-        ];
-        let (arrives, other) = visited(&other, SALE).await;
+        let through_the_page = visited(
+            &[
+                (SALE, 302, Some("https://room.example/prod/beekeeper")),
+                ("https://room.example/prod/beekeeper", 302, Some("wait/index.html#ab12-7")),
+                ("https://room.example/prod/wait/index.html#ab12-7", 200, None),
+            ],
+            SALE,
+        );
+        let (arrives, other) = through_the_page.await;
         assert!(arrives && other.ends_with(protected), "{other}");
     }
 

@@ -256,7 +256,7 @@ async fn keep_up(store: EmbeddedStore) {
         if let Ok(status) = operator::Status::of(&store).await {
             let window = status.windows.first().map_or(0, |window| window.released);
             let joined = status.released + status.line.waiting;
-            line.show(&format!(
+            line.show_facts(&format!(
                 "{joined} joined, {} waiting, served up to {}, {window} released in this window, rate {}",
                 status.line.waiting,
                 status.line.served,

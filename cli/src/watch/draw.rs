@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType, Paragraph, Wrap};
+use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType, Paragraph};
 use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
@@ -29,79 +29,123 @@ impl Palette {
     }
 }
 
+/// Below this width there is one chart, because two would have no room for their numbers.
+const TWO_CHARTS: u16 = 60;
+/// Below this height only the latest finding of the throttle is shown.
+const THREE_FINDINGS: u16 = 30;
+
 pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     let palette = Palette { has_colours };
     let status = &course.latest;
-    let facts = facts(status, palette);
-    let shop = shop(status, palette);
+    let area = frame.area();
+    // Without the borders.
+    let width = area.width.saturating_sub(2);
+    let is_narrow = area.width < TWO_CHARTS;
+    let facts = facts(status, palette, width, is_narrow);
+    let shop = shop(status, palette, width, if area.height < THREE_FINDINGS { 1 } else { 3 });
     let fixed = |lines: &[Line<'_>]| Constraint::Length(u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2);
     let [above, charts, below, footer] =
         Layout::vertical([fixed(&facts), Constraint::Min(6), fixed(&shop), Constraint::Length(1)])
-            .areas(frame.area());
+            .areas(area);
     let title = format!(" {} ({}) ", status.room.settings.title, course.name);
     frame.render_widget(Paragraph::new(facts).block(Block::bordered().title(title)), above);
-    let [left, right] =
-        Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(charts);
-    draw_waiting(frame, course, palette, left);
-    draw_windows(frame, course, palette, right);
-    let shop = Paragraph::new(shop).wrap(Wrap { trim: false });
-    frame.render_widget(shop.block(Block::bordered().title(" shop and alarms ")), below);
+    if is_narrow {
+        draw_waiting(frame, course, palette, charts);
+    } else {
+        let [left, right] =
+            Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(charts);
+        draw_waiting(frame, course, palette, left);
+        draw_windows(frame, course, palette, right);
+    }
+    frame.render_widget(Paragraph::new(shop).block(Block::bordered().title(" shop and alarms ")), below);
     frame.render_widget(footer_line(course, palette), footer);
 }
 
-fn facts(status: &Status, palette: Palette) -> Vec<Line<'static>> {
-    let room = &status.room;
+/// Breaks facts into lines of at most `width` columns. Each fact comes with what separates it from the one before. A line
+/// ends between two facts, so that no number is cut in two. Only a fact that is longer than a line is broken.
+fn fit(facts: impl IntoIterator<Item = (&'static str, Span<'static>)>, width: u16) -> Vec<Line<'static>> {
+    let width = usize::from(width.max(1));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (gap, fact) in facts {
+        if let Some(line) = lines.last_mut()
+            && line.width() + gap.len() + fact.width() <= width
+        {
+            line.push_span(gap);
+            line.push_span(fact);
+            continue;
+        }
+        let letters: Vec<char> = fact.content.chars().collect();
+        let pieces =
+            letters.chunks(width).map(|piece| Span::styled(piece.iter().collect::<String>(), fact.style));
+        lines.extend(pieces.map(Line::from));
+    }
+    lines
+}
+
+/// A text as facts: it may be broken between any two words.
+fn words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'static>)> {
+    text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
+}
+
+fn facts(status: &Status, palette: Palette, width: u16, with_window: bool) -> Vec<Line<'static>> {
+    const GAP: &str = "   ";
+
+    let (room, line) = (&status.room, &status.line);
     let colour = match room.state {
         RoomState::On => Color::Green,
         RoomState::Paused => Color::Yellow,
         RoomState::Off => Color::Red,
     };
-    let mut first = vec![
+    let mut numbers = vec![
         Span::styled(room.state.as_str().to_uppercase(), palette.strong(colour)),
-        Span::raw(format!(
-            "   waiting {}   served up to {}   released {}",
-            status.line.waiting, status.line.served, status.released
-        )),
+        Span::raw(format!("waiting {}", line.waiting)),
+        Span::raw(format!("served up to {}", line.served)),
+        Span::raw(format!("released {}", status.released)),
     ];
-    if room.stretch != waitroom::Stretch::USUAL {
-        first.push(Span::raw(format!("   stretch {}", room.stretch)));
+    if let Some(window) = status.windows.first().filter(|_| with_window) {
+        numbers.push(Span::raw(format!("window {}/{}", window.released, window.planned)));
     }
-    let held = if status.line.slow { palette.strong(Color::Yellow) } else { Style::new() };
-    let rate = Span::styled(format!("rate {}", rate(status)), held);
-    let mut lines = vec![Line::from(first), Line::from(rate)];
+    if room.stretch != waitroom::Stretch::USUAL {
+        numbers.push(Span::raw(format!("stretch {}", room.stretch)));
+    }
+    let held = if line.slow { palette.strong(Color::Yellow) } else { Style::new() };
+    let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
+    lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
     let message = room.settings.message.as_str();
     if !message.is_empty() {
-        lines.push(Line::from(format!("message {message:?}")));
+        lines.extend(fit(words(&format!("message {message:?}"), Style::new()), width));
     }
-    lines.push(Line::from(urls(status).0));
+    lines.extend(fit(words(&urls(status).0, Style::new()), width));
     lines
 }
 
-fn shop(status: &Status, palette: Palette) -> Vec<Line<'static>> {
+fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<Line<'static>> {
+    let plain = |text: &str| fit(words(text, Style::new()), width);
     let mut lines = Vec::new();
     if status.findings.is_empty() {
-        lines.push(Line::from("no measurements: the throttle is off"));
+        lines.extend(plain("no measurements: the throttle is off"));
     } else {
-        let marks = status.findings.iter().map(|finding| {
+        let marks = status.findings.iter().enumerate().map(|(at, finding)| {
             let (mark, colour) = match finding.verdict {
                 _ if finding.refused => ("-", Color::Yellow),
                 Verdict::Well => ("·", Color::Green),
                 Verdict::Slow => ("s", Color::Yellow),
                 Verdict::Failing => ("F", Color::Red),
             };
-            Span::styled(mark, palette.strong(colour))
+            (if at == 0 { " " } else { "" }, Span::styled(mark, palette.strong(colour)))
         });
-        let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured): ";
-        lines.push(std::iter::once(Span::raw(label)).chain(marks).collect());
-        lines.extend(status.findings.iter().rev().take(3).map(|finding| Line::from(found(finding))));
+        let label = "last hour, one mark a minute (· well, s slow, F failing, - not measured):";
+        lines.extend(fit(words(label, Style::new()).chain(marks), width));
+        lines.extend(status.findings.iter().rev().take(findings).flat_map(|finding| plain(&found(finding))));
     }
     if let Some(dead_letters) = status.dead_letters {
         let watched = alarms(status).map_or_else(|| "no alarms".into(), |alarms| format!("alarms: {alarms}"));
-        lines.push(Line::from(format!("dead letters {dead_letters}   {watched}")));
+        let both = [format!("dead letters {dead_letters}"), watched];
+        lines.extend(fit(both.map(|fact| ("   ", Span::raw(fact))), width));
     }
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).take(3) {
         let rings = format!("{}: {}", alarm.name, alarm.reason);
-        lines.push(Line::from(Span::styled(rings, palette.strong(Color::Red))));
+        lines.extend(fit(words(&rings, palette.strong(Color::Red)), width));
     }
     lines
 }
@@ -127,10 +171,12 @@ fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
 }
 
 fn draw_windows(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
-    const WIDTH: u16 = 6;
     const GAP: u16 = 1;
 
-    let fit = usize::from(area.width.saturating_sub(2) / (WIDTH + GAP)).max(1);
+    // As wide as the longest number, at least for a usual rate.
+    let planned = course.windows.values().map(|window| window.planned.to_string().len() + 1).max();
+    let width = u16::try_from(planned.unwrap_or_default()).unwrap_or(u16::MAX).max(6);
+    let fit = usize::from(area.width.saturating_sub(2) / (width + GAP)).max(1);
     let windows: Vec<_> = course.windows.values().rev().take(fit).collect();
     let bars: Vec<_> = windows
         .iter()
@@ -146,7 +192,7 @@ fn draw_windows(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: 
     let chart = BarChart::default()
         .block(Block::bordered().title(" released/planned per window "))
         .data(BarGroup::default().bars(&bars))
-        .bar_width(WIDTH)
+        .bar_width(width)
         .bar_gap(GAP)
         .bar_style(palette.of(Color::Green))
         .value_style(Style::new().add_modifier(Modifier::REVERSED))
@@ -216,8 +262,22 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_terminal_cuts_no_number() {
+        let expected = snapbox::file!["narrow.txt"];
+        snapbox::assert_data_eq!(picture(&watched(), 40, 26), expected.raw());
+        let mut fastest = watched();
+        fastest.latest.line.waiting = 1_000_000;
+        fastest.windows.insert(99, WindowCount { number: 99, released: 270_000, planned: 270_000 });
+        for width in 40..=120 {
+            let picture = picture(&fastest, width, 40);
+            assert!(picture.contains("waiting 1000000"), "{picture}");
+            assert!(width < TWO_CHARTS || picture.contains("/270000"), "{picture}");
+        }
+    }
+
+    #[test]
     fn any_size_can_be_drawn() {
-        for (width, height) in [(1, 1), (5, 3), (20, 8), (300, 100)] {
+        for (width, height) in [(1, 1), (2, 2), (5, 3), (20, 8), (300, 100)] {
             picture(&watched(), width, height);
         }
     }
