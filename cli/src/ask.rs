@@ -1,5 +1,8 @@
 //! Questions to the person at the terminal. Without a terminal, nothing is asked.
 
+mod line_editor;
+mod text;
+
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
@@ -7,6 +10,8 @@ use inquire::{Confirm, InquireError, Select};
 
 use crate::exit::{Exit, Failure};
 use crate::printer::note;
+
+pub(crate) use text::TextQuestion;
 
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -40,8 +45,12 @@ pub(crate) fn declined() -> Failure {
 pub(crate) fn answer<T>(given: Result<T, InquireError>) -> Result<T> {
     match given {
         Err(InquireError::OperationCanceled | InquireError::OperationInterrupted) => {
-            Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed").into())
+            Err(interrupted().into())
         }
         given => Ok(given?),
     }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Exit::Interrupted, "interrupted; nothing was changed")
 }

@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use config::{ConfigValue, DomainName, PageFolder, Region, RoomConfig};
-use inquire::autocompletion::{Autocomplete, Replacement};
-use inquire::validator::{ErrorMessage, Validation};
-use inquire::{Confirm, CustomUserError, Text};
+use inquire::Confirm;
 use page::Design;
 use probe::HttpProbe;
 use waitroom::{Rate, RoomId, Title, WebUrl};
@@ -16,7 +14,7 @@ use waitroom::{Rate, RoomId, Title, WebUrl};
 use super::change::say_changes;
 use super::config::described;
 use crate::arguments::{Init, Removable};
-use crate::ask::{self, answer};
+use crate::ask::{self, TextQuestion, answer};
 use crate::config_file::toml_value;
 use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
@@ -266,12 +264,9 @@ fn incomplete(missing: &[&str]) -> anyhow::Error {
         .into()
 }
 
-/// Refuses an answer that cannot be parsed, with the reason.
-fn read_by<T, E: Display>(text: &str, read: fn(&str) -> Result<T, E>) -> Validation {
-    match read(text) {
-        Ok(_) => Validation::Valid,
-        Err(reason) => Validation::Invalid(ErrorMessage::Custom(reason.to_string())),
-    }
+/// Says what is wrong with an answer that cannot be parsed.
+fn read_by<T, E: Display>(text: &str, read: fn(&str) -> Result<T, E>) -> Result<(), String> {
+    read(text).map(drop).map_err(|reason| reason.to_string())
 }
 
 /// Asks until the answer can be parsed. The default can be edited.
@@ -279,14 +274,9 @@ fn asked<T>(question: &str, help: &str, default: Option<T>) -> Result<T>
 where
     T: FromStr<Err: Display + std::error::Error + Send + Sync + 'static> + Display,
 {
-    let default = default.map(|default| default.to_string());
-    let mut text = Text::new(question)
-        .with_help_message(help)
-        .with_validator(|text: &str| Ok(read_by(text, T::from_str)));
-    if let Some(default) = &default {
-        text = text.with_initial_value(default);
-    }
-    Ok(answer(text.prompt())?.parse()?)
+    let initial = default.map(|default| default.to_string()).unwrap_or_default();
+    let check = |text: &str| read_by(text, T::from_str);
+    Ok(TextQuestion { question, help, initial, check: &check, suggest: &|_| Vec::new() }.ask()?.parse()?)
 }
 
 fn ask_name(folder: &ConfigFolder) -> Result<RoomId> {
@@ -299,33 +289,15 @@ fn ask_name(folder: &ConfigFolder) -> Result<RoomId> {
 
 fn ask_region(default: Option<Region>) -> Result<Region> {
     let usual = ["AWS_REGION", "AWS_DEFAULT_REGION"].into_iter().find_map(|name| std::env::var(name).ok());
-    let default = default.or_else(|| usual?.parse().ok()).map(|region| region.to_string());
-    let mut text = Text::new("AWS region:")
-        .with_help_message("type a place or a code; choose one near your visitors")
-        .with_autocomplete(Regions)
-        .with_validator(|text: &str| Ok(read_by(text, Region::named)));
-    if let Some(default) = &default {
-        text = text.with_initial_value(default);
-    }
-    Ok(Region::named(&answer(text.prompt())?)?)
-}
-
-/// Suggests regions while somebody types.
-#[derive(Clone, Copy)]
-struct Regions;
-
-impl Autocomplete for Regions {
-    fn get_suggestions(&mut self, typed: &str) -> Result<Vec<String>, CustomUserError> {
-        Ok(Region::like(typed))
-    }
-
-    fn get_completion(
-        &mut self,
-        typed: &str,
-        highlighted: Option<String>,
-    ) -> Result<Replacement, CustomUserError> {
-        Ok(highlighted.or_else(|| Region::like(typed).into_iter().next()))
-    }
+    let default = default.or_else(|| usual?.parse().ok());
+    let question = TextQuestion {
+        question: "AWS region:",
+        help: "type a place or a code; choose one near your visitors",
+        initial: default.map(|region| region.to_string()).unwrap_or_default(),
+        check: &|text| read_by(text, Region::named),
+        suggest: &Region::like,
+    };
+    Ok(Region::named(&question.ask()?)?)
 }
 
 /// Asks for the shop, and requests its page.
@@ -387,13 +359,8 @@ mod tests {
 
     #[test]
     fn an_invalid_answer_is_refused_with_the_reason() {
-        let refusal = |validation| match validation {
-            Validation::Valid => String::new(),
-            Validation::Invalid(ErrorMessage::Custom(reason)) => reason,
-            Validation::Invalid(ErrorMessage::Default) => "no reason".into(),
-        };
-        assert_eq!(refusal(read_by("600", Rate::from_str)), "");
-        for (validation, reason) in [
+        assert_eq!(read_by("600", Rate::from_str), Ok(()));
+        for (refusal, reason) in [
             (read_by("My Room", RoomId::from_str), "a room's name is 1 to 30 lower-case letters"),
             (read_by("", Title::from_str), "a title is 1 to 100 characters on one line"),
             (
@@ -406,7 +373,7 @@ mod tests {
             ),
             (read_by("many", Rate::from_str), "a whole number of visitors a minute, from 1 to 270000"),
         ] {
-            let refusal = refusal(validation);
+            let refusal = refusal.unwrap_err();
             assert!(refusal.contains(reason), "{refusal}");
         }
     }
