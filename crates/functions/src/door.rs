@@ -18,6 +18,8 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> produce
         method: if head { producer::Method::Head } else { producer::Method::Get },
         cookies,
         sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
+        // The firewall in front of the API limits clients.
+        limit: None,
     }
 }
 
@@ -114,6 +116,7 @@ mod tests {
             location: Some("wait/index.html#ab12-7".into()),
             set_cookie: Some("bk_sale=x; Path=/".into()),
             retry_after: None,
+            content_type: "text/html; charset=utf-8",
             body: "",
         };
         let response = respond(&answer);

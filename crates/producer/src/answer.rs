@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::time::Duration;
 
 use waitroom::{Place, RoomId, Scheme};
 
@@ -12,12 +13,16 @@ pub struct DoorAnswer {
     pub set_cookie: Option<String>,
     /// Seconds.
     pub retry_after: Option<u32>,
-    /// HTML.
+    pub content_type: &'static str,
     pub body: &'static str,
 }
 
 impl DoorAnswer {
     const PAGE: &str = "wait/index.html";
+    const HTML: &str = "text/html; charset=utf-8";
+    const TEXT: &str = "text/plain; charset=utf-8";
+    const TOO_MANY: &str =
+        "Too many visitors joined from your network within a minute. Please try again in a minute.\n";
 
     /// Redirects to the waiting page. The page reads its place from the URL's fragment, which browsers never send.
     pub(crate) fn wait(place: &Place) -> Self {
@@ -41,13 +46,28 @@ impl DoorAnswer {
             location: None,
             set_cookie: None,
             retry_after: Some(5),
+            content_type: Self::HTML,
             body: include_str!("busy.html"),
+        }
+    }
+
+    /// Says that this client took as many places as it may, and when it may take the next one.
+    pub(crate) fn too_many(wait: Duration) -> Self {
+        // Rounded up, so that a client that waits so long is not refused again.
+        let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
+        Self {
+            status: 429,
+            location: None,
+            set_cookie: None,
+            retry_after: Some(seconds),
+            content_type: Self::TEXT,
+            body: Self::TOO_MANY,
         }
     }
 
     /// The headers of the answer, the same on one machine and on AWS.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
-        let always = [("cache-control", "no-store"), ("content-type", "text/html; charset=utf-8")];
+        let always = [("cache-control", "no-store"), ("content-type", self.content_type)];
         let always = always.map(|(name, value)| (name, Cow::from(value)));
         let location = self.location.as_deref().map(|location| ("location", location.into()));
         let cookie = self.set_cookie.as_deref().map(|cookie| ("set-cookie", cookie.into()));
@@ -56,7 +76,14 @@ impl DoorAnswer {
     }
 
     fn found(location: String) -> Self {
-        Self { status: 302, location: Some(location), set_cookie: None, retry_after: None, body: "" }
+        Self {
+            status: 302,
+            location: Some(location),
+            set_cookie: None,
+            retry_after: None,
+            content_type: Self::HTML,
+            body: "",
+        }
     }
 
     pub(crate) fn handing_out(mut self, place: &Place, room: &RoomId, scheme: Scheme) -> Self {

@@ -23,7 +23,7 @@ use waitroom::{
 
 pub use answer::DoorAnswer;
 pub use refusals::RefusalLog;
-pub use request::{DoorRequest, Method, PURPOSE_HEADERS};
+pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
 use signing::{Signing, claims};
 pub use tokens::SystemTokens;
 
@@ -117,7 +117,24 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if request.only_looks() {
             return Ok(DoorAnswer::look());
         }
-        self.join(room, self.tokens.token()?).await
+        if let Err(wait) = request.limit.map_or(Ok(()), PlaceLimit::take) {
+            return Ok(DoorAnswer::too_many(wait));
+        }
+        self.join_counted(room, self.tokens.token()?, request).await
+    }
+
+    /// Joins with a place that the request's limit has counted.
+    async fn join_counted(
+        &self,
+        room: &Room,
+        token: Token,
+        request: &DoorRequest<'_>,
+    ) -> Result<DoorAnswer, ProducerError> {
+        let joined = self.join(room, token).await;
+        if joined.is_err() {
+            request.limit.inspect(|limit| limit.give_back());
+        }
+        joined
     }
 
     /// Puts the token in line. The browser gets the place only after the line has stored it.
@@ -160,7 +177,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
             // admitting is idempotent.
-            return self.join(room, place.token).await;
+            //
+            // Whoever makes up a cookie gets a new place here, so the limit counts it. Beyond the limit, the visitor keeps
+            // waiting with the old place, and the page asks again later.
+            if request.limit.is_none_or(|limit| limit.take().is_ok()) {
+                return self.join_counted(room, place.token, request).await;
+            }
         }
         Ok(DoorAnswer::wait(&place))
     }

@@ -1,3 +1,6 @@
+use std::fmt::Debug;
+use std::time::Duration;
+
 /// The headers in which a browser says that it fetches a page before anybody asked for it: the standard one, and the one
 /// that Safari and older versions of Chrome send. The first that is present counts.
 pub const PURPOSE_HEADERS: [&str; 2] = ["sec-purpose", "purpose"];
@@ -10,6 +13,17 @@ pub struct DoorRequest<'a> {
     pub cookies: &'a [&'a str],
     /// The value of the first of the [`PURPOSE_HEADERS`].
     pub sec_purpose: Option<&'a str>,
+    /// How many places this client may take. `None`: any number.
+    pub limit: Option<&'a dyn PlaceLimit>,
+}
+
+/// Limits how many places one client takes. Only a request that would take a new place asks it.
+pub trait PlaceLimit: Debug + Sync {
+    /// Counts one more place. `Err` if the client took too many, with the time until it may take the next one.
+    fn take(&self) -> Result<(), Duration>;
+
+    /// Takes the last count back, because the place could not be stored.
+    fn give_back(&self);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +49,7 @@ mod tests {
 
     #[test]
     fn head_and_prefetch_requests_are_recognised() {
-        let get = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
+        let get = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, limit: None };
         assert!(!get.only_looks());
         assert!(DoorRequest { method: Method::Head, ..get }.only_looks());
         for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {

@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use parking_lot::Mutex;
-use producer::{DoorAnswer, DoorRequest, Method, Producer, ProducerError};
+use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
@@ -204,7 +204,8 @@ impl World {
         self.spawn(async move {
             let cookie = place.map(|place| format!("bk_sale={place}"));
             let cookies: Vec<_> = cookie.iter().map(String::as_str).collect();
-            let request = DoorRequest { method: Method::Get, cookies: &cookies, sec_purpose: None };
+            let request =
+                DoorRequest { method: Method::Get, cookies: &cookies, sec_purpose: None, limit: None };
             let answer = producer.answer(&request).await;
             let set_cookie = answer.as_ref().ok().and_then(|answer| answer.set_cookie.as_deref());
             let pair = set_cookie.and_then(|cookie| cookie.split(';').next()?.strip_prefix("bk_sale="));
@@ -218,6 +219,15 @@ impl World {
 
     /// Sends a request to the door and waits for the answer, at most a minute.
     pub fn request(&mut self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+        self.limited_request(request, None)
+    }
+
+    /// The same, for a client with a limit.
+    pub fn limited_request(
+        &mut self,
+        request: &DoorRequest<'_>,
+        limit: Option<&'static dyn PlaceLimit>,
+    ) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
         let method = request.method;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
@@ -226,7 +236,8 @@ impl World {
         let answer = received.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let request = DoorRequest { method, cookies: &cookies, sec_purpose: sec_purpose.as_deref() };
+            let sec_purpose = sec_purpose.as_deref();
+            let request = DoorRequest { method, cookies: &cookies, sec_purpose, limit };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });

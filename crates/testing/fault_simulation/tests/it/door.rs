@@ -1,14 +1,16 @@
 //! Every answer of `GET /beekeeper`.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
-use producer::{DoorAnswer, DoorRequest, Method};
+use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit};
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
-const GET: DoorRequest<'_> = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None };
+const GET: DoorRequest<'_> =
+    DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, limit: None };
 const NON_VISITS: [DoorRequest<'_>; 2] =
     [DoorRequest { method: Method::Head, ..GET }, DoorRequest { sec_purpose: Some("prefetch"), ..GET }];
 
@@ -140,6 +142,75 @@ fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
     assert_eq!(world.waiting(), before + 1);
     visit_with(&mut world, &format!("bk_sale={rejoined}"));
     assert_eq!(world.waiting(), before + 1, "they join once");
+}
+
+/// Lets one place through, and counts how many were taken.
+#[derive(Debug, Default)]
+struct OnePlace(AtomicU32);
+
+impl PlaceLimit for OnePlace {
+    fn take(&self) -> Result<(), Duration> {
+        if self.0.load(Ordering::Relaxed) == 1 {
+            return Err(Duration::from_millis(6500));
+        }
+        self.0.store(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn give_back(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_client_takes_only_as_many_new_places_as_its_limit_allows() {
+    static LIMIT: OnePlace = OnePlace(AtomicU32::new(0));
+    let taken = || LIMIT.0.load(Ordering::Relaxed);
+    let mut world = world();
+    pause(&mut world);
+
+    for request in NON_VISITS {
+        assert_eq!(world.limited_request(&request, Some(&LIMIT)).unwrap().status, 302);
+    }
+    assert_eq!(taken(), 0, "nobody joined");
+    world.set_faults(|call| {
+        let refused = InjectedFault::Refused(Fault::Busy);
+        (if call == PortCall::Join { refused } else { InjectedFault::None }, Duration::ZERO)
+    });
+    world.limited_request(&GET, Some(&LIMIT)).unwrap_err();
+    assert_eq!(taken(), 0, "the place was not stored");
+    world.clear_faults();
+
+    let joined = world.limited_request(&GET, Some(&LIMIT)).unwrap();
+    assert_eq!((joined.status, taken()), (302, 1));
+    let refused = world.limited_request(&GET, Some(&LIMIT)).unwrap();
+    assert_eq!((refused.status, refused.retry_after, &refused.set_cookie), (429, Some(7), &None));
+    assert_eq!(refused.content_type, "text/plain; charset=utf-8");
+
+    let cookie = joined.set_cookie.as_deref().unwrap().split(';').next().unwrap();
+    let request = DoorRequest { cookies: &[cookie], ..GET };
+    let again = world.limited_request(&request, Some(&LIMIT)).unwrap();
+    assert_redirects_to_page(&again, place(cookie));
+}
+
+#[test]
+fn an_invented_place_that_was_passed_by_counts_as_a_new_one() {
+    static LIMIT: OnePlace = OnePlace(AtomicU32::new(1));
+    let mut world = world();
+    let invented: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
+    let cookie = format!("bk_sale={invented}");
+    world.join(400);
+    world.run(3 * MINUTE);
+    pause(&mut world);
+    let before = world.waiting();
+    let request = DoorRequest { cookies: &[&cookie], ..GET };
+    let kept = world.limited_request(&request, Some(&LIMIT)).unwrap();
+    assert_redirects_to_page(&kept, invented);
+    assert_eq!(world.waiting(), before, "beyond the limit, nobody joins");
+    LIMIT.give_back();
+    let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
+    assert!(rejoined.set_cookie.is_some());
+    assert_eq!(world.waiting(), before + 1);
 }
 
 #[test]
