@@ -1,7 +1,9 @@
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Rate, RoomId, Title, WebUrl, WebUrlError};
 
 use super::{Removable, time};
@@ -12,7 +14,7 @@ use super::{Removable, time};
   beekeeper local --minute 5s                              the same, with minutes of 5 seconds
   beekeeper local spring-sale --title \"Seal Brewing\" \\
       --shop https://shop.example/sale --rate 300          a room for your shop
-  beekeeper local spring-sale --url https://wait.example   the same room, behind your web server
+  beekeeper local spring-sale --url https://wait.example   the same room, behind your web server: docs/hosting.md
   beekeeper local --page branding                          your page; /preview/ shows it in every state
   beekeeper local --log info                               log what every window and slice does")]
 pub(crate) struct Local {
@@ -49,6 +51,15 @@ pub(crate) struct Local {
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
     #[arg(long, value_name = "URL", requires = "throttle")]
     pub(crate) health: Option<Removable<WebUrl>>,
+    /// Address or network of a proxy whose X-Forwarded-For is believed; repeat it for several
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) trust_proxy: Vec<TrustedProxy>,
+    /// Places that one client address may take a minute; an IPv6 /64 is one address [default: any number]
+    #[arg(long, value_name = "PLACES", requires = "trust_proxy")]
+    pub(crate) join_limit: Option<PlacesPerMinute>,
+    /// Answer /metrics (for Prometheus) and /healthz here, on 127.0.0.1 unless an address is given
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listener)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Print a line for every request
     #[arg(long)]
     pub(crate) access_log: bool,
@@ -74,6 +85,13 @@ fn public_url(text: &str) -> Result<WebUrl, String> {
     Err(format!("{problem}; write it like https://wait.example or https://shop.example/queue"))
 }
 
+fn listener(text: &str) -> Result<SocketAddr, String> {
+    let on_this_machine = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let port = text.parse().map(on_this_machine);
+    port.or_else(|_| text.parse())
+        .map_err(|_| "must be a port like 9100, or an address and a port like 10.0.0.5:9100".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +111,17 @@ mod tests {
         ] {
             let refusal = public_url(wrong).unwrap_err();
             assert!(refusal.contains(problem), "{wrong}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn metrics_are_for_this_machine_unless_an_address_is_given() {
+        let listener = |text| listener(text).map(|listener| listener.to_string());
+        assert_eq!(listener("9100"), Ok("127.0.0.1:9100".into()));
+        assert_eq!(listener("10.0.0.5:9100"), Ok("10.0.0.5:9100".into()));
+        assert_eq!(listener("[::]:9100"), Ok("[::]:9100".into()));
+        for mistake in ["", ":9100", "localhost:9100", "70000", "10.0.0.5"] {
+            assert!(listener(mistake).unwrap_err().starts_with("must be a port like 9100"), "{mistake}");
         }
     }
 

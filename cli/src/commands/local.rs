@@ -1,5 +1,6 @@
 //! `beekeeper local`: runs a waiting room in this process.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use rand::rngs::SysRng;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::control::{self, Control};
-use server::{App, DemoShop, Preview, schedule};
+use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, Preview, TrustedProxies, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use waitroom::ports::{Clock, RoomReader, ThrottleStore};
@@ -39,6 +40,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let design = arguments.page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
     let door = listen(arguments.port).await?;
     let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
+    let monitor = listen_for_monitoring(arguments.metrics).await?;
     let demonstration = listen(0).await?;
     let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
@@ -56,6 +58,14 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     if shows_preview {
         app = app.with_preview(Preview(arguments.page.clone()));
     }
+    if let Some(places) = arguments.join_limit {
+        let proxies = TrustedProxies::new(arguments.trust_proxy.clone());
+        app = app.with_join_limit(JoinLimit::new(places, proxies));
+    }
+    let metrics = Arc::new(AnswerMetrics::default());
+    if monitor.is_some() {
+        app = app.with_metrics(metrics.clone());
+    }
     let app = Arc::new(app);
     app.warm_up().await.context("could not create the keys that sign passes")?;
     let control = Control::bind(&directory).with_context(|| {
@@ -63,10 +73,11 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     })?;
 
     let room = store.room().await?;
+    let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let greeting = if json {
-        greeting_for_scripts(&room, &directory)
+        greeting_for_scripts(&room, &directory, monitored_at)
     } else {
-        greeting(&room, &url, &directory, shows_preview)
+        greeting(&room, &url, &directory, shows_preview, monitored_at)
     };
     // The room runs even if standard output is closed.
     let _ = say(&greeting);
@@ -80,6 +91,10 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let shop = demonstration.map(|listener| {
         let site = Arc::new(DemoShop::new(store.clone()));
         tokio::spawn(serve(listener, site, Limits::default(), AccessLog::Off, until_the_end()))
+    });
+    let monitor = monitor.map(|listener| {
+        let (site, limits) = (Arc::new(Monitor::new(store.clone(), metrics)), Limits::of_monitoring());
+        tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
     });
     let mut background = vec![
         tokio::spawn(schedule::run(store.clone(), arguments.minute)),
@@ -105,8 +120,8 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     asked_to_stop.await;
     end.send_replace(());
     doors.await?;
-    if let Some(shop) = shop {
-        shop.await?;
+    for site in [shop, monitor].into_iter().flatten() {
+        site.await?;
     }
     for task in &background {
         task.abort();
@@ -130,6 +145,14 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
 async fn listen(port: u16) -> Result<TcpListener> {
     TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
         format!("could not listen on 127.0.0.1:{port}; choose another port with --port, or any free one with --port 0")
+    })
+}
+
+async fn listen_for_monitoring(address: Option<SocketAddr>) -> Result<Option<TcpListener>> {
+    let Some(address) = address else { return Ok(None) };
+    let listener = TcpListener::bind(address).await;
+    listener.map(Some).with_context(|| {
+        format!("could not listen on {address}; choose another address or port with --metrics")
     })
 }
 
@@ -228,12 +251,20 @@ async fn visit_shop(room: Arc<Room>, throttles: bool) {
     }
 }
 
-fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) -> String {
+fn greeting(
+    room: &Room,
+    url: &WebUrl,
+    directory: &Path,
+    shows_preview: bool,
+    monitored_at: Option<SocketAddr>,
+) -> String {
     let url = url.to_string();
     let url = url.trim_end_matches('/');
     let preview = if shows_preview { format!("  the page       {url}/preview/\n") } else { String::new() };
+    let metrics = monitored_at.map(|at| format!("  metrics        {}\n", metrics_url(at)));
+    let metrics = metrics.unwrap_or_default();
     format!(
-        "{} is open\n\n  waiting room   {url}/beekeeper\n{preview}  client check   {url}/client\n  shop           {}\n  \
+        "{} is open\n\n  waiting room   {url}/beekeeper\n{preview}  client check   {url}/client\n  shop           {}\n{metrics}  \
          kept in        {}\n\n{} visitors enter a minute. Ctrl-C stops it; every place is kept.",
         room.settings.title,
         room.settings.shop,
@@ -242,11 +273,20 @@ fn greeting(room: &Room, url: &WebUrl, directory: &Path, shows_preview: bool) ->
     )
 }
 
-fn greeting_for_scripts(room: &Room, directory: &Path) -> String {
+fn metrics_url(monitored_at: SocketAddr) -> String {
+    format!("http://{monitored_at}/metrics")
+}
+
+fn greeting_for_scripts(room: &Room, directory: &Path, monitored_at: Option<SocketAddr>) -> String {
     let url = room.url.to_string();
     let url = url.trim_end_matches('/');
     let urls = (format!("{url}/beekeeper"), format!("{url}/client"));
-    json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory }).to_string()
+    let mut greeting =
+        json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory });
+    if let Some(at) = monitored_at {
+        greeting["metrics"] = metrics_url(at).into();
+    }
+    greeting.to_string()
 }
 
 /// Shows the state of the room on one line, and updates it every second.

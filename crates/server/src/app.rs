@@ -1,20 +1,26 @@
 //! Executes the table of routes over the handlers.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
 use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request, Response, StatusCode};
 use page::Page;
 use poll::Poll;
-use producer::{DoorRequest, PURPOSE_HEADERS, Producer, ProducerError, RefusalLog, SystemTokens};
+use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
 use crate::connections::HttpService;
 use crate::files::Files;
+use crate::join_limit::JoinLimit;
+use crate::metrics::{AnswerMetrics, increase};
 use crate::preview::Preview;
 use crate::respond::{self, HttpResponse};
 use crate::routes::{self, Handler, Route};
@@ -28,6 +34,9 @@ pub struct App {
     page: Files,
     preview: Option<Preview>,
     refusals: RefusalLog,
+    limit: Option<JoinLimit>,
+    limited: RefusalLog,
+    metrics: Option<Arc<AnswerMetrics>>,
 }
 
 /// Why a handler gave no answer.
@@ -40,8 +49,29 @@ impl App {
     pub fn new(store: EmbeddedStore, scheme: Scheme, page: &Page) -> Self {
         let producer = Producer::new(store.clone(), SystemClock, SystemTokens, scheme);
         let poll = Poll::new(store.clone(), SystemClock);
-        let refusals = RefusalLog::default();
-        Self { store, producer, poll, page: Files::new(page), preview: None, refusals }
+        Self {
+            store,
+            producer,
+            poll,
+            page: Files::new(page),
+            preview: None,
+            refusals: RefusalLog::default(),
+            limit: None,
+            limited: RefusalLog::default(),
+            metrics: None,
+        }
+    }
+
+    /// Limits how many places one address takes.
+    #[must_use]
+    pub fn with_join_limit(self, limit: JoinLimit) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// Also counts what is answered, and how long it takes.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<AnswerMetrics>) -> Self {
+        Self { metrics: Some(metrics), ..self }
     }
 
     /// Also serves `/preview/`, which is for the designer of the page and not for visitors.
@@ -65,10 +95,11 @@ impl App {
         route: &Route,
         parameter: &str,
         request: &Request<Incoming>,
+        sender: IpAddr,
     ) -> Result<HttpResponse, NoAnswer> {
         match route.handler {
             Handler::Root => Ok(respond::found(routes::DOOR)),
-            Handler::Door => Ok(self.door(request).await),
+            Handler::Door => Ok(self.door(request, sender).await),
             Handler::Poll => {
                 let answer = self.poll.poll(cookies(request)).await?;
                 Ok(respond::json(Response::builder(), &answer))
@@ -80,15 +111,27 @@ impl App {
         }
     }
 
-    async fn door(&self, request: &Request<Incoming>) -> HttpResponse {
+    async fn door(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+        let client = self.limit.as_ref().and_then(|limit| limit.client(sender, request.headers()));
         let cookies: Vec<&str> = cookies(request).collect();
         let is_head = request.method() == Method::HEAD;
         let request = DoorRequest {
             method: if is_head { producer::Method::Head } else { producer::Method::Get },
             cookies: &cookies,
             sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
+            limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
         };
         let answer = self.producer.answer_or_busy(&request).await;
+        if answer.set_cookie.is_some()
+            && let Some(metrics) = &self.metrics
+        {
+            increase(&metrics.joins);
+        }
+        if let Some(client) = &client
+            && answer.status == StatusCode::TOO_MANY_REQUESTS
+        {
+            self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
+        }
         let response = Response::builder().status(answer.status);
         let response =
             answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
@@ -123,20 +166,25 @@ impl App {
 }
 
 impl HttpService for App {
-    async fn answer(&self, request: &Request<Incoming>) -> HttpResponse {
+    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let path = request.uri().path();
         let Some((route, parameter)) = self.route(path) else { return respond::not_found() };
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
         }
-        match self.handle(route, parameter, request).await {
+        let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+        let response = match self.handle(route, parameter, request, sender).await {
             Ok(response) => respond::with_headers_of(route, response),
             Err(NoAnswer::NotFound) => respond::not_found(),
             Err(NoAnswer::Unavailable(error)) => {
                 self.refusals.log(SystemClock.now(), path, &error);
                 self.unavailable().await
             }
+        };
+        if let Some((metrics, begun)) = metrics {
+            metrics.count(route.handler, response.status(), begun.elapsed());
         }
+        response
     }
 }
 

@@ -1,6 +1,7 @@
 //! Accepts connections and limits each client, so that slow and greedy clients do not harm the others.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,14 +14,18 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
 
 use crate::respond::HttpResponse;
 
-/// Something that answers requests. Bodies are never read.
+/// Something that answers requests. Bodies are never read. The sender is who opened the connection: a client or a proxy.
 pub trait HttpService: Send + Sync + 'static {
-    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = HttpResponse> + Send;
+    fn answer(
+        &self,
+        request: &Request<Incoming>,
+        sender: IpAddr,
+    ) -> impl Future<Output = HttpResponse> + Send;
 }
 
 /// Limits on connections and clients.
@@ -52,6 +57,13 @@ impl Limits {
             usize::try_from(descriptors.saturating_sub(Self::OWN_DESCRIPTORS)).unwrap_or(usize::MAX);
         let usual = Self::default();
         Self { connections: connections.clamp(1, usual.connections), ..usual }
+    }
+}
+
+impl Limits {
+    /// The operator's monitoring needs few connections, and must not take those of visitors.
+    pub fn of_monitoring() -> Self {
+        Self { connections: 16, ..Self::default() }
     }
 }
 
@@ -89,7 +101,7 @@ pub async fn serve<S: HttpService>(
             accepted = accept(&listener, &slots) => accepted,
             () = &mut shutdown => break,
         };
-        let (stream, slot) = match accepted {
+        let (stream, sender, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 // The usual cause: no file descriptor is free until another connection closes.
@@ -99,7 +111,7 @@ pub async fn serve<S: HttpService>(
             }
         };
         let service = service.clone();
-        let handler = service_fn(move |request| answer(service.clone(), request, access_log));
+        let handler = service_fn(move |request| answer(service.clone(), request, sender, access_log));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.patience)
@@ -121,23 +133,24 @@ pub async fn serve<S: HttpService>(
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
+) -> io::Result<(TcpStream, IpAddr, Option<OwnedSemaphorePermit>)> {
     // The semaphore is never closed. If it were, the connection would not be counted.
     let slot = slots.clone().acquire_owned().await.ok();
-    let (stream, _) = listener.accept().await?;
+    let (stream, sender) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, slot))
+    Ok((stream, sender.ip(), slot))
 }
 
 async fn answer<S: HttpService>(
     service: Arc<S>,
     request: Request<Incoming>,
+    sender: IpAddr,
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
     // By default, info is not logged. Then the span is not created and costs nothing.
     let span = tracing::info_span!("request", method = %request.method(), path = request.uri().path());
-    let answer = service.answer(&request).instrument(span).await;
+    let answer = service.answer(&request, sender).instrument(span).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
     }

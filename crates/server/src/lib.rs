@@ -3,13 +3,17 @@
 //! The same handlers that run as Lambda functions run here over the embedded store. [`routes`] lists what can
 //! be requested, and [`App`] answers it. [`schedule`] runs the trigger and the consumers once a minute.
 //! [`connections`] limits slow and greedy clients. [`control`] takes the operator's commands from another
-//! terminal.
+//! terminal. [`Monitor`] answers the operator's monitoring.
 
 mod app;
 pub mod connections;
 pub mod control;
 mod files;
+mod join_limit;
+mod metrics;
+mod monitor;
 mod preview;
+mod proxies;
 mod respond;
 pub mod routes;
 pub mod schedule;
@@ -17,6 +21,10 @@ mod shop;
 
 pub use app::App;
 pub use connections::HttpService;
+pub use join_limit::{JoinLimit, PlacesPerMinute};
+pub use metrics::AnswerMetrics;
+pub use monitor::Monitor;
 pub use preview::Preview;
+pub use proxies::{TrustedProxies, TrustedProxy, TrustedProxyError};
 pub use respond::HttpResponse;
 pub use shop::DemoShop;

@@ -1,5 +1,7 @@
 //! The demonstration shop: it lets in visitors with a valid pass.
 
+use std::net::IpAddr;
+
 use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
@@ -33,7 +35,7 @@ impl DemoShop {
 }
 
 impl HttpService for DemoShop {
-    async fn answer(&self, request: &Request<Incoming>) -> HttpResponse {
+    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
         let query = request.uri().query().unwrap_or_default();
         let parameters = query.split('&').filter_map(|pair| pair.split_once('='));
         let pass = parameters.into_iter().find(|(name, _)| *name == WebUrl::PASS_PARAMETER);

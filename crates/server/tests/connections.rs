@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 struct Hello;
 
 impl HttpService for Hello {
-    async fn answer(&self, _: &Request<Incoming>) -> HttpResponse {
+    async fn answer(&self, _: &Request<Incoming>, _: IpAddr) -> HttpResponse {
         Response::new(Full::from("hello"))
     }
 }

@@ -16,6 +16,7 @@ mod ports;
 mod shared;
 mod sweep;
 mod tables;
+mod upkeep;
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -35,6 +36,7 @@ use draft::Draft;
 use shared::SharedState;
 pub use sweep::Swept;
 use tables::TableError;
+pub use upkeep::{BackedUp, BackupError};
 
 /// A handle to the store. Clones share it.
 #[derive(Clone)]

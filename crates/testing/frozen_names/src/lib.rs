@@ -29,6 +29,7 @@ pub enum Section {
     LedgerKeys,
     LedgerAttributes,
     Metrics,
+    MonitoringMetrics,
     FileTables,
     FileSingles,
     ConfigurationKeys,
@@ -37,7 +38,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -51,6 +52,7 @@ impl Section {
         Self::LedgerKeys,
         Self::LedgerAttributes,
         Self::Metrics,
+        Self::MonitoringMetrics,
         Self::FileTables,
         Self::FileSingles,
         Self::ConfigurationKeys,
@@ -74,6 +76,7 @@ impl Section {
             Self::LedgerKeys => "ledger keys",
             Self::LedgerAttributes => "ledger attributes",
             Self::Metrics => "metrics",
+            Self::MonitoringMetrics => "monitoring metrics",
             Self::FileTables => "file tables",
             Self::FileSingles => "file singles",
             Self::ConfigurationKeys => "configuration keys",

@@ -1,0 +1,259 @@
+//! Limits how many places one address takes.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::{NonZeroU32, ParseIntError};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hyper::HeaderMap;
+use parking_lot::Mutex;
+use producer::PlaceLimit;
+
+use crate::proxies::TrustedProxies;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// How many places an address may take at once. After that it may take as many again in a minute, evenly spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacesPerMinute(NonZeroU32);
+
+impl FromStr for PlacesPerMinute {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        text.parse().map(Self)
+    }
+}
+
+/// Counts the places that each address takes. The addresses of one IPv6 network of 64 bits count as one, because one client
+/// usually has all of them.
+///
+/// The memory is fixed. An address has its entry in one group of [`Group`] entries, and only while the limit still has to
+/// remember a place that it took. If more addresses need an entry of the same group, the one that took the fewest places
+/// is forgotten: many addresses at once make the limit milder, never stricter.
+#[derive(Debug)]
+pub struct JoinLimit {
+    proxies: TrustedProxies,
+    /// The time in which an address regains one place.
+    pause: Duration,
+    started: Instant,
+    hasher: RandomState,
+    groups: Box<[Mutex<Group>]>,
+    has_warned: AtomicBool,
+}
+
+type Group = [Entry; 8];
+
+/// What one address has used. All times are since the limit's start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    network: Option<IpAddr>,
+    /// Each place moves this forward by one pause. A place is refused if it would lie more than a minute ahead.
+    used_until: Duration,
+}
+
+impl JoinLimit {
+    /// With eight entries each, room for 65,536 addresses in 3 MB.
+    const GROUPS: usize = 8192;
+
+    pub fn new(PlacesPerMinute(places): PlacesPerMinute, proxies: TrustedProxies) -> Self {
+        Self::with_groups(places, proxies, Self::GROUPS)
+    }
+
+    fn with_groups(places: NonZeroU32, proxies: TrustedProxies, groups: usize) -> Self {
+        Self {
+            proxies,
+            pause: MINUTE / places.get(),
+            started: Instant::now(),
+            hasher: RandomState::new(),
+            groups: (0..groups).map(|_| Mutex::default()).collect(),
+            has_warned: AtomicBool::new(false),
+        }
+    }
+
+    /// The limit for the client of this request. `None` if nobody knows who the client is: then there is no limit, because
+    /// all visitors would share it.
+    pub(crate) fn client(&self, sender: IpAddr, headers: &HeaderMap) -> Option<ClientLimit<'_>> {
+        let client = self.proxies.client(sender, headers);
+        if client.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                proxy = %sender,
+                "a request came through named proxies only, so its client is unknown and --join-limit does not limit it; \
+                 let the proxy add X-Forwarded-For, and name only proxies with --trust-proxy"
+            );
+        }
+        client.map(|client| ClientLimit { limit: self, network: network(client) })
+    }
+
+    /// Changes the entry of this network, or a free one.
+    fn with_entry<T>(&self, network: IpAddr, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let hash =
+            usize::try_from(self.hasher.hash_one(network) % self.groups.len() as u64).unwrap_or_default();
+        let mut group = self.groups[hash].lock();
+        let own = group.iter().position(|entry| entry.network == Some(network));
+        let least_used = || (0..group.len()).min_by_key(|&index| group[index].used_until).unwrap_or_default();
+        let index = own.unwrap_or_else(least_used);
+        let entry = &mut group[index];
+        if own.is_none() {
+            *entry = Entry { network: Some(network), used_until: Duration::ZERO };
+        }
+        change(entry)
+    }
+
+    fn take(&self, network: IpAddr, now: Duration) -> Result<(), Duration> {
+        self.with_entry(network, |entry| {
+            let used_until = entry.used_until.max(now) + self.pause;
+            if let Some(wait) = used_until.checked_sub(now + MINUTE).filter(|wait| !wait.is_zero()) {
+                return Err(wait);
+            }
+            entry.used_until = used_until;
+            Ok(())
+        })
+    }
+
+    fn give_back(&self, network: IpAddr) {
+        self.with_entry(network, |entry| entry.used_until = entry.used_until.saturating_sub(self.pause));
+    }
+}
+
+/// The limit for one client.
+#[derive(Debug)]
+pub(crate) struct ClientLimit<'a> {
+    limit: &'a JoinLimit,
+    network: IpAddr,
+}
+
+impl PlaceLimit for ClientLimit<'_> {
+    fn take(&self) -> Result<(), Duration> {
+        self.limit.take(self.network, self.limit.started.elapsed())
+    }
+
+    fn give_back(&self) {
+        self.limit.give_back(self.network);
+    }
+}
+
+/// For the log: whose join was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{} took as many places as --join-limit allows", .0, if .0.is_ipv6() { "/64" } else { "" })]
+pub(crate) struct TooManyPlaces(IpAddr);
+
+impl ClientLimit<'_> {
+    pub(crate) fn refusal(&self) -> TooManyPlaces {
+        TooManyPlaces(self.network)
+    }
+}
+
+/// What counts as one client: an IPv4 address, or an IPv6 network of 64 bits.
+fn network(client: IpAddr) -> IpAddr {
+    match client {
+        IpAddr::V4(_) => client,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Duration = Duration::ZERO;
+
+    fn limit(places: u32) -> JoinLimit {
+        limit_with_groups(places, JoinLimit::GROUPS)
+    }
+
+    fn limit_with_groups(places: u32, groups: usize) -> JoinLimit {
+        JoinLimit::with_groups(NonZeroU32::new(places).unwrap(), TrustedProxies::default(), groups)
+    }
+
+    fn of(address: &str) -> IpAddr {
+        network(address.parse().unwrap())
+    }
+
+    fn v4(number: u32) -> IpAddr {
+        std::net::Ipv4Addr::from_bits(number).into()
+    }
+
+    #[test]
+    fn an_address_takes_its_places_at_once_and_then_one_by_one() {
+        let limit = limit(20);
+        let (client, second) = (of("203.0.113.9"), Duration::from_secs(1));
+        for _ in 0..20 {
+            assert_eq!(limit.take(client, START), Ok(()));
+        }
+        assert_eq!(limit.take(client, START), Err(3 * second));
+        assert_eq!(limit.take(client, 2 * second), Err(second), "a refusal does not count");
+        assert_eq!(limit.take(client, 3 * second), Ok(()));
+        assert_eq!(limit.take(client, 3 * second), Err(3 * second));
+        assert_eq!(limit.take(of("203.0.113.10"), START), Ok(()), "another address has its own places");
+        for _ in 0..20 {
+            assert_eq!(limit.take(client, MINUTE + 3 * second), Ok(()), "all are regained in a minute");
+        }
+        assert_eq!(limit.take(client, MINUTE + 3 * second), Err(3 * second));
+    }
+
+    #[test]
+    fn any_number_of_places_is_allowed_exactly() {
+        for places in [1, 7, 59, 61, 100_000] {
+            let limit = limit(places);
+            let taken = (0..=places).filter(|_| limit.take(of("203.0.113.9"), START).is_ok()).count();
+            assert_eq!(taken, places as usize);
+        }
+    }
+
+    #[test]
+    fn a_place_that_was_not_stored_is_given_back() {
+        let limit = limit(1);
+        let client = of("203.0.113.9");
+        limit.take(client, START).unwrap();
+        limit.give_back(client);
+        assert_eq!(limit.take(client, START), Ok(()));
+        assert!(limit.take(client, START).is_err());
+    }
+
+    #[test]
+    fn an_ipv6_network_of_64_bits_is_one_client() {
+        let limit = limit(1);
+        limit.take(of("2001:db8:0:1::1"), START).unwrap();
+        assert!(limit.take(of("2001:db8:0:1:ffff:ffff:ffff:ffff"), START).is_err());
+        assert!(limit.take(of("2001:db8:0:2::1"), START).is_ok());
+    }
+
+    /// A million addresses, and one that takes all it can.
+    #[test]
+    fn many_addresses_need_no_more_memory_and_the_greedy_one_stays_limited() {
+        let limit = limit(20);
+        let greedy = of("203.0.113.9");
+        for _ in 0..20 {
+            limit.take(greedy, START).unwrap();
+        }
+        for number in 0..1_000_000 {
+            assert_eq!(limit.take(v4(number), START), Ok(()));
+        }
+        assert!(limit.take(greedy, START).is_err(), "it used more than those that came once");
+        assert!(size_of::<Mutex<Group>>() * limit.groups.len() < 4 << 20);
+    }
+
+    #[test]
+    fn if_all_are_greedy_one_is_forgotten_and_nobody_refused_for_another() {
+        let limit = limit_with_groups(1, 1);
+        for number in 0..9 {
+            assert_eq!(limit.take(v4(number), START), Ok(()));
+        }
+        let remembered = (0..9).filter(|&number| limit.take(v4(number), START).is_err()).count();
+        assert!(remembered < 9, "there is room for eight");
+    }
+
+    #[test]
+    fn many_threads_take_exactly_the_places() {
+        let limit = limit(1000);
+        let taken = std::thread::scope(|scope| {
+            let take = || (0..500).filter(|_| limit.take(of("203.0.113.9"), START).is_ok()).count();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(take)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+        });
+        assert_eq!(taken, 1000);
+    }
+}

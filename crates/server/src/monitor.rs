@@ -1,0 +1,171 @@
+//! `/healthz` and `/metrics`, for the operator's monitoring. They have a listener of their own, because they are not for
+//! visitors.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use embedded::EmbeddedStore;
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Request, StatusCode};
+use operator::Status;
+use waitroom::ports::PortResult;
+use waitroom::throttle_rules::Verdict;
+
+use crate::connections::HttpService;
+use crate::metrics::{AnswerMetrics, MetricsText};
+use crate::respond::{HttpResponse, finish, uncached};
+
+/// Answers the operator's monitoring.
+#[derive(Debug)]
+pub struct Monitor {
+    store: EmbeddedStore,
+    metrics: Arc<AnswerMetrics>,
+}
+
+impl Monitor {
+    /// A disk that takes longer than this to store a change is not healthy.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    const TEXT: &str = "text/plain; charset=utf-8";
+
+    pub fn new(store: EmbeddedStore, metrics: Arc<AnswerMetrics>) -> Self {
+        Self { store, metrics }
+    }
+
+    /// Whether the room can store a place: it writes to its file, as a join does.
+    async fn health(&self) -> (StatusCode, String) {
+        let failure = match tokio::time::timeout(Self::PATIENCE, self.store.check_writes()).await {
+            Ok(Ok(())) => return (StatusCode::OK, "ok\n".into()),
+            Ok(Err(error)) => {
+                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+                format!("{error}{}", cause.unwrap_or_default())
+            }
+            Err(_) => format!("the disk did not store a change within {} seconds", Self::PATIENCE.as_secs()),
+        };
+        (StatusCode::SERVICE_UNAVAILABLE, format!("{failure}\n"))
+    }
+
+    async fn text(&self) -> PortResult<String> {
+        let status = Status::of(&self.store).await?;
+        let mut text = MetricsText::default();
+        self.counts(&mut text, &status);
+        line(&mut text, &status);
+        throttle(&mut text, &status);
+        Ok(text.into_string())
+    }
+
+    fn counts(&self, text: &mut MetricsText, status: &Status) {
+        let metrics = &self.metrics;
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        text.head("beekeeper_info", "gauge", "The room, and the version of the program. Always 1.");
+        let labels =
+            format!("{{room=\"{}\",version=\"{}\"}}", status.room.settings.room, env!("CARGO_PKG_VERSION"));
+        text.line("beekeeper_info", &labels, 1);
+        text.counter("beekeeper_joins_total", "Places that visitors got.", count(&metrics.joins));
+        text.counter("beekeeper_polls_total", "Answered polls.", metrics.polls.count());
+        text.counter(
+            "beekeeper_releases_total",
+            "Visitors released in this epoch, also before the last start.",
+            status.released,
+        );
+        text.counter(
+            "beekeeper_limited_total",
+            "Joins refused with status 429, because one address took too many places.",
+            count(&metrics.limited),
+        );
+        text.counter(
+            "beekeeper_unavailable_total",
+            "Requests refused with status 503, because the room could not answer.",
+            count(&metrics.unavailable),
+        );
+        text.histogram("beekeeper_door_seconds", "How long the door took to answer.", &metrics.door);
+        text.histogram("beekeeper_poll_seconds", "How long polls took to answer.", &metrics.polls);
+    }
+}
+
+fn line(text: &mut MetricsText, status: &Status) {
+    let rates = (status.room.settings.rate, status.line.rate);
+    text.gauge("beekeeper_waiting", "Visitors who wait.", as_f64(status.line.waiting));
+    text.gauge(
+        "beekeeper_served",
+        "The highest ticket that the line has reached.",
+        as_f64(status.line.served),
+    );
+    text.gauge(
+        "beekeeper_rate",
+        "Visitors who may enter a minute, as the operator set it.",
+        rates.0.get().into(),
+    );
+    text.gauge(
+        "beekeeper_rate_in_force",
+        "Visitors who may enter a minute: the rate, or less while the throttle holds it down.",
+        rates.1.get().into(),
+    );
+    let state = status.room.state.to_string();
+    text.states("beekeeper_state", "The state of the room.", "state", &["on", "paused", "off"], Some(&state));
+}
+
+/// Nothing without a throttle, except that it does not hold the rate down.
+fn throttle(text: &mut MetricsText, status: &Status) {
+    let held = f64::from(u8::from(status.line.slow));
+    text.gauge("beekeeper_throttle_holds", "1 while the throttle holds the rate down, otherwise 0.", held);
+    let latest = status.findings.last();
+    let verdict = latest.map(|finding| match finding.verdict {
+        Verdict::Well => "well",
+        Verdict::Slow => "slow",
+        Verdict::Failing => "failing",
+    });
+    let words = ["well", "slow", "failing"];
+    text.states("beekeeper_shop", "The throttle's latest verdict.", "verdict", &words, verdict);
+    for (name, help, value) in [
+        (
+            "beekeeper_shop_mean_seconds",
+            "How long the shop took to answer, at the mean of the latest sample.",
+            latest.and_then(|finding| finding.mean),
+        ),
+        (
+            "beekeeper_shop_threshold_seconds",
+            "The shop is slow if the mean is above this.",
+            latest.and_then(|finding| finding.threshold),
+        ),
+        (
+            "beekeeper_shop_failed_requests",
+            "How many of the twenty requests of the latest sample failed.",
+            latest.map(|finding| as_f64(finding.failed as u64)),
+        ),
+    ] {
+        if let Some(value) = value {
+            text.gauge(name, help, value);
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "Prometheus has only 64-bit floats; counts are far below 2^52"
+)]
+fn as_f64(count: u64) -> f64 {
+    count as f64
+}
+
+impl HttpService for Monitor {
+    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+        let (status, kind, body) = match request.uri().path() {
+            "/healthz" => {
+                let (status, body) = self.health().await;
+                (status, Self::TEXT, body)
+            }
+            "/metrics" => match self.text().await {
+                Ok(text) => (StatusCode::OK, MetricsText::CONTENT_TYPE, text),
+                Err(error) => (StatusCode::SERVICE_UNAVAILABLE, Self::TEXT, format!("{error}\n")),
+            },
+            _ => {
+                let there_is = "there is nothing here; look at /metrics and /healthz\n";
+                (StatusCode::NOT_FOUND, Self::TEXT, there_is.into())
+            }
+        };
+        finish(uncached(status).header(CONTENT_TYPE, kind), body)
+    }
+}

@@ -1,0 +1,104 @@
+//! What the operator's monitoring gets.
+
+#![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use embedded::EmbeddedStore;
+use frozen_names::{Section, assert_frozen};
+use server::connections::{AccessLog, Limits, serve};
+use server::{AnswerMetrics, Monitor};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use waitroom::ports::{ThrottleMemory, ThrottleStore};
+use waitroom::throttle_rules::{Finding, Verdict};
+use waitroom::{Rate, Room, Settings, Timestamp};
+
+fn store() -> (EmbeddedStore, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings::new(
+        "sale".parse().unwrap(),
+        "Sale".parse().unwrap(),
+        "https://shop.example".parse().unwrap(),
+        Rate::new(300).unwrap(),
+    );
+    let room = Room::new(settings, "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap());
+    (EmbeddedStore::open(directory.path(), room, Timestamp::default).unwrap(), directory)
+}
+
+async fn monitor(store: &EmbeddedStore) -> impl AsyncFn(&str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let monitor = Arc::new(Monitor::new(store.clone(), Arc::new(AnswerMetrics::default())));
+    let limits = Limits::of_monitoring();
+    tokio::spawn(serve(listener, monitor, limits, AccessLog::Off, std::future::pending()));
+    async move |path: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+}
+
+/// A metric's name without what a histogram appends to it.
+fn base(sample: &str) -> &str {
+    let name = sample.split(['{', ' ']).next().unwrap();
+    ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+#[tokio::test]
+async fn every_metric_is_typed_explained_and_frozen() {
+    let (store, _directory) = store();
+    let (at, rate) = (Timestamp::from_millis(1_700_000_000_000), Rate::MIN);
+    let (mean, threshold) = (Some(0.125), Some(0.5));
+    let finding = Finding { at, verdict: Verdict::Failing, mean, threshold, failed: 3, rate };
+    let memory = ThrottleMemory { baseline: None, history: vec![finding], version: 1 };
+    assert!(store.remember(memory).await.unwrap());
+    store.hold(Some(rate)).await.unwrap();
+
+    let answer = monitor(&store).await("/metrics").await;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{head}");
+    let explained: BTreeMap<_, _> =
+        body.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' ')).collect();
+    let typed: BTreeMap<_, _> =
+        body.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+    assert_eq!(explained.keys().collect::<Vec<_>>(), typed.keys().collect::<Vec<_>>());
+    for sample in body.lines().filter(|line| !line.starts_with('#')) {
+        assert!(typed.contains_key(base(sample)), "{sample}");
+        sample.rsplit(' ').next().unwrap().parse::<f64>().unwrap();
+    }
+    assert!(body.ends_with('\n'));
+    for line in [
+        concat!("beekeeper_info{room=\"sale\",version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
+        "beekeeper_rate 300",
+        "beekeeper_rate_in_force 1",
+        "beekeeper_throttle_holds 1",
+        "beekeeper_shop{verdict=\"failing\"} 1",
+        "beekeeper_shop{verdict=\"well\"} 0",
+        "beekeeper_shop_mean_seconds 0.125",
+        "beekeeper_shop_failed_requests 3",
+        "beekeeper_state{state=\"on\"} 1",
+    ] {
+        assert!(body.lines().any(|found| found == line), "{line} in {body}");
+    }
+    assert_frozen(Section::MonitoringMetrics, typed.into_keys());
+}
+
+#[tokio::test]
+async fn a_room_that_cannot_write_is_not_healthy() {
+    let (store, _directory) = store();
+    let monitor = monitor(&store).await;
+    let healthy = monitor("/healthz").await;
+    assert!(healthy.starts_with("HTTP/1.1 200") && healthy.ends_with("\r\n\r\nok\n"), "{healthy}");
+    store.close();
+    let broken = monitor("/healthz").await;
+    assert!(broken.starts_with("HTTP/1.1 503"), "{broken}");
+    assert!(broken.ends_with("\r\n\r\ncould not write to the store: the store is closed\n"), "{broken}");
+    assert!(monitor("/").await.starts_with("HTTP/1.1 404"));
+}
