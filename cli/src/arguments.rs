@@ -83,6 +83,8 @@ pub(crate) enum Command {
     /// All waiting visitors lose their places. On AWS this takes a minute, and the room keeps running meanwhile.
     #[command(after_help = "Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes")]
     Reset(Drastic),
+    /// Copy a room on this machine into a file, while it runs
+    Backup(Backup),
     /// Print a script that completes commands in your shell
     #[command(
         after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish"
@@ -192,6 +194,18 @@ pub(crate) struct Logs {
     /// Keep printing new lines until Ctrl-C
     #[arg(long)]
     pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo restore it, stop the room and copy the file to room.redb in its directory: docs/hosting.md"
+)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// The file to write; it must not exist
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset, status,
+    backup, change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset, status,
 };
 use exit::Exit;
 use operator::Order;
@@ -70,6 +70,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(reset) => reset::run(reset, json),
+        Command::Backup(backup) => backup::run(backup, json),
         Command::Completions(completions) => completions::run(completions),
         Command::Man(man) => man::run(man, json),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use config::RoomConfig;
 use operator::{Order, Reply, Status};
-use server::control;
+use server::control::{self, UpkeepOrder, UpkeepReply};
 use waitroom::RoomId;
 
 use crate::arguments::Which;
@@ -29,6 +29,14 @@ enum Location {
     Here { directory: PathBuf, as_typed: String },
     #[cfg(feature = "aws")]
     Aws(Box<cloud::DeployedRoom>),
+}
+
+/// A copy of a room, in its data directory, and how many are in it.
+#[derive(Debug)]
+pub(crate) struct RoomCopy {
+    pub(crate) file: PathBuf,
+    pub(crate) waiting: u64,
+    pub(crate) admissions: u64,
 }
 
 impl RoomHandle {
@@ -120,6 +128,23 @@ impl RoomHandle {
             status.alarms = alarms;
         }
         Ok(reply)
+    }
+
+    /// Lets a room on this machine write a copy of itself.
+    pub(crate) async fn back_up(&self) -> Result<RoomCopy> {
+        let directory = match &self.place {
+            Location::Here { directory, .. } => directory,
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => return Err(self.unexpected()),
+        };
+        let reply = control::send_upkeep(directory, UpkeepOrder::BackUp).await;
+        let reply = reply.map_err(|error| self.unreached(&error, directory));
+        match reply.with_context(|| format!("could not reach the room {}", self.name))? {
+            UpkeepReply::BackedUp { file, waiting, admissions } => {
+                Ok(RoomCopy { file: directory.join(file), waiting, admissions })
+            }
+            UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
+        }
     }
 
     pub(crate) async fn status(&self) -> Result<Status> {

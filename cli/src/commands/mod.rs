@@ -1,3 +1,4 @@
+pub(crate) mod backup;
 pub(crate) mod change;
 pub(crate) mod completions;
 pub(crate) mod config;

@@ -21,6 +21,7 @@ const COMMANDS: &[&str] = &[
     "stretch",
     "logs",
     "reset",
+    "backup",
     "completions",
     "man",
 ];

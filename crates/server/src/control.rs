@@ -1,15 +1,42 @@
 //! The operator's commands for a running room, over a socket in its data directory. The request and the
-//! reply are one line of JSON each.
+//! reply are one line of JSON each: an order of [`operator`], or [`UpkeepOrder`], which only a room on one machine has.
 //!
 //! Only the user who runs the room can open the socket.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use embedded::EmbeddedStore;
+use embedded::{BackedUp, EmbeddedStore};
 use operator::{Order, Reply, execute};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+
+/// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "order")]
+pub enum UpkeepOrder {
+    /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. Whoever sent
+    /// the order then moves the copy to where it belongs.
+    BackUp,
+}
+
+/// How a room replies to an [`UpkeepOrder`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reply")]
+pub enum UpkeepReply {
+    /// `file` is the copy's name in the data directory.
+    BackedUp {
+        file: String,
+        waiting: u64,
+        admissions: u64,
+    },
+    Failed {
+        error: String,
+    },
+}
 
 /// The socket. It is removed when this is dropped.
 #[derive(Debug)]
@@ -34,9 +61,14 @@ impl Control {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+        remove_unfinished_backups(directory)?;
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         Ok(Self { listener, path })
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Executes one order for each connection, until dropped.
@@ -44,9 +76,9 @@ impl Control {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let store = store.clone();
+                    let (store, directory) = (store.clone(), self.directory().to_owned());
                     tokio::spawn(async move {
-                        if let Err(error) = converse(stream, &store).await {
+                        if let Err(error) = converse(stream, &store, &directory).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
                                 "the operator closed the connection early"
@@ -72,17 +104,48 @@ impl Drop for Control {
     }
 }
 
-async fn converse(stream: UnixStream, store: &EmbeddedStore) -> io::Result<()> {
+async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path) -> io::Result<()> {
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
-    let reply = match serde_json::from_str(&line) {
-        Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
-        Err(error) => Reply::Failed { error: format!("not an order: {error}") },
+    let mut reply = if let Ok(UpkeepOrder::BackUp) = serde_json::from_str(&line) {
+        serde_json::to_vec(&back_up(store.clone(), directory.to_owned()).await)?
+    } else {
+        let reply = match serde_json::from_str(&line) {
+            Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
+            Err(error) => Reply::Failed { error: format!("not an order: {error}") },
+        };
+        serde_json::to_vec(&reply)?
     };
-    let mut line = serde_json::to_vec(&reply)?;
-    line.push(b'\n');
-    writing.write_all(&line).await
+    reply.push(b'\n');
+    writing.write_all(&reply).await
+}
+
+/// How the name of a backup begins until it is moved away. No operator would name a file like that.
+const UNFINISHED: &str = ".unfinished-backup-";
+
+async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
+    let file = format!("{UNFINISHED}{:016x}", rand::random::<u64>());
+    let path = directory.join(&file);
+    match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
+        Ok(Ok(BackedUp { waiting, admissions })) => UpkeepReply::BackedUp { file, waiting, admissions },
+        Ok(Err(error)) => {
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            UpkeepReply::Failed { error: format!("{error}{}", cause.unwrap_or_default()) }
+        }
+        Err(error) => UpkeepReply::Failed { error: format!("the backup ended early: {error}") },
+    }
+}
+
+/// Removes what a room or a command that was killed left of a backup.
+fn remove_unfinished_backups(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a room runs in this directory.
@@ -92,6 +155,15 @@ pub fn is_open(directory: &Path) -> bool {
 
 /// Sends an order to the room that runs in this directory.
 pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
+    exchange(directory, order).await
+}
+
+/// Sends an order that only a room on one machine has.
+pub async fn send_upkeep(directory: &Path, order: UpkeepOrder) -> io::Result<UpkeepReply> {
+    exchange(directory, &order).await
+}
+
+async fn exchange<T: DeserializeOwned>(directory: &Path, order: &impl Serialize) -> io::Result<T> {
     let mut stream = UnixStream::connect(socket(directory)).await?;
     let mut line = serde_json::to_vec(order)?;
     line.push(b'\n');

@@ -7,6 +7,7 @@
     reason = "a test that finds something else fails"
 )]
 
+mod backup;
 mod contracts;
 mod fixture;
 mod room;
