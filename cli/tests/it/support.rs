@@ -20,6 +20,7 @@ pub(crate) struct Local {
     pub(crate) directory: TempDir,
     pub(crate) url: String,
     shop: String,
+    metrics: Option<String>,
 }
 
 impl Local {
@@ -53,13 +54,19 @@ impl Local {
         while !greeting.contains("Ctrl-C") {
             assert!(output.read_line(&mut greeting).unwrap() > 0, "{greeting}");
         }
-        let named = |what: &str| {
+        let named_if_any = |what: &str| {
             let line = greeting.lines().find_map(|line| line.trim().strip_prefix(what));
-            line.unwrap_or_else(|| panic!("{what} in {greeting}")).trim().to_owned()
+            line.map(|line| line.trim().to_owned())
         };
+        let named = |what: &str| named_if_any(what).unwrap_or_else(|| panic!("{what} in {greeting}"));
         let url = named("waiting room").trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
-        let shop = named("shop");
-        Self { process, output, errors, directory, url, shop }
+        let (shop, metrics) = (named("shop"), named_if_any("metrics"));
+        Self { process, output, errors, directory, url, shop, metrics }
+    }
+
+    /// The base URL of `/metrics`, of a room that was started with `--metrics`.
+    pub(crate) fn monitor(&self) -> &str {
+        self.metrics.as_deref().unwrap().trim_end_matches("/metrics")
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Output {

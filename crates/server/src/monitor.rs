@@ -113,11 +113,12 @@ fn throttle(text: &mut MetricsText, status: &Status) {
     text.gauge("beekeeper_throttle_holds", "1 while the throttle holds the rate down, otherwise 0.", held);
     let latest = status.findings.last();
     let verdict = latest.map(|finding| match finding.verdict {
+        _ if finding.refused => "not-measured",
         Verdict::Well => "well",
         Verdict::Slow => "slow",
         Verdict::Failing => "failing",
     });
-    let words = ["well", "slow", "failing"];
+    let words = ["well", "slow", "failing", "not-measured"];
     text.states("beekeeper_shop", "The throttle's latest verdict.", "verdict", &words, verdict);
     for (name, help, value) in [
         (

@@ -7,6 +7,7 @@
 //! | [`console`] | the commands in our documents and their output | checks that the documents are true |
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
+//! | [`Nginx`] | nginx with a configuration of the test | a room behind a web server |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -60,6 +61,7 @@ mod dynamodb_local;
 mod http;
 mod install;
 mod localemu;
+mod nginx;
 mod port;
 mod server;
 mod velocity;
@@ -69,5 +71,6 @@ pub mod workspace;
 pub use dynamodb_local::DynamoDbLocal;
 pub use install::WITHOUT_TOOLS;
 pub use localemu::{LocalEmu, Options, Throttled, boto3};
+pub use nginx::Nginx;
 pub use velocity::velocity;
 pub use venv::Venv;

@@ -1,0 +1,484 @@
+//! A room as an operator hosts it: behind a proxy, monitored, backed up, upgraded. docs/hosting.md describes all of it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{iter, thread};
+
+use emulators::{Nginx, console};
+use http_contract::{Client, HttpAnswer, Order, RoomUnderTest};
+
+use crate::support::{Local, operate, text};
+
+const NGINX: &str = include_str!("../../../docs/hosting/nginx.conf");
+const SERVICE: &str = include_str!("../../../docs/hosting/beekeeper.service");
+
+fn client(room: &Local) -> Client {
+    Client::new(&room.base(), "demo")
+}
+
+fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+    let mut tries = iter::repeat_with(is_so).take(300);
+    let found = tries.any(|is_so| {
+        if !is_so {
+            thread::sleep(Duration::from_millis(100));
+        }
+        is_so
+    });
+    assert!(found, "{what}: not within thirty seconds");
+}
+
+/// Pauses the room, and waits until running slices know.
+fn pause(room: &Local) {
+    room.order(Order::Pause);
+    thread::sleep(Duration::from_secs(2));
+}
+
+/// A visit through a proxy that says where it came from.
+fn forwarded(client: &Client, hops: &str) -> HttpAnswer {
+    client.send("GET", "/beekeeper", &[("X-Forwarded-For", hops)])
+}
+
+#[test]
+fn an_address_takes_as_many_places_as_the_limit_says() {
+    let room =
+        Local::start(&["--trust-proxy", "127.0.0.1", "--trust-proxy", "10.0.0.0/8", "--join-limit", "3"]);
+    pause(&room);
+    let client = client(&room);
+    let first = forwarded(&client, "203.0.113.9");
+    let place = client.cookie(&first);
+    for written_by_the_client in ["203.0.113.9", "198.51.100.1, 203.0.113.9"] {
+        assert_eq!(forwarded(&client, written_by_the_client).status, 302);
+    }
+    let refused = forwarded(&client, "198.51.100.2, 203.0.113.9, 10.1.2.3");
+    assert_eq!((refused.status, refused.header("content-type")), (429, Some("text/plain; charset=utf-8")));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=20).contains(&wait), "three a minute are one in twenty seconds: {wait}");
+    assert_eq!((refused.header("set-cookie"), refused.header("cache-control")), (None, Some("no-store")));
+    assert!(refused.body.starts_with("Too many visitors joined from your network"), "{}", refused.body);
+
+    let headers = [("X-Forwarded-For", "203.0.113.9"), ("Cookie", place.as_str())];
+    let again = client.send("GET", "/beekeeper", &headers);
+    assert_eq!((again.status, again.location()), (302, first.location()), "who has a place is never limited");
+    assert_eq!(client.send("HEAD", "/beekeeper", &headers[..1]).status, 302, "this takes no place");
+    assert_eq!(forwarded(&client, "203.0.113.10").status, 302, "another address");
+    for host in 1..=3 {
+        assert_eq!(forwarded(&client, &format!("2001:db8::{host}")).status, 302);
+    }
+    assert_eq!(forwarded(&client, "2001:db8::ffff:4").status, 429, "the same network of 64 bits");
+    assert_eq!(forwarded(&client, "2001:db8:0:1::1").status, 302);
+}
+
+#[test]
+fn without_an_address_there_is_no_limit_and_the_operator_is_warned() {
+    let mut room = Local::start(&["--trust-proxy", "127.0.0.1", "--join-limit", "1"]);
+    let client = client(&room);
+    for _ in 0..5 {
+        assert_eq!(client.get("/beekeeper").status, 302, "the proxy sends no X-Forwarded-For");
+    }
+    assert!(room.log().any(|line| line.contains("let the proxy add X-Forwarded-For")));
+}
+
+#[test]
+fn the_header_of_an_unnamed_sender_is_not_believed() {
+    let room = Local::start(&["--trust-proxy", "10.0.0.1", "--join-limit", "1"]);
+    let client = client(&room);
+    assert_eq!(forwarded(&client, "203.0.113.9").status, 302);
+    assert_eq!(forwarded(&client, "203.0.113.10").status, 429, "both came from 127.0.0.1");
+}
+
+#[test]
+fn mistakes_in_flags_are_explained() {
+    let nowhere = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["--join-limit", "5"][..], "--trust-proxy <ADDRESS>"),
+        (&["--join-limit", "0", "--trust-proxy", "::1"], "invalid value '0' for '--join-limit <PLACES>'"),
+        (&["--trust-proxy", "nginx"], "not an address like 127.0.0.1 or a network like 10.0.0.0/8"),
+        (&["--trust-proxy", "0.0.0.0/0"], "a network with prefix 0 is everybody"),
+        (&["--metrics", "here"], "must be a port like 9100, or an address and a port like 10.0.0.5:9100"),
+    ] {
+        let output = operate(nowhere.path(), &[&["local", "--port", "0"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap();
+    let output = operate(nowhere.path(), &["local", "--port", "0", "--metrics", &taken.to_string()]);
+    let expected =
+        format!("error: could not listen on {taken}; choose another address or port with --metrics: ");
+    assert!(text(&output.stderr).starts_with(&expected), "{}", text(&output.stderr));
+}
+
+/// The value of a line of `/metrics`.
+fn metric(monitor: &Client, line: &str) -> String {
+    let answer = monitor.get("/metrics");
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, Some("text/plain; version=0.0.4; charset=utf-8"))
+    );
+    let value = answer.body.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("{line} in {}", answer.body)).to_owned()
+}
+
+#[test]
+fn metrics_and_health_have_a_listener_of_their_own() {
+    let room =
+        Local::start(&["--rate", "600", "--metrics", "0", "--trust-proxy", "127.0.0.1", "--join-limit", "2"]);
+    let (visitor, monitor) = (client(&room), Client::new(room.monitor(), "demo"));
+    assert_eq!(monitor.get("/healthz").body, "ok\n");
+    assert_eq!([visitor.get("/metrics").status, visitor.get("/healthz").status], [404, 404]);
+    assert_eq!([monitor.get("/beekeeper").status, monitor.get("/polling").status], [404, 404]);
+
+    pause(&room);
+    let place = visitor.cookie(&forwarded(&visitor, "203.0.113.9"));
+    forwarded(&visitor, "203.0.113.9");
+    assert_eq!(forwarded(&visitor, "203.0.113.9").status, 429);
+    for _ in 0..5 {
+        visitor.get_with("/polling", &place);
+    }
+    let metric = |line: &str| metric(&monitor, line);
+    for (line, expected) in [
+        ("beekeeper_joins_total", "2"),
+        ("beekeeper_limited_total", "1"),
+        ("beekeeper_unavailable_total", "0"),
+        ("beekeeper_polls_total", "5"),
+        ("beekeeper_door_seconds_count", "3"),
+        ("beekeeper_poll_seconds_bucket{le=\"+Inf\"}", "5"),
+        ("beekeeper_waiting", "2"),
+        ("beekeeper_rate", "600"),
+        ("beekeeper_rate_in_force", "600"),
+        ("beekeeper_state{state=\"on\"}", "0"),
+        ("beekeeper_state{state=\"paused\"}", "1"),
+        ("beekeeper_throttle_holds", "0"),
+    ] {
+        assert_eq!(metric(line), expected, "{line}");
+    }
+    room.order(Order::On);
+    eventually("both are released", || {
+        metric("beekeeper_releases_total") == "2" && metric("beekeeper_waiting") == "0"
+    });
+}
+
+#[test]
+fn a_backup_under_load_restores_with_everybody_in_it() {
+    let room = Local::start(&["--rate", "600"]);
+    pause(&room);
+    let backups = tempfile::tempdir().unwrap();
+    let file = backups.path().join("demo.redb");
+    let is_over = AtomicBool::new(false);
+    let (before, said) = thread::scope(|scope| {
+        let joining = || {
+            let client = client(&room);
+            let join = || {
+                let place = client.cookie(&client.get("/beekeeper"));
+                (Instant::now(), place)
+            };
+            iter::repeat_with(join).take_while(|_| !is_over.load(Ordering::Relaxed)).collect()
+        };
+        let crowd: Vec<_> = (0..4).map(|_| scope.spawn(joining)).collect();
+        thread::sleep(Duration::from_secs(1));
+        let begun = Instant::now();
+        let backup = room.command(&["backup", "--local", file.to_str().unwrap()]);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(backup.status.success(), "{}", text(&backup.stderr));
+        let joined =
+            crowd.into_iter().flat_map(|thread| -> Vec<(Instant, String)> { thread.join().unwrap() });
+        let before: Vec<String> = joined.filter(|(at, _)| *at < begun).map(|(_, place)| place).collect();
+        (before, text(&backup.stdout))
+    });
+    assert!(before.len() > 20, "{} joined before the backup", before.len());
+    let waiting = said.strip_prefix(&format!("backed up demo into {}: ", file.display())).unwrap();
+    let waiting: usize = waiting.strip_suffix(" waiting, 0 admitted\n").unwrap().parse().unwrap();
+    assert!(waiting >= before.len(), "{waiting} of {}", before.len());
+    let left = fs::read_dir(room.directory.path()).unwrap().count();
+    assert_eq!(left, 2, "only the room's file and its socket are in the data directory");
+    drop(room);
+
+    let restored = tempfile::tempdir().unwrap();
+    fs::copy(&file, restored.path().join("room.redb")).unwrap();
+    let room = Local::start_in(restored, &["--rate", "60000"]);
+    let client = client(&room);
+    for place in &before {
+        let poll = client.get_with("/polling", place).json();
+        assert_eq!(poll.get("join"), None, "{poll}");
+    }
+    room.order(Order::On);
+    for place in &before {
+        eventually("admitted", || client.get_with("/polling", place).json()["allow"] == true);
+    }
+}
+
+#[test]
+fn a_backup_says_what_is_wrong() {
+    let room = Local::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let existing = directory.path().join("existing");
+    fs::write(&existing, "precious").unwrap();
+    let refused = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    let expected = format!(
+        "error: {0} exists, and a backup never overwrites a file\nhint: choose another name\n",
+        existing.display()
+    );
+    assert_eq!(refused(&["backup", "--local", existing.to_str().unwrap()]), (1, expected));
+    assert_eq!(fs::read_to_string(&existing).unwrap(), "precious");
+
+    let nowhere = directory.path().join("no/such");
+    let (code, error) = refused(&["backup", "--local", nowhere.to_str().unwrap()]);
+    let expected =
+        format!("error: could not create {}: No such file or directory (os error 2)\n", nowhere.display());
+    assert_eq!((code, error), (1, expected));
+    assert_eq!(fs::read_dir(room.directory.path()).unwrap().count(), 2, "nothing is left");
+
+    let fine = directory.path().join("fine");
+    let json = room.command(&["backup", "--local", fine.to_str().unwrap(), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&json["waiting"], &json["bytes"]), (&0.into(), &fine.metadata().unwrap().len().into()));
+
+    let home = crate::support::Home::new();
+    let on_aws = home.refused(&["backup", "sale", "sale.redb"]);
+    let expected = "error: only a room on this machine has a file to back up\nhint: name it with --local\n";
+    assert_eq!(on_aws, (2, expected.into()));
+    let (code, error) = home.refused(&["backup", "--local", "demo.redb"]);
+    assert_eq!(code, 3);
+    assert!(error.starts_with("error: could not reach the room demo: no room runs in "), "{error}");
+}
+
+/// What a room that was killed in the middle of a backup left is removed, and nothing else.
+#[test]
+fn an_unfinished_backup_is_removed_when_the_room_starts() {
+    let directory = tempfile::tempdir().unwrap();
+    let unfinished = directory.path().join(".unfinished-backup-0123456789abcdef");
+    let finished = directory.path().join("backup-of-yesterday.redb");
+    fs::write(&unfinished, "half").unwrap();
+    fs::write(&finished, "whole").unwrap();
+    let _room = Local::start_in(directory, &[]);
+    assert_eq!((unfinished.exists(), finished.exists()), (false, true));
+}
+
+/// The shipped configuration, with another place for everything that depends on the machine.
+fn adapted(folder: &Path, [http, https]: [u16; 2], room: u16) -> String {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|what| format!("    {what}_temp_path {};\n", at(what)))
+        .concat();
+    let changes = [
+        ("user www-data;".to_owned(), "user root;".to_owned()),
+        ("/run/nginx.pid".into(), at("nginx.pid")),
+        ("/var/log/nginx/error.log".into(), at("error.log")),
+        ("/var/log/nginx/access.log".into(), at("access.log")),
+        ("http {\n".into(), format!("http {{\n{temporary}")),
+        ("127.0.0.1:8080".into(), format!("127.0.0.1:{room}")),
+        ("listen 80;".into(), format!("listen 127.0.0.1:{http};")),
+        (
+            "listen 443 ssl http2 backlog=4096;\n".into(),
+            format!("listen 127.0.0.1:{https} ssl http2 backlog=4096;\n"),
+        ),
+        // Not every machine has IPv6.
+        ("        listen [::]:80;\n".into(), String::new()),
+        ("        listen [::]:443 ssl http2 backlog=4096;\n".into(), String::new()),
+        ("/etc/letsencrypt/live/wait.example/fullchain.pem".into(), at("certificate.pem")),
+        ("/etc/letsencrypt/live/wait.example/privkey.pem".into(), at("key.pem")),
+    ];
+    changes.iter().fold(NGINX.to_owned(), |configuration, (shipped, here)| {
+        assert!(configuration.contains(shipped), "{shipped} is not in docs/hosting/nginx.conf");
+        configuration.replacen(shipped, here, 1)
+    })
+}
+
+fn succeeds(command: &mut Command, get: &str) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {get}"));
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// nginx with the shipped configuration, in front of a room on this port.
+fn nginx(room: u16) -> Nginx {
+    Nginx::start(|folder, ports| {
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+        openssl.args([
+            "-days",
+            "2",
+            "-subj",
+            "/CN=wait.example",
+            "-addext",
+            "subjectAltName=DNS:wait.example",
+        ]);
+        openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
+        succeeds(&mut openssl, "on Debian: apt-get install openssl");
+        adapted(folder, ports, room)
+    })
+    .unwrap()
+}
+
+/// A visitor of the public URL with this address of the network 127.0.0.0/8. Returns the answer with its head.
+fn visit(nginx: &Nginx, address: &str, path: &str, more: &[&str]) -> String {
+    let mut curl = Command::new("curl");
+    curl.args([
+        "--silent",
+        "--show-error",
+        "--include",
+        "--interface",
+        address,
+        "--max-time",
+        "20",
+        "--http2",
+    ]);
+    curl.args(["--resolve", &format!("wait.example:{}:127.0.0.1", nginx.https_port()), "--cacert"]);
+    curl.arg(nginx.folder().join("certificate.pem")).args(more);
+    curl.arg(format!("https://wait.example:{}{path}", nginx.https_port()));
+    succeeds(&mut curl, "on Debian: apt-get install curl")
+}
+
+/// A room behind a web server, and its port.
+fn behind() -> (Local, u16) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    (Local::start(&[BEHIND, &["--port", &port.to_string()]].concat()), port)
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim_end)
+}
+
+fn place(answer: &str) -> String {
+    header(answer, "set-cookie").unwrap_or_else(|| panic!("{answer}")).split(';').next().unwrap().into()
+}
+
+const BEHIND: &[&str] = &[
+    "--url",
+    "https://wait.example",
+    "--shop",
+    "https://shop.example/sale",
+    "--trust-proxy",
+    "127.0.0.1",
+    "--join-limit",
+    "2",
+];
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn behind_nginx_each_address_has_its_own_limit() {
+    let (room, port) = behind();
+    pause(&room);
+    let nginx = nginx(port);
+    let visit = |address: &str, path: &str, more: &[&str]| visit(&nginx, address, path, more);
+
+    let joined = visit("127.0.0.2", "/beekeeper", &[]);
+    assert!(joined.starts_with("HTTP/2 302"), "{joined}");
+    assert!(header(&joined, "location").unwrap().starts_with("wait/index.html#"), "{joined}");
+    assert!(header(&joined, "set-cookie").unwrap().contains("Secure; SameSite=None"), "{joined}");
+    let cookie = format!("Cookie: {}", place(&joined));
+    let forged = ["--header", "X-Forwarded-For: 198.51.100.7"];
+    assert_eq!(status(&visit("127.0.0.2", "/beekeeper", &forged)), "302");
+    let refused = visit("127.0.0.2", "/beekeeper", &forged);
+    assert_eq!(status(&refused), "429", "a visitor cannot choose an address: {refused}");
+    assert!(header(&refused, "retry-after").is_some(), "{refused}");
+    assert_eq!(status(&visit("127.0.0.3", "/beekeeper", &[])), "302", "another address");
+    assert_eq!(status(&visit("127.0.0.2", "/beekeeper", &["--header", &cookie])), "302", "has a place");
+
+    let poll = visit("127.0.0.2", "/polling", &["--header", &cookie]);
+    assert!(status(&poll) == "200" && poll.contains("\"waiting\":3"), "{poll}");
+    let page = visit("127.0.0.2", "/wait/index.html", &["--compressed"]);
+    assert_eq!((status(&page), header(&page, "content-encoding")), ("200", Some("gzip")), "{page}");
+    assert_eq!(status(&visit("127.0.0.2", "/polling", &["--head"])), "200");
+
+    let mut plain = Command::new("curl");
+    plain.args(["--silent", "--include", &format!("http://127.0.0.1:{}/beekeeper?x=1", nginx.http_port())]);
+    let redirected = succeeds(&mut plain, "on Debian: apt-get install curl");
+    assert_eq!(header(&redirected, "Location"), Some("https://wait.example/beekeeper?x=1"), "{redirected}");
+
+    let log = fs::read_to_string(nginx.folder().join("access.log")).unwrap();
+    assert!(log.contains("GET /beekeeper 429") && !log.contains("/polling"), "{log}");
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn an_upgrade_behind_nginx_keeps_everybody_in_line() {
+    let (room, port) = behind();
+    pause(&room);
+    let nginx = nginx(port);
+    let visit = |path: &str, more: &[&str]| visit(&nginx, "127.0.0.2", path, more);
+    let cookie = format!("Cookie: {}", place(&visit("/beekeeper", &[])));
+
+    let stopped = Instant::now();
+    let (directory, farewell) = room.interrupt();
+    let stopping = stopped.elapsed();
+    assert!(farewell.contains("stopped. 1 waiting"), "{farewell}");
+    for path in ["/beekeeper", "/polling"] {
+        let absent = visit(path, &[]);
+        assert_eq!((status(&absent), header(&absent, "retry-after")), ("503", Some("5")), "{absent}");
+        assert_eq!(header(&absent, "content-type"), Some("text/html; charset=utf-8"));
+        assert!(absent.contains(r#"<meta http-equiv="refresh" content="5">"#), "{absent}");
+    }
+    let started = Instant::now();
+    let room = Local::start_in(directory, &[BEHIND, &["--port", &port.to_string()]].concat());
+    let poll = visit("/polling", &["--header", &cookie]);
+    let starting = started.elapsed();
+    println!("stopped in {stopping:?}; started and answered the first poll in {starting:?}");
+    assert!(status(&poll) == "200" && poll.contains("\"waiting\":1") && !poll.contains("\"join\""), "{poll}");
+    assert!(stopping + starting < Duration::from_secs(5), "{stopping:?} and {starting:?}");
+    drop(room);
+}
+
+/// Writes the shipped unit with the program that was just built, and returns its path.
+fn unit(folder: &Path) -> std::path::PathBuf {
+    let installed = "/usr/local/bin/beekeeper";
+    assert!(SERVICE.contains(&format!("ExecStart={installed} local ")));
+    let path = folder.join("beekeeper.service");
+    fs::write(&path, SERVICE.replace(installed, env!("CARGO_BIN_EXE_beekeeper"))).unwrap();
+    path
+}
+
+const GET_SYSTEMD: &str = "systemd-analyze is needed; on Debian: apt-get install systemd";
+
+#[test]
+#[ignore = "needs systemd-analyze: cargo xtask test beekeeper"]
+fn systemd_accepts_the_unit_and_finds_it_hardened() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = unit(folder.path());
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no"]).arg(&unit);
+    let output = verify.output().expect(GET_SYSTEMD);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+    let mut security = Command::new("systemd-analyze");
+    // 0 is the safest, 100 the least safe.
+    security.args(["security", "--offline=true", "--threshold=15", "--no-pager"]).arg(&unit);
+    succeeds(&mut security, GET_SYSTEMD);
+}
+
+/// The command line of the unit starts a room. Only its directory and port are changed, and the shop is not measured.
+#[test]
+fn the_units_command_starts_a_room() {
+    let command = SERVICE.split("ExecStart=").nth(1).unwrap();
+    let command: Vec<_> = command.lines().map(str::trim).collect();
+    let end = command.iter().position(|line| !line.ends_with('\\')).unwrap();
+    let command = command[..=end].join(" ").replace('\\', "");
+    let words = console::words(&command);
+    let (program, words) = words.split_first().unwrap();
+    assert_eq!((program.as_str(), words[0].as_str()), ("/usr/local/bin/beekeeper", "local"));
+    let own = ["--data", "--metrics", "--health"];
+    let mut arguments: Vec<&str> = Vec::new();
+    let mut rest = words[1..].iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        if own.contains(&word) {
+            rest.next();
+        } else if word != "--throttle" {
+            arguments.push(word);
+        }
+    }
+    let room = Local::start(&[&arguments[..], &["--metrics", "0"]].concat());
+    assert_eq!(
+        (room.base().as_str(), room.shop().as_str()),
+        ("https://wait.example", "https://shop.example/sale")
+    );
+}
