@@ -156,7 +156,7 @@ room_config! {
         throttle: bool = Flag(false) => "Throttling";
     }
     optional {
-        /// The URL that the throttle measures, if not the shop's.
+        /// The URL that the throttle measures, if not the shop's: a page that needs no pass.
         health: WebUrl = Text("https://shop.example/up") => "Health";
         /// How long an admitted visitor can come back for a new pass.
         admission_minutes: Minutes = Number(60) => "AdmissionMinutes";
