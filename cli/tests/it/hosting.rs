@@ -249,6 +249,28 @@ fn a_backup_says_what_is_wrong() {
     assert!(error.starts_with("error: could not reach the room demo: no room runs in "), "{error}");
 }
 
+/// A file system of 16 MB that only the room and the command see. With a user namespace this does not need root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_backup_that_could_fill_the_disk_is_refused() {
+    const SCRIPT: &str = r#"
+        mount -t tmpfs -o size=16m tmpfs "$1" || exit 99
+        "$2" local --port 0 --data "$1" >/dev/null & room=$!
+        until test -S "$1/control.sock"; do sleep 0.05; done
+        "$2" backup --local --data "$1" "$1/copy"; code=$?
+        kill $room; wait $room; exit $code"#;
+
+    let directory = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("unshare");
+    shell.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]).arg(directory.path());
+    let output =
+        shell.arg(env!("CARGO_BIN_EXE_beekeeper")).output().expect("unshare of util-linux is needed");
+    let (code, error) = (output.status.code(), text(&output.stderr));
+    let expected = "error: the room demo needs 17 MB for a backup on the disk of ";
+    assert!(code == Some(1) && error.starts_with(expected), "{code:?}: {error}");
+    assert!(error.ends_with(" and only 15 MB are free: free some space\n"), "{error}");
+}
+
 /// What a room that was killed in the middle of a backup left is removed, and nothing else.
 #[test]
 fn an_unfinished_backup_is_removed_when_the_room_starts() {

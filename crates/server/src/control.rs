@@ -125,6 +125,9 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path) -
 const UNFINISHED: &str = ".unfinished-backup-";
 
 async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
+    if let Some(error) = lack_of_space(&directory) {
+        return UpkeepReply::Failed { error };
+    }
     let file = format!("{UNFINISHED}{:016x}", rand::random::<u64>());
     let path = directory.join(&file);
     match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
@@ -135,6 +138,24 @@ async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
         }
         Err(error) => UpkeepReply::Failed { error: format!("the backup ended early: {error}") },
     }
+}
+
+/// A backup that filled the disk would keep visitors from joining. So it is refused unless twice the size of the room's file is
+/// free, and a little more. If the system does not tell, it is not refused.
+fn lack_of_space(directory: &Path) -> Option<String> {
+    const MEGABYTE: u64 = 1 << 20;
+
+    let file = directory.join(EmbeddedStore::FILE).metadata().ok()?.len();
+    let disk = rustix::fs::statvfs(directory).ok()?;
+    let (needed, free) = (2 * file + 16 * MEGABYTE, disk.f_bavail.saturating_mul(disk.f_frsize));
+    (free < needed).then(|| {
+        format!(
+            "needs {} MB for a backup on the disk of {}, and only {} MB are free: free some space",
+            needed.div_ceil(MEGABYTE),
+            directory.display(),
+            free / MEGABYTE
+        )
+    })
 }
 
 /// Removes what a room or a command that was killed left of a backup.

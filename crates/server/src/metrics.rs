@@ -9,9 +9,9 @@ use hyper::StatusCode;
 use crate::routes::Handler;
 
 /// The upper bounds of a histogram's buckets, in microseconds.
-const BOUNDS: [u64; 14] = [
-    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000,
-    20_000_000,
+const BOUNDS: [u64; 16] = [
+    25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
+    5_000_000, 20_000_000,
 ];
 
 /// Counts since the process started.
@@ -144,7 +144,7 @@ mod tests {
         let mut text = MetricsText::default();
         text.histogram("x_seconds", "How long.", &histogram);
         let expected = "# HELP x_seconds How long.\n# TYPE x_seconds histogram\n\
-            x_seconds_bucket{le=\"0.0001\"} 2\nx_seconds_bucket{le=\"0.00025\"} 3\nx_seconds_bucket{le=\"0.0005\"} 3\n\
+            x_seconds_bucket{le=\"0.000025\"} 1\nx_seconds_bucket{le=\"0.00005\"} 1\nx_seconds_bucket{le=\"0.0001\"} 2\nx_seconds_bucket{le=\"0.00025\"} 3\nx_seconds_bucket{le=\"0.0005\"} 3\n\
             x_seconds_bucket{le=\"0.001\"} 4\n";
         let text = text.into_string();
         assert!(text.starts_with(expected), "{text}");

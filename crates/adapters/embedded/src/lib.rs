@@ -58,7 +58,8 @@ pub enum OpenError {
 }
 
 impl EmbeddedStore {
-    const FILE: &str = "room.redb";
+    /// The name of the file in its directory.
+    pub const FILE: &str = "room.redb";
     const CACHE_BYTES: usize = 64 << 20;
 
     /// Opens the store in `directory`, and creates the directory if it is missing. An existing room is kept; a new
