@@ -132,18 +132,19 @@ impl RoomHandle {
 
     /// Lets a room on this machine write a copy of itself.
     pub(crate) async fn back_up(&self) -> Result<RoomCopy> {
-        let directory = match &self.place {
-            Location::Here { directory, .. } => directory,
-            #[cfg(feature = "aws")]
-            Location::Aws(_) => return Err(self.unexpected()),
-        };
-        let reply = control::send_upkeep(directory, UpkeepOrder::BackUp).await;
-        let reply = reply.map_err(|error| self.unreached(&error, directory));
-        match reply.with_context(|| format!("could not reach the room {}", self.name))? {
-            UpkeepReply::BackedUp { file, waiting, admissions } => {
-                Ok(RoomCopy { file: directory.join(file), waiting, admissions })
+        match &self.place {
+            Location::Here { directory, .. } => {
+                let reply = control::send_upkeep(directory, UpkeepOrder::BackUp).await;
+                let reply = reply.map_err(|error| self.unreached(&error, directory));
+                match reply.with_context(|| format!("could not reach the room {}", self.name))? {
+                    UpkeepReply::BackedUp { file, waiting, admissions } => {
+                        Ok(RoomCopy { file: directory.join(file), waiting, admissions })
+                    }
+                    UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
+                }
             }
-            UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => Err(self.unexpected()),
         }
     }
 
@@ -163,6 +164,11 @@ impl RoomHandle {
     }
 
     fn unreached(&self, error: &io::Error, directory: &Path) -> anyhow::Error {
+        if error.kind() == io::ErrorKind::PermissionDenied {
+            let denied = format!("this user may not use {}", control::socket(directory).display());
+            let advice = "run the command as the user who runs the room, or with sudo";
+            return Failure::new(Exit::Failed, denied).advising(advice).into();
+        }
         if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
             return anyhow!("{error}");
         }
@@ -215,4 +221,22 @@ pub(crate) fn without_aws<T>(name: &RoomId) -> Result<T> {
     Err(Failure::new(Exit::Failed, "this beekeeper was built without AWS")
         .advising("build one with AWS: cargo xtask dist")
         .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+
+    #[test]
+    fn a_room_of_another_user_is_explained() {
+        let room = RoomHandle {
+            name: "sale".parse().unwrap(),
+            place: Location::Here { directory: "/srv/sale".into(), as_typed: "--local sale".into() },
+        };
+        let error = room.unreached(&io::ErrorKind::PermissionDenied.into(), Path::new("/srv/sale"));
+        assert_eq!(error.to_string(), "this user may not use /srv/sale/control.sock");
+        let advice = "run the command as the user who runs the room, or with sudo";
+        assert_eq!(exit::advice(&error), Some(advice));
+    }
 }
