@@ -44,7 +44,7 @@ fn forwarded(client: &Client, hops: &str) -> HttpAnswer {
 
 #[test]
 fn an_address_takes_as_many_places_as_the_limit_says() {
-    let room =
+    let mut room =
         Local::start(&["--trust-proxy", "127.0.0.1", "--trust-proxy", "10.0.0.0/8", "--join-limit", "3"]);
     pause(&room);
     let client = client(&room);
@@ -70,6 +70,8 @@ fn an_address_takes_as_many_places_as_the_limit_says() {
     }
     assert_eq!(forwarded(&client, "2001:db8::ffff:4").status, 429, "the same network of 64 bits");
     assert_eq!(forwarded(&client, "2001:db8:0:1::1").status, 302);
+    let named = "203.0.113.9 took as many places as --join-limit allows";
+    assert!(room.log().any(|line| line.contains("refused") && line.contains(named)));
 }
 
 #[test]

@@ -87,6 +87,10 @@ async fn every_metric_is_typed_explained_and_frozen() {
     ] {
         assert!(body.lines().any(|found| found == line), "{line} in {body}");
     }
+    let documented = include_str!("../../../docs/hosting.md");
+    for name in typed.keys() {
+        assert!(documented.contains(&format!("`{name}")), "{name} in docs/hosting.md");
+    }
     assert_frozen(Section::MonitoringMetrics, typed.into_keys());
 }
 
