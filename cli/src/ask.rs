@@ -45,12 +45,8 @@ pub(crate) fn declined() -> Failure {
 pub(crate) fn answer<T>(given: Result<T, InquireError>) -> Result<T> {
     match given {
         Err(InquireError::OperationCanceled | InquireError::OperationInterrupted) => {
-            Err(interrupted().into())
+            Err(Failure::interrupted().into())
         }
         given => Ok(given?),
     }
-}
-
-fn interrupted() -> Failure {
-    Failure::new(Exit::Interrupted, "interrupted; nothing was changed")
 }

@@ -42,7 +42,7 @@ pub(crate) async fn interruptible(
         _ = terminate.recv() => {}
     }
     if !begun.load(Ordering::Relaxed) {
-        return Err(Failure::new(Exit::Interrupted, "interrupted; nothing was changed").into());
+        return Err(Failure::interrupted().into());
     }
     let interrupted = Failure::new(Exit::Interrupted, "interrupted; AWS continues");
     Err(interrupted.advising(format!("to follow it, run again: beekeeper {command} {room}")).into())

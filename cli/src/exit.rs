@@ -54,6 +54,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Ctrl-C at a question, before anything was started.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Exit::Interrupted, "interrupted; nothing was changed")
+    }
+
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), advice: None }
     }

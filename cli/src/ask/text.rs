@@ -16,8 +16,8 @@ use ratatui::crossterm::terminal::{self, Clear, ClearType};
 use ratatui::crossterm::{execute, queue};
 use ratatui::text::Line;
 
-use super::interrupted;
 use super::line_editor::LineEditor;
+use crate::exit::Failure;
 
 const SUGGESTIONS: usize = 7;
 
@@ -55,7 +55,7 @@ impl TextQuestion<'_> {
                 }
                 Some(Outcome::Interrupted) => {
                     asked.leave("")?;
-                    return Err(interrupted().into());
+                    return Err(Failure::interrupted().into());
                 }
             }
         }

@@ -1,7 +1,11 @@
+use std::time::Duration;
+
 use anyhow::Result;
+use clock::SystemClock;
 use operator::{Order, Reply};
 use serde_json::json;
 use waitroom::Room;
+use waitroom::ports::Clock;
 
 use crate::arguments::Which;
 use crate::printer::say;
@@ -17,10 +21,12 @@ pub(crate) async fn order(room: &RoomHandle, json: bool, command: Order) -> Resu
     let Reply::Changed { before, after } = room.send(command).await? else {
         return Err(room.unexpected());
     };
+    let in_force = after.changes_valve_from(&before);
     if json {
-        return Ok(say(&json!({ "before": before, "after": after }).to_string())?);
+        return Ok(say(&json!({ "before": before, "after": after, "in_force": in_force }).to_string())?);
     }
-    say_changes(changes(&before, &after))
+    let notice = in_force.map(|from| from.since(SystemClock.now()));
+    say_changes(changes(&before, &after, notice))
 }
 
 /// Prints one change a line.
@@ -32,15 +38,28 @@ pub(crate) fn say_changes(changes: impl Iterator<Item = String>) -> Result<()> {
     changes.try_for_each(|change| Ok(say(&change)?))
 }
 
-fn changes(before: &Room, after: &Room) -> impl Iterator<Item = String> {
+/// `notice` is the time until the change of the valve is in force.
+fn changes(before: &Room, after: &Room, notice: Option<Duration>) -> impl Iterator<Item = String> {
+    // Rounded up, so that nobody looks too early.
+    let in_force =
+        notice.map(|notice| format!(", in force in {} s", notice.as_millis().div_ceil(1000).max(1)));
+    let in_force = in_force.unwrap_or_default();
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let messages = (quoted(before), quoted(after));
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
-    [("rate", rates), ("message", messages), ("stretch", stretches), ("room", states)]
-        .into_iter()
-        .filter(|(_, (before, after))| before != after)
-        .map(|(what, (before, after))| format!("{what}: {before} -> {after}"))
+    [
+        ("rate", rates, true),
+        ("message", messages, false),
+        ("stretch", stretches, false),
+        ("room", states, true),
+    ]
+    .into_iter()
+    .filter(|(_, (before, after), _)| before != after)
+    .map(move |(what, (before, after), is_of_valve)| {
+        let in_force = if is_of_valve { in_force.as_str() } else { "" };
+        format!("{what}: {before} -> {after}{in_force}")
+    })
 }
 
 fn quoted(room: &Room) -> String {

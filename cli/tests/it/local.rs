@@ -3,6 +3,7 @@
 use std::process::Output;
 use std::time::Duration;
 
+use emulators::console;
 use http_contract::{Client, Order, RoomUnderTest};
 
 use crate::support::{Home, Local, operate, text, web_server};
@@ -59,14 +60,14 @@ fn a_room_that_has_a_shop_keeps_it_and_behind_https_its_cookies_are_for_https() 
 #[test]
 fn orders_show_what_changed() {
     let room = Local::start(&["--rate", "60"]);
-    let said = |arguments: &[&str]| text(&room.command(arguments).stdout);
-    assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600\n");
+    let said = |arguments: &[&str]| console::without_seconds(&text(&room.command(arguments).stdout));
+    assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600, in force in … s\n");
     assert_eq!(said(&["set-rate", "--local", "600"]), "nothing changed: already set\n");
     assert_eq!(said(&["stretch", "--local", "3"]), "stretch: 1 -> 3\n");
     assert_eq!(said(&["message", "--local", "Back soon"]), "message: \"\" -> \"Back soon\"\n");
-    assert_eq!(said(&["pause", "--local"]), "room: on -> paused\n");
+    assert_eq!(said(&["pause", "--local"]), "room: on -> paused, in force in … s\n");
     assert_eq!(said(&["off", "--local"]), "room: paused -> off\n");
-    assert_eq!(said(&["on", "--local"]), "room: off -> on\n");
+    assert_eq!(said(&["on", "--local"]), "room: off -> on, in force in … s\n");
     let status = said(&["status", "--local"]);
     assert!(status.starts_with("The demonstration room (demo), on\nwaiting        0\n"), "{status}");
     let json: serde_json::Value = serde_json::from_str(&said(&["status", "--local", "--json"])).unwrap();

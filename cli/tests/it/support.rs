@@ -130,6 +130,9 @@ impl RoomUnderTest for Local {
         let arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
         let output = self.command(&arguments);
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
+        if text(&output.stdout).contains("in force in") {
+            std::thread::sleep(Duration::from_millis(1100));
+        }
     }
 
     fn minute(&self) -> Duration {

@@ -65,7 +65,8 @@ impl Account {
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let dead_letters_url = resources.dead_letters_url.clone();
-        let store = AwsStore::new(&tuned(self.config.clone()), resources);
+        let config = tuned(self.config.clone());
+        let store = AwsStore::new(&config, resources).with_trigger(&config, output("TriggerFunction")?);
         Ok(DeployedRoom {
             room: room.clone(),
             urls,

@@ -10,6 +10,7 @@ mod tally;
 
 use std::error::Error;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
@@ -20,7 +21,9 @@ use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Fault, LineFront, LineLength, PortError,
     PortResult, Receipt, RoomReader, Slices, StatusBoard,
 };
-use waitroom::{Admission, AdmittedBy, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve};
+use waitroom::{
+    Admission, AdmittedBy, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve, ValveChange,
+};
 
 /// What a consumer needs of a store.
 pub trait ConsumerStore: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard {}
@@ -73,8 +76,16 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
     /// The pause after an empty answer, which does not mean that the line is empty.
     const EMPTY_PAUSE: Duration = Duration::from_millis(200);
+    /// After only empty answers for this long, the line is empty.
+    const LINE_IS_EMPTY: Duration = Duration::from_secs(2);
     const FAILURE_PAUSE: Duration = Duration::from_secs(1);
+    /// How long reading the room may take. Every change of the valve is announced longer before it holds. So a slice that
+    /// read the room no longer ago than this knows every change that holds.
+    const LONGEST_READ: Duration = Duration::from_millis(500);
+    /// The pause before the room is read again, if it was read too early to know the slice's valve.
+    const VALVE_PAUSE: Duration = Duration::from_millis(100);
     const ATTEMPTS: u32 = 3;
+    const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
     pub fn new(store: S, clock: C) -> Self {
         Self { store, clock }
@@ -105,10 +116,12 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         };
         tally.resume(released);
         let mut pace = Pace::resumed(slice, released);
+        let mut empty_since = None;
         loop {
+            let asked = self.clock.now();
             let room = match self.store.room().await {
+                _ if self.clock.now() >= slice.ends_at() => break,
                 Ok(room) => room,
-                Err(_) if self.clock.now() >= slice.ends_at() => break,
                 Err(error) => {
                     self.pause_after(&error, slice, &mut tally).await;
                     continue;
@@ -122,7 +135,21 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 continue;
             }
             self.drop_other_epochs(&mut tally, &room).await;
-            let (most, at) = match pace.next(now, room.valve()) {
+            if now.since(asked) > Self::LONGEST_READ {
+                continue;
+            }
+            match room.valve_at(now) {
+                ValveChange { from, .. } if from < slice.valve_from => {
+                    let until = slice.valve_from.min(now + Self::LONGEST_WAIT).max(now + Self::VALVE_PAUSE);
+                    self.clock.sleep_until(until).await;
+                    continue;
+                }
+                ValveChange { from, valve: Valve::Open(_) } if from == slice.valve_from => {}
+                // The next change of the valve holds, and other slices release under it.
+                _ => break,
+            }
+            let closes = room.valves.after(slice.valve_from).map(|change| change.from);
+            let (most, at) = match pace.next(now, closes) {
                 PaceStep::Over => break,
                 PaceStep::Wait(until) => {
                     self.clock.sleep_until(until.min(now + Self::LONGEST_WAIT)).await;
@@ -132,18 +159,23 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             };
             // Visitors received after the slice's end could not be admitted, and would be invisible to other
             // consumers for a while.
-            let patience = Self::LONGEST_WAIT.min(slice.ends_at().since(now));
+            let patience = Self::LONGEST_WAIT.min(deadline(slice, &room).since(now));
             match self.store.receive(most, patience).await {
                 Ok(batch) if batch.is_empty() => {
+                    let since = *empty_since.get_or_insert(now);
+                    if self.clock.now().since(since) >= Self::LINE_IS_EMPTY {
+                        pace.forfeit();
+                    }
                     self.clock.sleep_until((now + Self::EMPTY_PAUSE).min(slice.ends_at())).await;
                 }
                 Ok(batch) => {
-                    self.clock.sleep_until(at).await;
-                    if self.is_too_late(now, slice).await {
-                        tally.report.left_in_line += u32::try_from(batch.len()).unwrap_or(u32::MAX);
-                        continue;
+                    empty_since = None;
+                    match self.room_if_open_at(at, slice).await {
+                        Some(room) => self.release(batch, &room, &mut pace, &mut tally, slice).await,
+                        None => {
+                            tally.report.left_in_line += u32::try_from(batch.len()).unwrap_or(u32::MAX);
+                        }
                     }
-                    self.release(batch, &room, &mut pace, &mut tally, slice).await;
                 }
                 Err(error) => self.pause_after(&error, slice, &mut tally).await,
             }
@@ -166,15 +198,24 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
     }
 
-    /// Whether receiving took so long that these visitors may no longer be released: the room may have been paused
-    /// since, or the slice's time may be over. The line delivers them again.
-    async fn is_too_late(&self, asked: Timestamp, slice: Slice) -> bool {
-        let now = self.clock.now();
-        if now < (asked + 2 * Self::LONGEST_WAIT).min(slice.ends_at()) {
-            return false;
+    /// Waits until `at`, and returns the room if this slice may release visitors then. `None` if its time is over, if the
+    /// valve has changed since the visitors were received, or if that cannot be read in time. Then the line delivers them
+    /// again.
+    async fn room_if_open_at(&self, at: Timestamp, slice: Slice) -> Option<Arc<Room>> {
+        for _ in 0..Self::ATTEMPTS {
+            // Read before the wait, so that reading does not delay the batch.
+            let asked = self.clock.now();
+            let read = self.store.room().await;
+            self.clock.sleep_until(at).await;
+            let now = self.clock.now();
+            if let Ok(room) = read
+                && now.since(asked) <= Self::LONGEST_READ
+            {
+                let is_open = room.valve_at(now).from == slice.valve_from && now < slice.ends_at();
+                return is_open.then_some(room);
+            }
         }
-        let open = self.store.room().await.is_ok_and(|room| matches!(room.valve(), Valve::Open(_)));
-        !open || self.clock.now() >= slice.ends_at()
+        None
     }
 
     /// Removes visitors of another epoch from the line, once it is certain that the room is not in that epoch. A visitor
@@ -280,7 +321,8 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
     }
 
-    /// Admits one visitor, and returns their admission as the ledger has it now.
+    /// Admits one visitor, and returns their admission as the ledger has it now. Does not retry once the slice's time is
+    /// over.
     async fn admit(&self, visitor: &Place, room: &Room, slice: Slice) -> PortResult<FoundAdmission> {
         let by = AdmittedBy::Slice(slice.id);
         let mut unsure = false;
@@ -296,7 +338,10 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 }
                 Err(mut error) => {
                     unsure |= error.fault == Fault::Unsure;
-                    if attempt == Self::ATTEMPTS || error.fault == Fault::Broken {
+                    if attempt == Self::ATTEMPTS
+                        || error.fault == Fault::Broken
+                        || self.clock.now() + Self::RETRY_PAUSE * attempt >= deadline(slice, room)
+                    {
                         if unsure {
                             error.fault = Fault::Unsure;
                         }
@@ -304,7 +349,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                     }
                 }
             }
-            self.clock.sleep_until(at + Duration::from_millis(50) * attempt).await;
+            self.clock.sleep_until(self.clock.now() + Self::RETRY_PAUSE * attempt).await;
             attempt += 1;
         }
     }
@@ -349,6 +394,12 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         let until = self.clock.now() + Self::FAILURE_PAUSE;
         self.clock.sleep_until(until.min(slice.ends_at())).await;
     }
+}
+
+/// Until when this slice may release visitors, as far as `room` knows.
+fn deadline(slice: Slice, room: &Room) -> Timestamp {
+    let closes = room.valves.after(slice.valve_from).map(|change| change.from);
+    closes.map_or(slice.ends_at(), |closes| closes.min(slice.ends_at()))
 }
 
 /// The one line that every run logs, on one machine and on AWS. Its span has the room and the slice.

@@ -29,6 +29,13 @@ pub struct FunctionSetup {
 }
 
 impl FunctionSetup {
+    /// The same, for a function that may change the valve: it starts the trigger then.
+    pub fn start_with_trigger() -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let setup = Self::start()?;
+        let store = setup.store.with_trigger(&setup.config, variable("TRIGGER_FUNCTION")?);
+        Ok(Self { store, ..setup })
+    }
+
     /// Starts the log, reads the environment and builds the room's store. An error here is a mistake in the template.
     pub fn start() -> Result<Self, Box<dyn Error + Send + Sync>> {
         log::init();

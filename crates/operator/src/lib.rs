@@ -119,6 +119,10 @@ mod tests {
         async fn room(&self) -> PortResult<Arc<Room>> {
             Ok(Arc::new(self.0.lock().unwrap().clone()))
         }
+
+        async fn room_now(&self) -> PortResult<Arc<Room>> {
+            self.room().await
+        }
     }
 
     impl StatusBoard for MemoryStore {
@@ -145,7 +149,14 @@ mod tests {
         async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
             let window =
                 waitroom::Window { start: Timestamp::from_millis(0), end: Timestamp::from_millis(60_000) };
-            let plan = Plan { number: 12, window, rate: Rate::MIN, quota: 300 };
+            let plan = Plan {
+                number: 12,
+                window,
+                rate: Rate::MIN,
+                quota: 300,
+                releases_from: window.start,
+                valve_from: waitroom::Timestamp::default(),
+            };
             Ok(vec![PlanRecord { plan, released: 31 }])
         }
 

@@ -87,6 +87,10 @@ mod tests {
             let url = "https://room.example".parse().unwrap();
             Ok(Arc::new(Room::new(settings, url, "ab12".parse().unwrap())))
         }
+
+        async fn room_now(&self) -> PortResult<Arc<Room>> {
+            self.room().await
+        }
     }
 
     impl Admissions for Memory {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use pass::PassError;
 use tokio::sync::Mutex;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, RoomReader, StatusBoard,
-    TicketCounter, TokenSource,
+    Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch, RoomReader,
+    StatusBoard, TicketCounter, TokenSource,
 };
 use waitroom::{
     Admission, AdmittedBy, Epoch, Place, Room, RoomState, Scheme, Ticket, TicketBlock, Timestamp, Token,
@@ -37,9 +37,15 @@ pub enum ProducerError {
 }
 
 /// What the door needs of a store.
-pub trait ProducerStore: RoomReader + TicketCounter + LineBack + Admissions + StatusBoard + Keys {}
+pub trait ProducerStore:
+    RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + StatusBoard + Keys
+{
+}
 
-impl<S: RoomReader + TicketCounter + LineBack + Admissions + StatusBoard + Keys> ProducerStore for S {}
+impl<S: RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + StatusBoard + Keys> ProducerStore
+    for S
+{
+}
 
 #[derive(Debug)]
 pub struct Producer<S, C, T> {
@@ -50,6 +56,8 @@ pub struct Producer<S, C, T> {
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
     served: Mutex<Option<Served>>,
+    /// The version of the quiet room that was woken last, so that a crowd wakes it once.
+    woken: Mutex<Option<u64>>,
     signing: Signing,
     refusals: RefusalLog,
 }
@@ -76,6 +84,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             scheme,
             leases: Mutex::default(),
             served: Mutex::default(),
+            woken: Mutex::default(),
             signing: Signing::default(),
             refusals: RefusalLog::default(),
         }
@@ -141,7 +150,27 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     async fn join(&self, room: &Room, token: Token) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
+        self.wake(room).await;
         Ok(DoorAnswer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
+    }
+
+    /// Wakes a quiet room, so that its first crowd is released at the full rate. If that fails, the trigger's next run
+    /// does it.
+    async fn wake(&self, room: &Room) {
+        if !room.quiet {
+            return;
+        }
+        let mut woken = self.woken.lock().await;
+        if *woken == Some(room.version) {
+            return;
+        }
+        match self.store.set_quiet(false).await {
+            Ok(()) => *woken = Some(room.version),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "could not wake the room; the next minute does it");
+            }
+        }
     }
 
     /// Whether the line has passed this ticket by more than it releases in two minutes.

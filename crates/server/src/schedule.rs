@@ -1,5 +1,5 @@
 //! What happens every minute: the trigger with its consumers, the removal of old records, and, if enabled, the
-//! throttle.
+//! throttle. The trigger also runs whenever the valve changes.
 //!
 //! Each of the three logs what it did and what failed, so their results are not needed here.
 
@@ -10,7 +10,7 @@ use consumer::Consumer;
 use embedded::EmbeddedStore;
 use throttle::{SamplePurpose, Throttle};
 use tokio::time::{MissedTickBehavior, interval};
-use trigger::Trigger;
+use trigger::{Trigger, TriggerCause};
 use waitroom::Slice;
 use waitroom::ports::{Claimant, Dispatch, PortResult, Probe};
 
@@ -26,14 +26,20 @@ impl Dispatch for Tasks {
     }
 }
 
-/// Runs every `minute` until dropped. Running consumers are then stopped, which is safe at any point.
+/// Runs every `minute`, and whenever the valve changes, until dropped. Running consumers are then stopped, which is safe at any point.
 pub async fn run(store: EmbeddedStore, minute: Duration) {
     let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
     let mut minutes = interval(minute);
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        minutes.tick().await;
-        drop(trigger.run().await);
+        let cause = tokio::select! {
+            _ = minutes.tick() => TriggerCause::Minute,
+            () = store.valve_changed() => TriggerCause::Change,
+        };
+        drop(trigger.run(cause).await);
+        if cause == TriggerCause::Change {
+            continue;
+        }
         if let Err(error) = store.sweep().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "could not remove old records; the next minute tries again");

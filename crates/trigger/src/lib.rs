@@ -1,23 +1,25 @@
-//! Runs once a minute: plans how many visitors may enter, cuts the plan into slices, and starts a consumer for each.
+//! Runs once a minute, and whenever the valve changes: plans how many visitors may enter, cuts the plan into slices, and
+//! starts a consumer for each.
 //!
-//! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It plans a new window only
-//! when the latest one is about to end. Of two triggers, only one can write the plan with that window's number. Then
-//! the trigger starts a consumer for every slice of every window that is not over, also of windows that an earlier run
-//! planned. A second consumer for the same slice cannot claim it and ends.
+//! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
+//! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
+//! for every slice of every window that is not over, also of windows that an earlier run planned. A second consumer for
+//! the same slice cannot claim it and ends.
 
 use std::error::Error;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use waitroom::ports::{
-    Clock, Dispatch, Fault, LineLength, Plans, PortError, PortResult, RoomReader, StatusBoard,
+    Clock, Dispatch, Fault, LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, RoomReader,
+    StatusBoard,
 };
-use waitroom::{Demand, Epoch, LineStatus, Plan, Room, RoomId, Slice, Valve};
+use waitroom::{Epoch, LineStatus, Plan, Room, RoomId, Slice};
 
 /// What the trigger needs of a store.
-pub trait TriggerStore: RoomReader + Plans + LineLength + StatusBoard {}
+pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard {}
 
-impl<S: RoomReader + Plans + LineLength + StatusBoard> TriggerStore for S {}
+impl<S: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard> TriggerStore for S {}
 
 #[derive(Debug)]
 pub struct Trigger<S, C, D> {
@@ -27,6 +29,26 @@ pub struct Trigger<S, C, D> {
     minute: Duration,
 }
 
+/// Why the trigger runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerCause {
+    /// The schedule. It runs the trigger again in a minute.
+    Minute,
+    /// The valve has changed. The schedule runs the trigger within a minute.
+    Change,
+}
+
+impl TriggerCause {
+    /// A window that ends within this time needs a plan after it. A regular run plans ahead if the next one would be too
+    /// late by more than five seconds, so that windows end when the trigger runs.
+    fn horizon(self, minute: Duration) -> Duration {
+        match self {
+            Self::Minute => minute * 11 / 12,
+            Self::Change => minute / 12,
+        }
+    }
+}
+
 /// What one run did. The values are the fields of its log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerReport {
@@ -34,7 +56,7 @@ pub struct TriggerReport {
     pub epoch: Epoch,
     /// None if the line could not be counted.
     pub waiting: Option<u64>,
-    /// The plan that this run wrote, if one was due.
+    /// The last plan that this run wrote, if one was due.
     pub planned: Option<Plan>,
     /// Slices for which a consumer was started.
     pub sent: usize,
@@ -45,6 +67,8 @@ pub struct TriggerReport {
 impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     const AT_ONCE: usize = 16;
     const ATTEMPTS: u32 = 4;
+    /// The most plans that one run writes. Two are due when the valve changes twice in quick succession.
+    const PLANS: usize = 8;
 
     /// `minute` is the length of a window: a minute, or less in a demonstration.
     pub fn new(store: S, clock: C, dispatch: D, minute: Duration) -> Self {
@@ -54,10 +78,10 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     /// Plans, starts consumers, and logs one line that says what was done.
     ///
     /// A failure that may pass is retried for half a minute: without a plan, nobody is released until the next run.
-    pub async fn run(&self) -> PortResult<TriggerReport> {
+    pub async fn run(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
         let give_up = self.clock.now() + self.minute / 2;
         loop {
-            let error = match self.run_once().await {
+            let error = match self.run_once(cause).await {
                 Ok(report) => {
                     report.log();
                     return Ok(report);
@@ -74,49 +98,79 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         }
     }
 
-    async fn run_once(&self) -> PortResult<TriggerReport> {
-        let room = self.store.room().await?;
-        // A rough count, used only for the plan's size. If it cannot be read, the window is planned without it.
-        let waiting = self.store.waiting().await.inspect_err(warn).ok();
+    async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
+        let room = self.store.room_now().await?;
         let mut report = TriggerReport {
             room: room.settings.room.clone(),
             epoch: room.epoch,
-            waiting,
+            waiting: None,
             planned: None,
             sent: 0,
             not_sent: 0,
         };
-        if let Valve::Open(_) = room.valve() {
-            report.planned = self.plan(&room, waiting).await?;
-            self.send(&mut report).await?;
-        }
-        // While a consumer works, it publishes the status itself, with more recent figures.
-        if let (Some(waiting), 0) = (waiting, report.sent) {
-            self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
+        self.plan_and_send(&room, cause, &mut report).await?;
+        // A rough count. If it cannot be read, visitors are released without it.
+        report.waiting = self.store.waiting().await.inspect_err(warn).ok();
+        if let Some(waiting) = report.waiting {
+            self.judge_quiet(&room, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
+            // While a consumer works, it publishes the status itself, with more recent figures.
+            if report.sent == 0 {
+                self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
+            }
         }
         Ok(report)
     }
 
-    /// Plans the next window, unless the latest one has more than half a minute left. In that case this run is early or
-    /// a repetition, and the next regular run is soon enough.
-    async fn plan(&self, room: &Room, waiting: Option<u64>) -> PortResult<Option<Plan>> {
-        let recent = self.store.recent().await?;
-        let last = recent.first();
-        let now = self.clock.now();
-        if last.is_some_and(|last| last.plan.suffices(now)) {
-            return Ok(None);
+    /// Marks the room as quiet if nobody waits and nobody was released for a while, and as awake if somebody waits.
+    async fn judge_quiet(&self, room: &Room, waiting: u64, report: &mut TriggerReport) -> PortResult<()> {
+        let quiet = if room.quiet {
+            waiting == 0
+        } else {
+            waiting == 0 && room.can_be_quiet() && self.is_idle(room, &self.store.recent().await?)
+        };
+        if quiet == room.quiet {
+            return Ok(());
         }
-        let idle = waiting == Some(0) && last.is_none_or(|last| last.released == 0);
-        let demand = if idle { Demand::Quiet } else { Demand::Busy };
-        let plan = Plan::next(last.map(|last| &last.plan), now, self.minute, room.rate(), demand);
-        Ok(self.store.write(plan).await?.then_some(plan))
+        self.store.set_quiet(quiet).await?;
+        let room = self.store.room_now().await?;
+        self.plan_and_send(&room, TriggerCause::Change, report).await
     }
 
-    /// Starts a consumer for each slice of every window that is not over.
-    async fn send(&self, report: &mut TriggerReport) -> PortResult<()> {
+    /// Whether the valve has been open for half a minute and found nobody. Shortly after a change, the count of the line
+    /// may not know of those who have just come.
+    fn is_idle(&self, room: &Room, recent: &[PlanRecord]) -> bool {
         let now = self.clock.now();
-        let slices = self.store.recent().await?.into_iter().map(|record| record.plan);
-        let slices = slices.filter(|plan| plan.window.end > now).flat_map(|plan| plan.slices());
+        let valve = room.valve_at(now);
+        let is_settled = now.since(valve.from) >= self.minute / 2 && room.valves.after(valve.from).is_none();
+        let had_time = |record: &PlanRecord| now.since(record.plan.releases_from) >= self.minute / 2;
+        is_settled && recent.iter().any(had_time) && recent.iter().all(|record| record.released == 0)
+    }
+
+    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over.
+    async fn plan_and_send(
+        &self,
+        room: &Room,
+        cause: TriggerCause,
+        report: &mut TriggerReport,
+    ) -> PortResult<()> {
+        let horizon = cause.horizon(self.minute);
+        let mut plans: Vec<_> = self.store.recent().await?.into_iter().map(|record| record.plan).collect();
+        for _ in 0..Self::PLANS {
+            let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
+            if self.store.write(plan).await? {
+                report.planned = Some(plan);
+                plans.insert(0, plan);
+            } else {
+                // Another trigger wrote this number. Its plan may be another, because it saw another room.
+                plans = self.store.recent().await?.into_iter().map(|record| record.plan).collect();
+            }
+        }
+        let now = self.clock.now();
+        let is_live = |plan: &Plan| {
+            let ended = room.valves.after(plan.valve_from).is_some_and(|change| change.from <= now);
+            plan.window.end > now && !ended
+        };
+        let slices = plans.into_iter().filter(is_live).flat_map(|plan| plan.slices());
         let sent: Vec<bool> =
             stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();

@@ -9,6 +9,7 @@
 //! | [`Room`], [`RoomState`], [`Settings`] | a room: whether it is on, paused or off, and what the operator decided |
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
+//! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
 //! | [`Rate`], [`Plan`], [`Slice`], [`Pace`] | how many visitors a window releases, in which parts, and when |
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
@@ -33,15 +34,16 @@ mod ticket;
 mod ticket_block;
 mod time;
 mod token;
+mod valve;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
 pub use epoch::{Epoch, EpochError};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
-pub use pace::{Pace, PaceStep, Valve};
+pub use pace::{Pace, PaceStep};
 pub use place::{Place, PlaceError, Scheme};
-pub use plan::{BATCH, Demand, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
+pub use plan::{BATCH, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
 pub use room::{Room, RoomState, RoomStateError};
 pub use settings::{Lifetimes, Settings};
@@ -51,4 +53,5 @@ pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;
 pub use time::Timestamp;
 pub use token::{Token, TokenError};
+pub use valve::{Valve, ValveChange, ValveSchedule, ValveScheduleError};
 pub use web_url::{WebUrl, WebUrlError};

@@ -1,6 +1,6 @@
 //! When a slice may release visitors, and how many.
 //!
-//! A consumer asks its [`Pace`] for the next [`PaceStep`], given the time and the room's [`Valve`]. Guarantees:
+//! A consumer asks its [`Pace`] for the next [`PaceStep`], given the time. Guarantees:
 //!
 //! - A slice never releases more than its quota: only the batches whose instants have passed may be released.
 //! - Batches keep a minimum distance, even if the slice is behind because it started late or the line was empty. So it
@@ -9,18 +9,7 @@
 use std::time::Duration;
 
 use crate::time::millis;
-use crate::{BATCH, Rate, Slice, Timestamp};
-
-/// Whether and how fast the room releases visitors now, as [`Room::valve`](crate::Room::valve) computes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Valve {
-    /// Visitors are released at the rate in force.
-    Open(Rate),
-    /// Visitors join, and nobody is released.
-    Paused,
-    /// The room is off. The door sends everybody to the shop, so there is nothing to release.
-    Off,
-}
+use crate::{BATCH, Slice, Timestamp};
 
 /// What the consumer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +30,8 @@ pub struct Pace {
     released_before: u32,
     /// How many batches are due, because their instants have passed.
     due_batches: u32,
-    /// How many visitors are due and not yet released, times the planned rate. The factor keeps the number exact when
-    /// it is reduced by `in force / planned`.
-    owed: u64,
-    /// The lowest rate that was in force since the window began.
-    lowest_rate: u32,
-    /// `lowest_rate`, or 0 while the room is paused.
-    in_force: u32,
+    /// How many visitors are due and not yet released.
+    owed: u32,
     /// How many visitors of the current batch may still be released.
     batch_left: u32,
     last_release: Option<Timestamp>,
@@ -60,30 +44,20 @@ impl Pace {
 
     /// The rest of a slice whose consumer died after it had released this many visitors.
     pub fn resumed(slice: Slice, released: u32) -> Self {
-        Self {
-            slice,
-            released_before: released,
-            due_batches: 0,
-            owed: 0,
-            lowest_rate: slice.rate.get(),
-            in_force: slice.rate.get(),
-            batch_left: 0,
-            last_release: None,
-        }
+        Self { slice, released_before: released, due_batches: 0, owed: 0, batch_left: 0, last_release: None }
     }
 
-    /// Decides the next step. After a release the consumer must call [`Self::record_released`].
-    pub fn next(&mut self, now: Timestamp, valve: Valve) -> PaceStep {
-        let over = self.slice.ends_at();
-        if now >= over || valve == Valve::Off {
+    /// Decides the next step. Nobody is released from `closes` on, when the next change of the valve holds. After a
+    /// release the consumer must call [`Self::record_released`].
+    pub fn next(&mut self, now: Timestamp, closes: Option<Timestamp>) -> PaceStep {
+        let over = closes.map_or(self.slice.ends_at(), |closes| closes.min(self.slice.ends_at()));
+        if now >= over {
             return PaceStep::Over;
         }
-        let lead = self.second() / 10;
+        let lead = self.slice.second() / 10;
         let ahead = now + lead;
-        self.apply_rate(valve);
         self.add_due_batches(ahead);
-        let most = self.people_owed();
-        if most == 0 {
+        if self.owed == 0 {
             let done = self.due_batches == self.slice.batches();
             return if done {
                 PaceStep::Over
@@ -99,36 +73,25 @@ impl Pace {
             return PaceStep::Wait(opens - lead);
         }
         let at = if opens <= ahead {
-            self.batch_left = self.batch_now();
+            self.batch_left = BATCH;
             opens
         } else {
             now
         };
-        PaceStep::Release { most: most.min(self.batch_left), at }
+        PaceStep::Release { most: self.owed.min(self.batch_left), at }
     }
 
     /// Records that `people` visitors were released at `now`, or may have been because the write was not confirmed.
     pub fn record_released(&mut self, people: u32, now: Timestamp) {
-        self.owed = self.owed.saturating_sub(u64::from(people) * self.planned());
+        self.owed = self.owed.saturating_sub(people);
         self.batch_left = self.batch_left.saturating_sub(people);
         self.last_release = Some(now);
     }
 
-    /// Applies the rate in force. A lower rate reduces, in proportion, the visitors who are due and those to come. A
-    /// higher rate applies from the next window.
-    fn apply_rate(&mut self, valve: Valve) {
-        let rate = match valve {
-            Valve::Open(rate) => {
-                self.lowest_rate = self.lowest_rate.min(rate.get());
-                self.lowest_rate
-            }
-            Valve::Paused | Valve::Off => 0,
-        };
-        if rate < self.in_force {
-            self.owed = self.owed * u64::from(rate) / u64::from(self.in_force);
-        }
-        self.in_force = rate;
-        self.batch_left = self.batch_left.min(self.batch_now());
+    /// Gives up what the slice owes, except for one batch. The consumer calls this when nobody has waited for a while:
+    /// a crowd that comes then gets the rate, and not what nobody has used before.
+    pub fn forfeit(&mut self) {
+        self.owed = self.owed.min(BATCH);
     }
 
     fn add_due_batches(&mut self, until: Timestamp) {
@@ -136,33 +99,13 @@ impl Pace {
             let size = self.slice.size(self.due_batches);
             let done = size.min(self.released_before);
             self.released_before -= done;
-            self.owed += u64::from(size - done) * u64::from(self.in_force);
+            self.owed += size - done;
             self.due_batches += 1;
         }
     }
 
     fn last_due(&self) -> Timestamp {
         self.slice.release_time(self.due_batches.saturating_sub(1))
-    }
-
-    /// A sixtieth of the window: one second, unless tests shorten the minute.
-    fn second(&self) -> Duration {
-        self.slice.window.length() / 60
-    }
-
-    fn planned(&self) -> u64 {
-        u64::from(self.slice.rate.get())
-    }
-
-    fn people_owed(&self) -> u32 {
-        // Never more than the slice's quota, which is a u32.
-        u32::try_from(self.owed / self.planned()).unwrap_or(u32::MAX)
-    }
-
-    /// The size of a batch at the rate in force.
-    fn batch_now(&self) -> u32 {
-        let thinned = (u64::from(BATCH) * u64::from(self.in_force)).div_ceil(self.planned());
-        u32::try_from(thinned).map_or(BATCH, |thinned| thinned.min(BATCH))
     }
 
     /// The minimum time between two batches.
@@ -172,9 +115,9 @@ impl Pace {
     /// not make it miss its last batch.
     fn gap(&self, now: Timestamp) -> Duration {
         // Rounded up: one millisecond less would allow one batch too many in a second.
-        let shortest = millis(self.second()).div_ceil(u64::from(self.slice.batches_a_second));
+        let shortest = millis(self.slice.second()).div_ceil(u64::from(self.slice.batches_a_second));
         let shortest = Duration::from_millis(shortest);
-        if self.slice.ends_at().since(now) > self.second() {
+        if self.slice.ends_at().since(now) > self.slice.second() {
             shortest
         } else {
             shortest.max(self.slice.interval() * 5 / 6)
@@ -187,55 +130,47 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Demand, Plan};
+    use crate::{Plan, Rate, Room, Settings};
 
     const MINUTE: Duration = Duration::from_mins(1);
 
-    fn rate(per_minute: u32) -> Rate {
-        Rate::new(per_minute).unwrap()
-    }
-
-    fn open(per_minute: u32) -> Valve {
-        Valve::Open(rate(per_minute))
+    /// A room in which two windows follow each other.
+    fn plans(per_minute: u32) -> [Plan; 2] {
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(per_minute).unwrap(),
+        );
+        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let first = Plan::due(&[], &room, Timestamp::default(), MINUTE, MINUTE / 2).unwrap();
+        [first, Plan::due(&[first], &room, first.window.end, MINUTE, MINUTE / 2).unwrap()]
     }
 
     fn slice(per_minute: u32) -> Slice {
-        Plan::next(None, Timestamp::default(), MINUTE, rate(per_minute), Demand::Busy)
-            .slices()
-            .next()
-            .unwrap()
+        plans(per_minute)[0].slices().next().unwrap()
     }
 
     /// Runs a slice through its window. At millisecond `t`, `crowd(t)` visitors can be received.
-    fn run(
-        per_minute: u32,
-        from: u64,
-        valve: impl Fn(u64) -> Valve,
-        crowd: impl Fn(u64) -> u32,
-    ) -> Vec<(u64, u32)> {
-        run_slice(slice(per_minute), from, valve, crowd)
+    fn run(per_minute: u32, from: u64, crowd: impl Fn(u64) -> u32) -> Vec<(u64, u32)> {
+        run_pace(Pace::new(slice(per_minute)), from, crowd)
     }
 
-    fn run_slice(
-        slice: Slice,
-        from: u64,
-        valve: impl Fn(u64) -> Valve,
-        crowd: impl Fn(u64) -> u32,
-    ) -> Vec<(u64, u32)> {
-        run_pace(Pace::new(slice), from, valve, crowd)
+    fn run_pace(pace: Pace, from: u64, crowd: impl Fn(u64) -> u32) -> Vec<(u64, u32)> {
+        run_until(pace, from, None, crowd)
     }
 
-    fn run_pace(
+    fn run_until(
         mut pace: Pace,
         from: u64,
-        valve: impl Fn(u64) -> Valve,
+        closes: Option<u64>,
         crowd: impl Fn(u64) -> u32,
     ) -> Vec<(u64, u32)> {
+        let closes = closes.map(Timestamp::from_millis);
         let mut left = Vec::new();
         let mut now = from;
         loop {
-            let at = Timestamp::from_millis(now);
-            match pace.next(at, valve(now)) {
+            match pace.next(Timestamp::from_millis(now), closes) {
                 PaceStep::Over => return left,
                 PaceStep::Wait(until) => now = until.as_millis().min(now + 500),
                 PaceStep::Release { most, at } => {
@@ -263,71 +198,51 @@ mod tests {
 
     #[test]
     fn batches_are_released_at_their_instants() {
-        let left = run(25, 0, |_| open(25), |_| 1000);
-        assert_eq!(left, [(10_000, 10), (30_000, 10), (50_000, 5)]);
+        let left = run(25, 0, |_| 1000);
+        assert_eq!(left, [(0, 8), (20_000, 8), (40_000, 9)]);
     }
 
     #[test]
     fn a_late_start_is_caught_up_at_no_more_than_twice_the_rate() {
-        let left = run(1000, 20_000, |_| open(1000), |_| 1000);
+        let left = run(1000, 20_000, |_| 1000);
         assert_eq!(total(&left), 1000);
         assert!(largest_second(&left) <= 2 * 1000 / 60, "{left:?}");
     }
 
     #[test]
+    fn what_was_forfeited_is_not_caught_up() {
+        let mut pace = Pace::new(slice(600));
+        assert!(matches!(
+            pace.next(Timestamp::from_millis(30_000), None),
+            PaceStep::Release { most: 10, .. }
+        ));
+        pace.forfeit();
+        let left = run_pace(pace, 30_000, |_| 1000);
+        assert_eq!(total(&left), 300);
+        assert!(largest_second(&left) <= 20, "{left:?}");
+    }
+
+    #[test]
     fn an_empty_line_is_caught_up_afterwards() {
-        let left = run(600, 0, |_| open(600), |now| if now < 25_000 { 0 } else { 10 });
+        let left = run(600, 0, |now| if now < 25_000 { 0 } else { 10 });
         assert_eq!(total(&left), 600);
         assert!(largest_second(&left) <= 20, "{left:?}");
     }
 
     #[test]
-    fn a_lower_rate_reduces_the_rest_in_proportion() {
-        let left = run(1000, 0, |now| if now < 30_000 { open(1000) } else { open(100) }, |_| 1000);
-        assert_eq!(total(&left), 500 + 50);
-    }
-
-    #[test]
-    fn a_lower_rate_also_reduces_what_is_due() {
-        let crowd = |now| if now < 30_000 { 0 } else { 10 };
-        let left = run(1000, 0, |now| if now < 30_000 { open(1000) } else { open(10) }, crowd);
-        assert_eq!(total(&left), 10);
-    }
-
-    #[test]
     fn a_resumed_slice_releases_what_its_first_consumer_did_not() {
         for (killed_at, released) in [(0, 0), (30_000, 500), (30_000, 480), (59_000, 990), (30_000, 1000)] {
-            let left = run_pace(Pace::resumed(slice(1000), released), killed_at, |_| open(1000), |_| 1000);
-            assert_eq!(left.iter().map(|(_, people)| people).sum::<u32>(), 1000 - released, "{released}");
+            let left = run_pace(Pace::resumed(slice(1000), released), killed_at, |_| 1000);
+            assert_eq!(total(&left), 1000 - released, "{released}");
             assert!(left.iter().all(|(at, _)| *at >= killed_at));
         }
     }
 
     #[test]
-    fn a_higher_rate_applies_from_the_next_window() {
-        let left = run(600, 0, |now| if now < 30_000 { open(600) } else { open(6000) }, |_| 1000);
-        assert_eq!(total(&left), 600);
-    }
-
-    #[test]
-    fn a_rate_that_was_lowered_and_raised_again_stays_low_in_this_window() {
-        let dipped = |now| if (15_000..30_000).contains(&now) { open(60) } else { open(600) };
-        let left = run(600, 0, dipped, |_| 1000);
-        assert_eq!(total(&left), 150 + 45);
-    }
-
-    #[test]
-    fn a_pause_releases_nobody_and_is_not_caught_up() {
-        let paused = |now| if (15_000..45_000).contains(&now) { Valve::Paused } else { open(600) };
-        let left = run(600, 0, paused, |_| 1000);
-        assert_eq!(total(&left), 300);
-        assert!(left.iter().all(|(at, _)| !(15_000..45_000).contains(at)));
-    }
-
-    #[test]
-    fn off_ends_the_slice() {
-        let left = run(600, 0, |now| if now < 15_000 { open(600) } else { Valve::Off }, |_| 1000);
+    fn the_next_change_of_the_valve_ends_the_slice() {
+        let left = run_until(Pace::new(slice(600)), 0, Some(15_000), |_| 1000);
         assert_eq!(total(&left), 150);
+        assert!(left.iter().all(|(at, _)| *at < 15_000));
     }
 
     proptest! {
@@ -340,12 +255,10 @@ mod tests {
             late in prop::collection::vec(0..30_000u64, 16),
             crowd_from in 0..60_000u64,
         ) {
-            let first = Plan::next(None, Timestamp::default(), MINUTE, rate(planned), Demand::Busy);
-            let second = Plan::next(Some(&first), first.window.end, MINUTE, rate(planned), Demand::Busy);
-            let slices = first.slices().chain(second.slices());
+            let slices = plans(planned).into_iter().flat_map(|plan| plan.slices());
             let mut left: Vec<_> = slices.zip(late.iter().cycle()).flat_map(|(slice, late)| {
                 let from = slice.window.start.as_millis() + late;
-                run_slice(slice, from, |_| open(planned), |now| if now < crowd_from { 0 } else { 10 })
+                run_pace(Pace::new(slice), from, |now| if now < crowd_from { 0 } else { 10 })
             }).collect();
             left.sort_unstable();
             prop_assert!(total(&left) <= 2 * planned);
@@ -355,24 +268,17 @@ mod tests {
         }
 
         #[test]
-        fn the_quota_and_pauses_hold_for_every_crowd_and_rate(
+        fn the_quota_holds_for_every_crowd(
             planned in 1..=1000u32,
             from in 0..70_000u64,
-            changes in prop::collection::vec((0..60_000u64, prop_oneof![Just(Valve::Paused), (1..2000u32).prop_map(open)]), 0..5),
             crowd in prop::collection::vec(0..12u32, 60),
         ) {
-            let valve = |now: u64| {
-                changes.iter().filter(|(at, _)| *at <= now).max_by_key(|(at, _)| *at).map_or(open(planned), |&(_, valve)| valve)
-            };
-            let people_at = |now: u64| crowd[usize::try_from(now / 1000 % 60).unwrap()];
-            let left = run(planned, from, valve, people_at);
+            let left = run(planned, from, |now| crowd[usize::try_from(now / 1000 % 60).unwrap()]);
             let slice = slice(planned);
             prop_assert!(total(&left) <= planned);
             prop_assert!(largest_second(&left) <= slice.batches_a_second * BATCH);
-            // A release may have been decided up to a tenth of a second earlier.
-            let released = |at: u64| valve(at) != Valve::Paused || valve(at.saturating_sub(100)) != Valve::Paused;
-            prop_assert!(left.iter().all(|&(at, _)| at < 60_000 && released(at)));
-            if changes.is_empty() && from == 0 && crowd.iter().all(|&people| people >= 10) {
+            prop_assert!(left.iter().all(|&(at, _)| Timestamp::from_millis(at) < slice.ends_at()));
+            if from == 0 && crowd.iter().all(|&people| people >= 10) {
                 prop_assert_eq!(total(&left), planned);
             }
         }

@@ -68,6 +68,17 @@ pub trait TokenSource: Send + Sync {
 pub trait RoomReader: Send + Sync {
     /// The room as it is now or was at most a second ago, so that every handler sees a change within two seconds.
     fn room(&self) -> impl Future<Output = PortResult<Arc<Room>>> + Send;
+
+    /// The room as it is now. It costs more.
+    fn room_now(&self) -> impl Future<Output = PortResult<Arc<Room>>> + Send;
+}
+
+/// Marks the room as quiet, or as awake.
+pub trait QuietSwitch: Send + Sync {
+    /// Changes the mark in one conditional write, unless the room has it already.
+    ///
+    /// If that changes the valve, the store schedules the change and starts the trigger, as [`RoomAdmin::change`] does.
+    fn set_quiet(&self, quiet: bool) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// The counter behind the ticket numbers.
@@ -231,13 +242,17 @@ pub trait ThrottleStore: Send + Sync {
     /// Replaces the memory if its version is the one before `memory.version`, and returns whether it did.
     fn remember(&self, memory: ThrottleMemory) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Limits the rate in force to `rate`. With `None`, the rate in force is the operator's.
+    /// Limits the rate in force to `rate`. With `None`, the rate in force is the operator's. The store schedules the
+    /// change of the valve and starts the trigger, as [`RoomAdmin::change`] does.
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// Changes of the room that only the operator makes.
+/// Changes of the room by the operator.
 pub trait RoomAdmin: Send + Sync {
     /// Changes the room, increases its version, and returns the room before and after.
+    ///
+    /// If that changes the valve, the store [schedules](Room::schedule_valve) the change and starts the trigger, which
+    /// plans the next window.
     ///
     /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, for example
     /// "paused".

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use url::Url;
 
-use crate::{Epoch, Rate, Settings, Stretch, Valve, WebUrl};
+use crate::{Epoch, Rate, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl};
 
 /// A room as the ledger stores it: the operator's settings, and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,12 @@ pub struct Room {
     pub state: RoomState,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
+    /// Whether nobody waits and nobody has come for a while. One slice a minute is enough then.
+    #[serde(default)]
+    pub quiet: bool,
+    /// What consumers may release, and from when.
+    #[serde(default)]
+    pub valves: ValveSchedule,
     /// The factor by which pages poll less often.
     #[serde(default)]
     pub stretch: Stretch,
@@ -73,6 +80,8 @@ impl Room {
             epoch,
             state: RoomState::On,
             throttled: None,
+            quiet: false,
+            valves: ValveSchedule::default(),
             stretch: Stretch::USUAL,
             version: 0,
         }
@@ -93,13 +102,38 @@ impl Room {
         self.url.to_string().trim_end_matches('/').to_owned()
     }
 
-    /// What the room's state and the rate in force allow consumers to release.
+    /// What the state, the rate and the throttle allow consumers to release, once everybody knows of it.
     pub fn valve(&self) -> Valve {
         match self.state {
+            RoomState::On if self.quiet => Valve::Open(self.rate().min(Rate::ONE_SLICE)),
             RoomState::On => Valve::Open(self.rate()),
-            RoomState::Paused => Valve::Paused,
-            RoomState::Off => Valve::Off,
+            RoomState::Paused | RoomState::Off => Valve::Closed,
         }
+    }
+
+    /// Whether it makes a difference to this room whether it is quiet.
+    pub fn can_be_quiet(&self) -> bool {
+        self.rate() > Rate::ONE_SLICE
+    }
+
+    /// The change of the valve that is in force at `now`.
+    pub fn valve_at(&self, now: Timestamp) -> ValveChange {
+        let unchanged = ValveChange { from: Timestamp::default(), valve: self.valve() };
+        self.valves.at(now).unwrap_or(unchanged)
+    }
+
+    /// Schedules what [`Self::valve`] says now, to hold after `notice`. `before` is the room before it was changed.
+    /// Every store does this with every change.
+    pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, notice: Duration) {
+        if self.valve() != before.valve() {
+            let wanted = ValveChange { from: now + notice, valve: self.valve() };
+            self.valves.set(before.valve(), &[wanted], now, notice);
+        }
+    }
+
+    /// From when a change of the valve is in force, if this room has one that the room `before` did not have.
+    pub fn changes_valve_from(&self, before: &Self) -> Option<Timestamp> {
+        self.valves.last().filter(|_| self.valves != before.valves).map(|change| change.from)
     }
 
     /// Whether `url` is this room's door or page. A shop with such a URL would send visitors back to the room.
@@ -136,10 +170,38 @@ mod tests {
         assert_eq!(room.valve(), rate(50));
         room.settings.rate = Rate::new(20).unwrap();
         assert_eq!(room.valve(), rate(20), "the operator's rate may be lower than the throttle's");
+        for closed in [RoomState::Paused, RoomState::Off] {
+            room.state = closed;
+            assert_eq!(room.valve(), Valve::Closed);
+        }
+    }
+
+    #[test]
+    fn a_quiet_room_releases_one_slice() {
+        let mut room = room("https://room.example/");
+        room.quiet = true;
+        assert_eq!(room.valve(), Valve::Open(Rate::new(100).unwrap()));
+        assert!(!room.can_be_quiet());
+        room.settings.rate = Rate::new(3300).unwrap();
+        assert_eq!(room.valve(), Valve::Open(Rate::new(1000).unwrap()));
+        assert!(room.can_be_quiet());
+        assert_eq!(room.rate().get(), 3300, "what the operator sees does not change");
+    }
+
+    #[test]
+    fn a_change_of_the_valve_is_scheduled_and_other_changes_are_not() {
+        let (mut room, now, notice) =
+            (room("https://room.example/"), Timestamp::from_millis(50_000), Duration::from_secs(1));
+        assert_eq!(room.valve_at(now).valve, room.valve());
+        let before = room.clone();
+        room.stretch = Stretch::MAX;
+        room.schedule_valve(&before, now, notice);
+        assert_eq!(room.valves, ValveSchedule::default());
         room.state = RoomState::Paused;
-        assert_eq!(room.valve(), Valve::Paused);
-        room.state = RoomState::Off;
-        assert_eq!(room.valve(), Valve::Off);
+        room.schedule_valve(&before, now, notice);
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed");
+        assert_eq!(room.valve_at(now).valve, before.valve());
+        assert_eq!(room.valve_at(now + notice).valve, Valve::Closed);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The consumers: one Lambda function, invoked for each slice.
+//! Invokes Lambda functions: the consumer, once for each slice, and the trigger when the valve changes.
 
 use aws_config::SdkConfig;
 use aws_sdk_lambda::Client;
@@ -20,6 +20,26 @@ impl FunctionDispatch {
     /// `consumer` is the function's name.
     pub fn new(config: &SdkConfig, consumer: String) -> Self {
         Self { client: Client::new(config), consumer }
+    }
+}
+
+/// Starts the trigger by invoking its Lambda function.
+#[derive(Clone, Debug)]
+pub(crate) struct TriggerFunction {
+    client: Client,
+    name: String,
+}
+
+impl TriggerFunction {
+    pub(crate) fn new(config: &SdkConfig, name: String) -> Self {
+        Self { client: Client::new(config), name }
+    }
+
+    pub(crate) async fn start(&self) -> PortResult<()> {
+        let request = self.client.invoke().function_name(&self.name).invocation_type(InvocationType::Event);
+        let started =
+            with_retries(|| request.clone().payload(Blob::new(r#"{"valve_changed":true}"#)).send()).await;
+        started.map(drop).map_err(|failure| failure.into_port_error("start the trigger"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::Claimant;
-use waitroom::{LineStatus, Rate, SliceId};
+use waitroom::{LineStatus, SliceId};
 
 use crate::items::{Item, ProgressItem, flag, number, text};
 
@@ -102,13 +102,14 @@ pub(crate) fn raise_served(plan: u64, served: u64) -> Statement {
     )
 }
 
-/// Makes a plan the latest, and adds what the slices of the closed plan have recorded.
-pub(crate) fn add_plan(plan: u64, before: &ProgressItem, recorded: u64) -> Statement {
+/// Makes a plan the latest, closes plans up to `closed`, and adds what their slices have recorded.
+pub(crate) fn add_plan(plan: u64, before: &ProgressItem, closed: u64, recorded: u64) -> Statement {
     Statement::new(
-        "SET #latest = :latest, #released = #released + :recorded",
+        "SET #latest = :latest, #closed = :closed, #released = #released + :recorded",
         "#latest = :before AND #before_epoch = :before_epoch",
         [
             (":latest", number(plan)),
+            (":closed", number(closed)),
             (":recorded", number(recorded)),
             (":before", number(before.latest)),
             (":before_epoch", number(before.before_epoch)),
@@ -128,18 +129,6 @@ pub(crate) fn publish(status: LineStatus) -> Statement {
             (":slow", flag(status.slow)),
         ],
     )
-}
-
-/// Holds the rate down, or stops holding it down.
-pub(crate) fn hold(rate: Option<Rate>) -> Statement {
-    match rate {
-        Some(rate) => Statement::new(
-            "SET #throttled = :throttled",
-            "attribute_exists(#id)",
-            [(":throttled", number(rate.get()))],
-        ),
-        None => Statement::new("REMOVE #throttled", "attribute_exists(#id)", []),
-    }
 }
 
 /// Sets some attributes of an existing item, removes others, and keeps the rest.
@@ -179,13 +168,15 @@ pub(crate) fn reset_tickets() -> Statement {
 
 #[cfg(test)]
 mod tests {
+    use waitroom::Rate;
+
     use super::*;
     use crate::items::item;
     use crate::keys::Key;
 
     fn all() -> Vec<Statement> {
         let slice = SliceId { plan: 7, index: 269 };
-        let before = ProgressItem { served: 1, latest: 6, released: 3, before_epoch: 2 };
+        let before = ProgressItem { served: 1, latest: 6, closed: 3, released: 3, before_epoch: 2 };
         let status = LineStatus { served: 1, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         vec![
@@ -197,10 +188,8 @@ mod tests {
             claim(slice, Claimant(5)),
             record(slice, 10),
             raise_served(7, 4711),
-            add_plan(7, &before, 300),
+            add_plan(7, &before, 4, 300),
             publish(status),
-            hold(Some(Rate::MIN)),
-            hold(None),
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
             reset_progress(),

@@ -70,7 +70,14 @@ fn plan() -> Plan {
         start: Timestamp::from_millis(1_700_000_000_000),
         end: Timestamp::from_millis(1_700_000_060_000),
     };
-    Plan { number: 7, window, rate: Rate::new(3300).unwrap(), quota: 3300 }
+    Plan {
+        number: 7,
+        window,
+        rate: Rate::new(3300).unwrap(),
+        quota: 3300,
+        releases_from: Timestamp::default(),
+        valve_from: Timestamp::default(),
+    }
 }
 
 fn memory() -> ThrottleMemory {
@@ -81,7 +88,7 @@ fn memory() -> ThrottleMemory {
 }
 
 fn progress() -> ProgressItem {
-    ProgressItem { served: 4100, latest: 7, released: 4090, before_epoch: 2 }
+    ProgressItem { served: 4100, latest: 7, closed: 4, released: 4090, before_epoch: 2 }
 }
 
 fn read() -> HashMap<String, Item> {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
 use pass::KeyRing;
+use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
-use waitroom::{
-    Admission, AdmittedBy, Demand, LineStatus, Plan, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
-};
+use waitroom::{Admission, AdmittedBy, LineStatus, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token};
 
 use crate::expressions::{self, Statement};
 use crate::items::{Item, ProgressItem, delete_later, encode_admission, encode_memory, encode_plan};
@@ -59,7 +58,8 @@ fn room() -> Room {
     );
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
-    Room { throttled: Some(Rate::MIN), ..room }
+    let valves = "0=60".parse().unwrap();
+    Room { throttled: Some(Rate::MIN), valves, ..room }
 }
 
 /// The attributes of an encoded item. The items here have all optional attributes.
@@ -83,8 +83,8 @@ fn items_keep_their_attributes() {
     let minute = Duration::from_mins(1);
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
-    let plan = Plan::next(None, now, minute, Rate::MAX, Demand::Busy);
-    let progress = ProgressItem { served: 0, latest: 0, released: 0, before_epoch: 0 };
+    let plan = plan_from(None, now, Rate::MAX);
+    let progress = ProgressItem { served: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
     let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
     let slices = Key::slices_with(SLICE);
     let line = LineStatus::of(&room(), 1, 2);
@@ -105,7 +105,6 @@ fn items_keep_their_attributes() {
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1)),
-        updated(Key::Room, &expressions::hold(Some(Rate::MIN))),
         updated(Key::Throttle, &expressions::if_version_precedes(1)),
     ];
     assert_frozen(Section::LedgerAttributes, found.concat());

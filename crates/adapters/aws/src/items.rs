@@ -113,6 +113,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub(crate) fn flag(self, name: &str) -> Result<bool, ItemError> {
+        match self.get(name)? {
+            AttributeValue::Bool(flag) => Ok(*flag),
+            _ => Err(self.invalid(name, "is not true or false")),
+        }
+    }
+
     /// A text that is parsed.
     pub(crate) fn parsed<T: FromStr<Err: fmt::Display>>(self, name: &str) -> Result<T, ItemError> {
         let parsed = self.text(name)?.parse();
@@ -193,6 +200,8 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
             ("end", number(plan.window.end.as_millis())),
             ("rate", number(plan.rate.get())),
             ("quota", number(plan.quota)),
+            ("releases_from", number(plan.releases_from.as_millis())),
+            ("valve_from", number(plan.valve_from.as_millis())),
         ],
     )
 }
@@ -210,6 +219,9 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         window: Window { start: reader.time("start")?, end: reader.time("end")? },
         rate: reader.bounded::<_, u32>("rate")?,
         quota: reader.bounded::<u32, u32>("quota")?,
+        // Plans of the first format do not have these two.
+        releases_from: reader.optional("releases_from", Reader::time)?.unwrap_or_default(),
+        valve_from: reader.optional("valve_from", Reader::time)?.unwrap_or_default(),
     })
 }
 
@@ -226,6 +238,8 @@ pub(crate) struct ProgressItem {
     pub(crate) served: u64,
     /// The number of the newest plan; 0 before the first.
     pub(crate) latest: u64,
+    /// Plans up to this number are closed: their slices record no more.
+    pub(crate) closed: u64,
     /// How many visitors closed plans have released in this epoch.
     pub(crate) released: u64,
     /// Plans up to this number belong to earlier epochs.
@@ -239,6 +253,7 @@ impl ProgressItem {
             [
                 ("served", number(self.served)),
                 ("latest", number(self.latest)),
+                ("closed", number(self.closed)),
                 ("released", number(self.released)),
                 ("before_epoch", number(self.before_epoch)),
             ],
@@ -247,9 +262,12 @@ impl ProgressItem {
 
     pub(crate) fn decode(item: &Item) -> Result<Self, ItemError> {
         let progress = Reader::open(Key::Progress, item)?;
+        let latest = progress.number("latest")?;
         Ok(Self {
             served: progress.number("served")?,
-            latest: progress.number("latest")?,
+            latest,
+            // The first format always left three plans open.
+            closed: progress.optional("closed", Reader::number)?.unwrap_or(latest.saturating_sub(3)),
             released: progress.number("released")?,
             before_epoch: progress.number("before_epoch")?,
         })
@@ -272,7 +290,7 @@ pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, ItemError> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use waitroom::{Demand, Rate, SliceId, Ticket};
+    use waitroom::{Rate, SliceId, Ticket};
 
     use super::*;
 
@@ -290,10 +308,15 @@ pub(crate) mod tests {
     }
 
     fn plan() -> Plan {
-        let now = Timestamp::from_millis(1_700_000_000_000);
-        let minute = std::time::Duration::from_mins(1);
-        let first = Plan::next(None, now, minute, Rate::MAX, Demand::Busy);
-        Plan::next(Some(&first), now, minute, Rate::MAX, Demand::Busy)
+        let at = |seconds: u64| Timestamp::from_millis(1_700_000_000_000 + 1000 * seconds);
+        Plan {
+            number: 2,
+            window: Window { start: at(0), end: at(60) },
+            releases_from: at(1),
+            rate: Rate::MAX,
+            quota: 265_500,
+            valve_from: at(0),
+        }
     }
 
     #[test]
@@ -309,7 +332,7 @@ pub(crate) mod tests {
     #[test]
     fn plans_and_progress_are_encoded_and_decoded() {
         assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
-        let progress = ProgressItem { served: 41, latest: 7, released: 300, before_epoch: 2 };
+        let progress = ProgressItem { served: 41, latest: 7, closed: 4, released: 300, before_epoch: 2 };
         assert_eq!(ProgressItem::decode(&progress.encode()), Ok(progress));
     }
 
@@ -358,9 +381,10 @@ pub(crate) mod tests {
     fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
-        assert_invalid_attributes_are_named(&encode_plan(&plan()), &[], |item| decode_plan(2, item));
-        let progress = ProgressItem { served: 41, latest: 7, released: 300, before_epoch: 2 };
-        assert_invalid_attributes_are_named(&progress.encode(), &[], ProgressItem::decode);
+        let later = ["releases_from", "valve_from"];
+        assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
+        let progress = ProgressItem { served: 41, latest: 7, closed: 4, released: 300, before_epoch: 2 };
+        assert_invalid_attributes_are_named(&progress.encode(), &["closed"], ProgressItem::decode);
     }
 
     #[test]

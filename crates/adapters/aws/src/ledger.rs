@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Fault, Keys, PortError, PortResult, RoomReader, ThrottleMemory, ThrottleStore,
-    TicketCounter,
+    Admissions, Admitted, Fault, Keys, PortError, PortResult, QuietSwitch, RoomReader, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, Rate, Room, Token};
 
@@ -31,6 +31,16 @@ impl AwsStore {
 impl RoomReader for AwsStore {
     async fn room(&self) -> PortResult<Arc<Room>> {
         self.room.get(self.read_room("read the room")).await
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        self.room.refresh(self.read_room("read the room")).await
+    }
+}
+
+impl QuietSwitch for AwsStore {
+    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
+        self.alter_for_functions("mark the room as quiet or awake", |room| room.quiet = quiet).await
     }
 }
 
@@ -122,13 +132,7 @@ impl ThrottleStore for AwsStore {
         Ok(matches!(written, Written::Done(_)))
     }
 
-    /// The room's version stays, because only the operator's changes count. So the throttle and the operator cannot
-    /// undo each other's changes.
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        let attempt = "hold the rate down";
-        match self.table.update(attempt, Key::Room, expressions::hold(rate)).await? {
-            Written::Done(_) => Ok(()),
-            Written::Refused(_) => Err(missing(attempt, Key::Room)),
-        }
+        self.alter_for_functions("hold the rate down", |room| room.throttled = rate).await
     }
 }

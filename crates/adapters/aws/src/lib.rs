@@ -31,6 +31,7 @@ mod room_item;
 mod table;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{LineLength, PortResult, RoomReader};
@@ -38,6 +39,7 @@ use waitroom::ports::{LineLength, PortResult, RoomReader};
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
 pub use dispatch::FunctionDispatch;
+use dispatch::TriggerFunction;
 use line::Line;
 pub use page_bucket::PageBucket;
 use plans::LastRecord;
@@ -58,11 +60,16 @@ pub struct AwsStore {
     table: Table,
     line: Line,
     room: Arc<RoomCache>,
+    trigger: Option<TriggerFunction>,
     /// What this handle last recorded, so that recording the same again needs no request.
     last_record: Arc<Mutex<Option<LastRecord>>>,
 }
 
 impl AwsStore {
+    /// How long before it holds a change of the valve is written. Functions read the room at most a second late, and
+    /// within half a second.
+    pub const NOTICE: Duration = Duration::from_secs(2);
+
     pub fn new(config: &SdkConfig, resources: RoomResources) -> Self {
         Self::with_separate_configs(config, config, resources)
     }
@@ -73,8 +80,15 @@ impl AwsStore {
             table: Table::new(aws_sdk_dynamodb::Client::new(ledger), resources.ledger_table),
             line: Line::new(line, resources.line_url, resources.dead_letters_url),
             room: Arc::default(),
+            trigger: None,
             last_record: Arc::default(),
         }
+    }
+
+    /// Whoever changes the valve through this store starts this function, which plans the next window.
+    #[must_use]
+    pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
+        Self { trigger: Some(TriggerFunction::new(config, function)), ..self }
     }
 
     /// Opens a connection to the ledger, and reads the room.

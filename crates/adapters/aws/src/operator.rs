@@ -17,7 +17,7 @@ use crate::items::{Item, ProgressItem, item, number};
 use crate::keys::Key;
 use crate::retry::with_retries;
 use crate::room_item::{encode_first_status, encode_room, encode_status};
-use crate::table::Write;
+use crate::table::{Write, Written};
 
 /// How often a change is attempted while other writes change the room or publish its progress.
 const ATTEMPTS: u32 = 8;
@@ -32,7 +32,7 @@ impl AwsStore {
         let attempt = "put the room into the ledger";
         self.table.put(attempt, encode_room(first), expressions::if_absent()).await?;
         let room = self.read_room(attempt).await?;
-        let progress = ProgressItem { served: 0, latest: 0, released: 0, before_epoch: 0 };
+        let progress = ProgressItem { served: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
         let tickets = item(Key::Tickets, [("last", number(0u64))]);
         let statuses = Key::STATUS.map(|digit| encode_first_status(digit, &room));
         let puts = statuses
@@ -87,16 +87,17 @@ impl AwsStore {
         let mut busy = None;
         for _ in 0..ATTEMPTS {
             let before = self.read_room(attempt).await?;
-            let mut after = before.clone();
-            change(&mut after);
-            after.version = before.version.saturating_add(1);
+            let after = changed(&before, &change);
             let mut writes = other_writes();
             writes.push(write_room(&before, &after));
             writes.extend(Key::STATUS.map(|digit| {
                 Write::Update(Key::Status(digit), expressions::set(&status(digit, &after), &[], None))
             }));
             match self.table.write_together(attempt, writes).await {
-                Ok(true) => return Ok((Arc::new(before), Arc::new(after))),
+                Ok(true) => {
+                    self.start_trigger_after(&before, &after).await;
+                    return Ok((Arc::new(before), Arc::new(after)));
+                }
                 // Another change came first. Read the room again and repeat the change.
                 Ok(false) => {}
                 Err(error) if error.fault == Fault::Busy => busy = Some(error),
@@ -106,6 +107,49 @@ impl AwsStore {
         let conflict = "other writes keep changing the room, or items are missing from the ledger; retry, or deploy the stack again";
         Err(busy.unwrap_or_else(|| PortError::new(attempt, Fault::Busy, conflict)))
     }
+}
+
+impl AwsStore {
+    /// Changes the room for the throttle, the door or the trigger. They may not write the status; whoever publishes it
+    /// next writes the rate in force.
+    pub(crate) async fn alter_for_functions(
+        &self,
+        attempt: &'static str,
+        change: impl Fn(&mut Room) + Send,
+    ) -> PortResult<()> {
+        for _ in 0..ATTEMPTS {
+            let before = self.read_room(attempt).await?;
+            let after = changed(&before, &change);
+            if after == (Room { version: after.version, ..before.clone() }) {
+                return Ok(());
+            }
+            let Write::Update(key, update) = write_room(&before, &after) else { break };
+            if let Written::Done(_) = self.table.update(attempt, key, update).await? {
+                self.start_trigger_after(&before, &after).await;
+                return Ok(());
+            }
+        }
+        Err(PortError::new(attempt, Fault::Busy, "other writes keep changing the room"))
+    }
+
+    /// Starts the trigger if this change of the room changed the valve. If that fails, the schedule starts it within a
+    /// minute.
+    async fn start_trigger_after(&self, before: &Room, after: &Room) {
+        let Some(trigger) = self.trigger.as_ref().filter(|_| before.valves != after.valves) else { return };
+        if let Err(error) = trigger.start().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "the change is written, and holds when the trigger's next minute begins");
+        }
+    }
+}
+
+/// The room after a change.
+fn changed(before: &Room, change: &impl Fn(&mut Room)) -> Room {
+    let mut after = before.clone();
+    change(&mut after);
+    after.version = before.version.saturating_add(1);
+    after.schedule_valve(before, SystemClock.now(), AwsStore::NOTICE);
+    after
 }
 
 impl RoomAdmin for AwsStore {
@@ -122,20 +166,15 @@ impl RoomAdmin for AwsStore {
     }
 }
 
-/// Writes the attributes that the operator sets. `throttled` is the throttle's, so it is written only if this change
-/// has changed it.
+/// Writes the room, unless somebody else has changed it.
 fn write_room(before: &Room, after: &Room) -> Write {
-    let mut set = encode_room(after);
-    let mut remove = Vec::new();
-    if after.settings.health.is_none() {
-        remove.push("health");
-    }
-    if before.throttled == after.throttled {
-        set.remove("throttled");
-    } else if after.throttled.is_none() {
-        remove.push("throttled");
-    }
-    Write::Update(Key::Room, expressions::set(&set, &remove, Some(before.version)))
+    let absent = [
+        ("health", after.settings.health.is_none()),
+        ("throttled", after.throttled.is_none()),
+        ("valves", after.valves.is_empty()),
+    ];
+    let remove: Vec<_> = absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect();
+    Write::Update(Key::Room, expressions::set(&encode_room(after), &remove, Some(before.version)))
 }
 
 #[cfg(test)]
@@ -163,11 +202,19 @@ mod tests {
     }
 
     #[test]
-    fn a_change_writes_the_throttled_rate_only_if_it_changed() {
+    fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        let paused = Room { state: RoomState::Paused, ..held.clone() };
-        assert!(!update(&held, &paused).contains("throttled"));
-        assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled"));
-        assert!(update(&room(), &held).contains("#throttled = :throttled"));
+        assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled, #valves"));
+        let update = update(&room(), &held);
+        assert!(
+            update.contains("#throttled = :throttled") && update.ends_with("REMOVE #health, #valves"),
+            "{update}"
+        );
+    }
+
+    #[test]
+    fn a_change_of_the_valve_is_scheduled() {
+        let paused = changed(&room(), &|room: &mut Room| room.state = RoomState::Paused);
+        assert_eq!((paused.version, paused.valves.last().unwrap().valve), (1, waitroom::Valve::Closed));
     }
 }

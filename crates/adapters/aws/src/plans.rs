@@ -3,8 +3,9 @@
 //! The item `progress` has the number of the latest plan. A slice records its count in its own attribute, so that a
 //! repeated record changes nothing and 270 slices do not contend for one number. The room's total is the sum of two
 //! parts: what closed plans released, which is stored in `progress`, and what the slices of open plans have recorded.
-//! Writing a plan closes the third plan before it. Its window ended a minute and a half ago, and no consumer runs that
-//! long after its window.
+//! Writing a plan closes those whose window ended a minute ago. No consumer runs that long after its window.
+
+use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
@@ -20,8 +21,12 @@ use crate::items::{
 use crate::keys::Key;
 use crate::table::{Write, Written};
 
-/// How many of the latest plans are open: their slices may still record.
+/// How many of the latest plans stay open whatever their window, because the trigger reads two.
 const OPEN: u64 = 3;
+/// How long after its window a slice may still record.
+const RECORDS_FOR: Duration = Duration::from_mins(1);
+/// The most plans that are closed in one transaction, which may have a hundred writes.
+const CLOSED_AT_ONCE: u64 = 3;
 /// The pages of a plan at the highest rate, which has 270 slices.
 const PAGES: std::ops::Range<u16> = 0..17;
 /// How often the write of a plan is attempted while other writes change the progress.
@@ -87,19 +92,24 @@ impl AwsStore {
         pages.dedup();
         writes.extend(pages.into_iter().map(|page| Write::Put(item(page, []), expressions::always())));
 
-        let closing = plan.number.checked_sub(OPEN).filter(|number| *number > 0);
-        let mut recorded = 0;
-        for (number, old) in closing.into_iter().zip(self.plan_items(attempt, closing.into_iter()).await?) {
-            if number > before.before_epoch {
-                recorded = old.recorded;
+        let last = plan.number.saturating_sub(OPEN).min(before.closed.saturating_add(CLOSED_AT_ONCE));
+        let candidates = before.closed.saturating_add(1)..=last;
+        let (mut closed, mut recorded) = (before.closed, 0u64);
+        for (number, old) in candidates.clone().zip(self.plan_items(attempt, candidates).await?) {
+            if old.plan.is_some_and(|old| old.window.end + RECORDS_FOR > plan.window.start) {
+                break;
             }
-            let Some(closed) = old.plan else { continue };
+            closed = number;
+            if number > before.before_epoch {
+                recorded = recorded.saturating_add(old.recorded);
+            }
+            let Some(over) = old.plan else { continue };
             let items = old.pages.into_iter().chain([Key::Window(number)]);
             writes.extend(
-                items.map(|key| Write::Update(key, expressions::set(&delete_later(key, &closed), &[], None))),
+                items.map(|key| Write::Update(key, expressions::set(&delete_later(key, &over), &[], None))),
             );
         }
-        let progress = expressions::add_plan(plan.number, before, recorded);
+        let progress = expressions::add_plan(plan.number, before, closed, recorded);
         writes.push(Write::Update(Key::Progress, progress));
         Ok(writes)
     }
@@ -189,7 +199,7 @@ impl StatusBoard for AwsStore {
     async fn progress(&self) -> PortResult<LineProgress> {
         let attempt = "read the line's progress";
         let progress = self.read_progress(attempt).await?;
-        let oldest = progress.latest.saturating_sub(OPEN - 1).max(progress.before_epoch.saturating_add(1));
+        let oldest = progress.closed.max(progress.before_epoch).saturating_add(1);
         let open = self.plan_items(attempt, oldest..=progress.latest).await?;
         Ok(progress.with(open.iter().map(|items| items.recorded).fold(0, u64::saturating_add)))
     }

@@ -21,6 +21,18 @@ impl RoomCache {
         self.get_at(&SystemClock, read).await
     }
 
+    /// Reads the room with `read`, for this caller and for those to come.
+    pub(crate) async fn refresh(
+        &self,
+        read: impl Future<Output = PortResult<Room>>,
+    ) -> PortResult<Arc<Room>> {
+        let mut cached = self.0.lock().await;
+        let now = SystemClock.now();
+        let room = Arc::new(read.await?);
+        *cached = Some((now, room.clone()));
+        Ok(room)
+    }
+
     async fn get_at(
         &self,
         clock: &impl Clock,

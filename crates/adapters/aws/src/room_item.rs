@@ -22,12 +22,16 @@ pub(crate) fn encode_room(room: &Room) -> Item {
             ("pass_seconds", number(settings.lifetimes.pass.as_secs())),
             ("epoch", text(&room.epoch)),
             ("state", text(room.state.as_str())),
+            ("quiet", flag(room.quiet)),
             ("stretch", number(room.stretch.get())),
             ("version", number(room.version)),
         ],
     );
     if let Some(health) = &settings.health {
         encoded.insert("health".into(), text(health));
+    }
+    if !room.valves.is_empty() {
+        encoded.insert("valves".into(), text(&room.valves));
     }
     if let Some(throttled) = room.throttled {
         encoded.insert("throttled".into(), number(throttled.get()));
@@ -52,6 +56,9 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
+        // Rooms of the first format do not have these two.
+        quiet: room.optional("quiet", Reader::flag)?.unwrap_or_default(),
+        valves: room.optional("valves", Reader::parsed)?.unwrap_or_default(),
         stretch: room.bounded::<_, u32>("stretch")?,
         version: room.number("version")?,
     })
@@ -93,7 +100,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, RoomState, Stretch};
+    use waitroom::{Rate, RoomState, Stretch, ValveSchedule};
 
     use super::*;
 
@@ -113,6 +120,7 @@ mod tests {
         let room = Room::new(settings, url, "ab12".parse().unwrap());
         Room {
             throttled: Some(Rate::MIN),
+            valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             state: RoomState::Paused,
             version: 7,
@@ -126,6 +134,7 @@ mod tests {
         let mut plain = room();
         plain.settings.health = None;
         plain.throttled = None;
+        plain.valves = ValveSchedule::default();
         let item = encode_room(&plain);
         assert!(!item.contains_key("health") && !item.contains_key("throttled"));
         assert_eq!(decode_room(&item), Ok(plain));
@@ -147,7 +156,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &["health", "throttled"],
+            &["health", "throttled", "quiet", "valves"],
             decode_room,
         );
         let rows = [

@@ -39,8 +39,10 @@ pub(crate) enum Write {
     Update(Key, Statement),
 }
 
-/// How many requests a batch read makes until it has all items.
-const MAX_READS: u32 = 5;
+/// The most keys that DynamoDB accepts in one read.
+const MAX_KEYS: usize = 100;
+/// How many requests more than needed a batch read makes until it has all items.
+const MAX_READS: usize = 5;
 
 impl Table {
     pub(crate) fn new(client: Client, name: String) -> Self {
@@ -62,10 +64,11 @@ impl Table {
     ) -> PortResult<HashMap<String, Item>> {
         let mut wanted: Vec<_> = keys.into_iter().map(primary).collect();
         let mut found = HashMap::new();
-        for _ in 0..MAX_READS {
+        for _ in 0..MAX_READS + wanted.len() / MAX_KEYS {
             if wanted.is_empty() {
                 return Ok(found);
             }
+            let rest = wanted.split_off(wanted.len().min(MAX_KEYS));
             let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).consistent_read(true).build();
             let keys = keys.map_err(|error| malformed(attempt, error))?;
             let request = self.client.batch_get_item().request_items(&self.name, keys);
@@ -79,6 +82,7 @@ impl Table {
             }
             let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.name));
             wanted = left.map(|left| left.keys).unwrap_or_default();
+            wanted.extend(rest);
         }
         Err(PortError::new(attempt, Fault::Busy, "the table is throttled and did not return all items"))
     }

@@ -24,6 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
@@ -60,6 +61,8 @@ pub enum OpenError {
 impl EmbeddedStore {
     /// The name of the file in its directory.
     pub const FILE: &str = "room.redb";
+    /// How long before it holds a change of the valve is written. Consumers read the room in half a second at most.
+    pub const NOTICE: Duration = Duration::from_secs(1);
     const CACHE_BYTES: usize = 64 << 20;
 
     /// Opens the store in `directory`, and creates the directory if it is missing. An existing room is kept; a new
@@ -164,11 +167,17 @@ impl EmbeddedStore {
             let before = draft.room().unwrap_or_else(|| shared.room());
             let mut room = Room::clone(&before);
             change(&mut room);
+            room.schedule_valve(&before, (shared.now)(), Self::NOTICE);
             let after = Arc::new(room);
             draft.set_room(&after)?;
             Ok((before, after))
         })
         .await
+    }
+
+    /// Waits until the valve has changed since the last call. Then the trigger has to run.
+    pub async fn valve_changed(&self) {
+        self.shared.valve_changed.notified().await;
     }
 
     async fn change<T: Send + 'static>(

@@ -10,8 +10,8 @@ use pass::KeyRing;
 use redb::ReadableTable;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
-    LineStatusReader, PlanRecord, Plans, PortError, PortResult, Receipt, RoomAdmin, RoomReader, Slices,
-    StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
+    Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token,
@@ -34,6 +34,25 @@ fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
 impl RoomReader for EmbeddedStore {
     async fn room(&self) -> PortResult<Arc<Room>> {
         Ok(self.shared.room())
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        Ok(self.shared.room())
+    }
+}
+
+impl QuietSwitch for EmbeddedStore {
+    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
+        if self.shared.room().quiet == quiet {
+            return Ok(());
+        }
+        let mark = move |room: &mut Room| {
+            if room.quiet != quiet {
+                room.quiet = quiet;
+                room.version += 1;
+            }
+        };
+        self.alter_room("mark the room as quiet or awake", mark).await.map(drop)
     }
 }
 
@@ -310,6 +329,6 @@ impl ThrottleStore for EmbeddedStore {
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.alter_room("hold the rate down", move |room| room.throttled = rate).await.map(drop)
+        self.change_room("hold the rate down", move |room| room.throttled = rate).await.map(drop)
     }
 }

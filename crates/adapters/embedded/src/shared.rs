@@ -10,6 +10,7 @@ use redb::{
     Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
     WriteTransaction,
 };
+use tokio::sync::Notify;
 use waitroom::ports::{Fault, PortError};
 use waitroom::{LineProgress, Room, Timestamp};
 
@@ -33,6 +34,7 @@ pub(crate) struct SharedState {
     pub(crate) deliveries: Mutex<Deliveries>,
     pub(crate) claimants: Mutex<Claimants>,
     room: RwLock<Arc<Room>>,
+    pub(crate) valve_changed: Notify,
     served: AtomicU64,
     released: AtomicU64,
     waiting: AtomicU64,
@@ -63,6 +65,7 @@ impl SharedState {
             deliveries: Mutex::default(),
             claimants: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
+            valve_changed: Notify::new(),
             served: AtomicU64::new(0),
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
@@ -135,7 +138,10 @@ impl SharedState {
             self.next_ticket.store(1, Ordering::Relaxed);
         }
         if let Some(room) = committed.room {
-            *self.room.write() = room;
+            let before = std::mem::replace(&mut *self.room.write(), room.clone());
+            if before.valves != room.valves {
+                self.valve_changed.notify_one();
+            }
         }
         if let Some(progress) = committed.progress {
             self.set_progress(progress);

@@ -11,7 +11,7 @@ use waitroom::ports::Clock;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
-    let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start()?;
+    let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
     tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
     lambda_http::run(service_fn(async |request: Request| {

@@ -37,7 +37,7 @@ impl SetupPorts for OnAws {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let FunctionSetup { config, store, room, .. } = FunctionSetup::start()?;
+    let FunctionSetup { config, store, room, .. } = FunctionSetup::start_with_trigger()?;
     let ports = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {
         let span = request_span(&room, &event.context.request_id);

@@ -21,7 +21,7 @@ struct ThrottleEvent {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start()?;
+    let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
     warm_up(store.warm_up()).await;
     let throttle = Throttle::new(store, SystemClock, HttpProbe::new()?, Duration::from_mins(1));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<ThrottleEvent>| {

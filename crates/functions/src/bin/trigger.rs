@@ -1,4 +1,4 @@
-//! Plans a window every minute, and starts a consumer for each slice.
+//! Plans a window every minute and whenever the valve changes, and starts a consumer for each slice.
 
 use std::time::Duration;
 
@@ -6,11 +6,18 @@ use aws::FunctionDispatch;
 use clock::SystemClock;
 use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
-use serde::de::IgnoredAny;
+use serde::Deserialize;
 use tracing::Instrument;
-use trigger::Trigger;
+use trigger::{Trigger, TriggerCause};
 use waitroom::Valve;
 use waitroom::ports::{Clock, RoomReader};
+
+/// The schedule's event has no such field.
+#[derive(Deserialize)]
+struct TriggerEvent {
+    #[serde(default)]
+    valve_changed: bool,
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -18,12 +25,13 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let dispatch = FunctionDispatch::new(&config, variable("CONSUMER_FUNCTION")?);
     warm_up(store.warm_up_with_line()).await;
     let trigger = Trigger::new(store.clone(), SystemClock, dispatch, Duration::from_mins(1));
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<IgnoredAny>| {
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<TriggerEvent>| {
         let span = request_span(&room, &event.context.request_id);
-        let report = trigger.run().instrument(span).await?;
+        let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
+        let report = trigger.run(cause).instrument(span).await?;
         let rate = store.room().await.map(|room| match room.valve() {
             Valve::Open(rate) => rate.get().into(),
-            Valve::Paused | Valve::Off => 0,
+            Valve::Closed => 0,
         });
         let mut counts: Vec<_> =
             report.waiting.map(|waiting| (Metric::Waiting, waiting)).into_iter().collect();

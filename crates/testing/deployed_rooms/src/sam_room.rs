@@ -48,7 +48,7 @@ impl SamRoom {
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let config = operator(aws);
-        let store = AwsStore::new(&config, places);
+        let store = AwsStore::new(&config, places).with_trigger(&config, output("TriggerFunction")?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { aws, outputs, name: name.to_owned(), rate, config, store, runtime })
     }

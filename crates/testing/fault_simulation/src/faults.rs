@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
-    LineLength, PlanRecord, Plans, PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader, Slices,
+    StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
 
@@ -20,6 +20,7 @@ use crate::{Observations, SimClock};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PortCall {
     Room,
+    SetQuiet,
     LeaseTickets,
     Join,
     Receive,
@@ -131,6 +132,16 @@ impl<S: Sync> FaultyPorts<S> {
 impl<S: RoomReader> RoomReader for FaultyPorts<S> {
     async fn room(&self) -> PortResult<Arc<Room>> {
         self.call(PortCall::Room, self.inner.room()).await
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        self.call(PortCall::Room, self.inner.room_now()).await
+    }
+}
+
+impl<S: QuietSwitch> QuietSwitch for FaultyPorts<S> {
+    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
+        self.call(PortCall::SetQuiet, self.inner.set_quiet(quiet)).await
     }
 }
 

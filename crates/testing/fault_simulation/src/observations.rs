@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use consumer::SliceReport;
-use waitroom::{Admission, AdmittedBy, Place, Slice, SliceId, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, Place, Slice, SliceId, Timestamp, Token, Valve, ValveChange};
 
 /// Everything that really happened in a run. It is outside the simulated process, so it survives kills.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub struct Observations {
     /// Every slice that a consumer was started for.
     pub slices: BTreeMap<SliceId, Slice>,
     pub reports: Vec<(SliceId, SliceReport)>,
+    /// Every change of the valve that held, oldest first.
+    pub valves: Vec<ValveChange>,
 }
 
 /// The observations of a run, compared with the ledger.
@@ -41,9 +43,17 @@ pub struct SimOutcome {
     pub order: Vec<u64>,
     times: Vec<Timestamp>,
     slices: BTreeMap<SliceId, Slice>,
+    valves: Vec<ValveChange>,
 }
 
 impl Observations {
+    /// Notes what the room's schedule says now. A change that was withdrawn before it held is forgotten.
+    pub(crate) fn see_valves(&mut self, now: Timestamp, scheduled: impl Iterator<Item = ValveChange>) {
+        self.valves.retain(|change| change.from <= now);
+        let known = self.valves.last().map(|change| change.from);
+        self.valves.extend(scheduled.filter(|change| known.is_none_or(|known| change.from > known)));
+    }
+
     /// `ledger` has the admission of every token that is admitted.
     pub(crate) fn compare_with(&self, ledger: &HashMap<Token, Admission>, counted: u64) -> SimOutcome {
         let mut seen = HashSet::new();
@@ -74,6 +84,7 @@ impl Observations {
             order: admitted.iter().map(|admission| admission.ticket.get()).collect(),
             times: released.map(|admission| admission.at).collect(),
             slices: self.slices.clone(),
+            valves: self.valves.clone(),
         }
     }
 }
@@ -100,6 +111,44 @@ impl SimOutcome {
             self.slices.get(id).is_none_or(|slice| **released > slice.quota)
         };
         self.by_slice.iter().filter(above).map(|(id, _)| *id).collect()
+    }
+
+    /// How many were released from one instant until before another.
+    pub fn released_between(&self, from: Timestamp, until: Timestamp) -> usize {
+        self.times.iter().filter(|at| (from..until).contains(at)).count()
+    }
+
+    /// The first time from a change of the valve until a release in which more were released than the rates in force
+    /// allow and one batch for each slice. The quota of a window is rounded up, which is one visitor.
+    pub fn above_rate(&self) -> Option<String> {
+        let next =
+            self.valves.iter().skip(1).map(|change| change.from).chain([Timestamp::from_millis(u64::MAX)]);
+        let spans: Vec<_> = self
+            .valves
+            .iter()
+            .zip(next)
+            .map(|(change, end)| match change.valve {
+                Valve::Open(rate) => (change.from, end, u128::from(rate.get())),
+                Valve::Closed => (change.from, end, 0),
+            })
+            .collect();
+        let slices = spans.iter().map(|(.., rate)| rate.div_ceil(1000)).max().unwrap_or(0);
+        for (index, (from, ..)) in spans.iter().enumerate() {
+            let first = self.times.partition_point(|at| at < from);
+            for (released, until) in self.times[first..].iter().enumerate() {
+                let allowed: u128 = spans[index..]
+                    .iter()
+                    .map(|(start, end, rate)| (*end).min(*until).since(*start).as_millis() * rate)
+                    .sum();
+                let released = released as u128 + 1;
+                if released * 60_000 > allowed + slices * (10 + 1) * 60_000 {
+                    let seconds = until.since(*from).as_secs_f64();
+                    let allowed = allowed / 60_000;
+                    return Some(format!("{released} of {allowed} in the {seconds} s from {from:?} on"));
+                }
+            }
+        }
+        None
     }
 
     /// The most visitors released within any second.

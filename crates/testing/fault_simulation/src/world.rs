@@ -20,7 +20,7 @@ use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit, Producer, ProducerEr
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
-use trigger::Trigger;
+use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, StatusBoard, TokenSource,
 };
@@ -167,6 +167,15 @@ impl World {
             sent: SentSlices::default(),
             consumers: Vec::new(),
         });
+        self.see_valves();
+    }
+
+    fn see_valves(&mut self) {
+        let (room, now) = (self.room(), self.clock.now());
+        let scheduled = [room.valve_at(Timestamp::default())]
+            .into_iter()
+            .chain(room.valves.all_after(Timestamp::default()));
+        self.observations.lock().see_valves(now, scheduled);
     }
 
     /// Like kill -9: running tasks are lost, data that was written to the disk stays.
@@ -274,6 +283,10 @@ impl World {
 
     /// Runs the trigger now, in addition to the schedule.
     pub fn fire_trigger(&mut self) -> AbortHandle {
+        self.start_trigger(TriggerCause::Minute)
+    }
+
+    fn start_trigger(&mut self, cause: TriggerCause) -> AbortHandle {
         let process = self.process();
         let dispatch = FaultyPorts::new(
             process.sent.clone(),
@@ -283,7 +296,7 @@ impl World {
         );
         let store = self.process().store.clone();
         let trigger = Trigger::new(store, self.clock.clone(), dispatch, Self::MINUTE);
-        self.spawn(async move { drop(trigger.run().await) })
+        self.spawn(async move { drop(trigger.run(cause).await) })
     }
 
     fn sweep(&mut self) {
@@ -342,8 +355,13 @@ impl World {
                 self.start_consumer(*slice);
             }
             let committed = self.process().committer.commit_pending();
+            let valve_changed = self.process().store.inner().valve_changed().now_or_never().is_some();
+            if valve_changed {
+                self.see_valves();
+                self.start_trigger(TriggerCause::Change);
+            }
             match committed {
-                Ok(0) if sent.is_empty() => return,
+                Ok(0) if sent.is_empty() && !valve_changed => return,
                 Ok(_) => {}
                 // The disk failed. The next call retries.
                 Err(_) => drop(self.process().committer.reopen()),

@@ -21,13 +21,14 @@ use std::future::Future;
 
 use waitroom::Room;
 use waitroom::ports::{
-    Admissions, Keys, LineBack, LineFront, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
-    TicketCounter,
+    Admissions, Keys, LineBack, LineFront, LineLength, Plans, QuietSwitch, RoomReader, Slices, StatusBoard,
+    ThrottleStore, TicketCounter,
 };
 
 /// All ports of a store.
 pub trait Ports:
     RoomReader
+    + QuietSwitch
     + TicketCounter
     + LineBack
     + LineFront
@@ -43,6 +44,7 @@ pub trait Ports:
 
 impl<S> Ports for S where
     S: RoomReader
+        + QuietSwitch
         + TicketCounter
         + LineBack
         + LineFront
@@ -101,6 +103,9 @@ macro_rules! port_contracts {
             slices::records_of_an_unclaimed_slice_are_ignored,
             slices::totals_add_up_over_many_plans,
             room::a_change_is_seen_within_two_seconds,
+            room::a_change_of_the_valve_is_scheduled,
+            room::of_concurrent_changes_none_is_lost,
+            room::a_quiet_room_is_woken_once,
             room::the_throttle_can_hold_the_rate_down_and_end_that,
             room::of_two_concurrent_throttle_runs_one_is_remembered,
             room::the_first_keys_win,

@@ -2,8 +2,8 @@
 
 use futures_util::future;
 use pass::KeyRing;
-use waitroom::ports::{Keys, RoomReader, StatusBoard, ThrottleStore};
-use waitroom::{LineStatus, Rate, RoomState};
+use waitroom::ports::{Keys, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::{LineStatus, Rate, RoomState, Valve};
 
 use crate::Fixture;
 
@@ -21,6 +21,44 @@ pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     panic!("the change was not seen");
+}
+
+pub async fn a_change_of_the_valve_is_scheduled<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    store.set_quiet(true).await.expect("quiet");
+    let room = store.room_now().await.expect("room");
+    assert!(room.valves.is_empty(), "the valve is the same at this rate");
+    let mut last = None;
+    for held in [Some(Rate::MIN), None] {
+        store.hold(held).await.expect("hold");
+        let scheduled = store.room_now().await.expect("room").valves.last().expect("a change");
+        assert_eq!(scheduled.valve, Valve::Open(held.unwrap_or(room.settings.rate)));
+        assert!(last.is_none_or(|last| last < scheduled.from), "each change has its own instant");
+        last = Some(scheduled.from);
+    }
+}
+
+pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let (held, marked) = future::join(store.hold(Some(Rate::MIN)), store.set_quiet(true)).await;
+    held.and(marked).expect("both changes");
+    let room = store.room_now().await.expect("room");
+    assert_eq!((room.throttled, room.quiet), (Some(Rate::MIN), true));
+}
+
+pub async fn a_quiet_room_is_woken_once<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    store.set_quiet(true).await.expect("quiet");
+    let quiet = store.room_now().await.expect("room");
+    for woken in future::join_all((0..4).map(|_| store.set_quiet(false))).await {
+        woken.expect("awake");
+    }
+    let room = store.room_now().await.expect("room");
+    assert!(quiet.quiet && !room.quiet);
+    assert_eq!(room.version, quiet.version + 1, "in one write");
 }
 
 pub async fn the_throttle_can_hold_the_rate_down_and_end_that<F: Fixture>() {

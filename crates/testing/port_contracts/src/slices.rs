@@ -4,17 +4,23 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{Claimant, Claimed, PlanRecord, Plans, Slices, StatusBoard};
-use waitroom::{Demand, Plan, Rate, SliceId, Timestamp};
+use waitroom::{Plan, Rate, SliceId, Timestamp, Window};
 
 use crate::Fixture;
 
 /// A slice that nobody has worked on before.
 const NEW: Claimed = Claimed::Granted { released: 0 };
 
+/// A plan of a minute, after `last` or from `start`.
+pub fn plan_from(last: Option<&Plan>, start: Timestamp, rate: Rate) -> Plan {
+    let start = last.map_or(start, |last| last.window.end.max(start));
+    let window = Window { start, end: start + Duration::from_mins(1) };
+    let number = last.map_or(1, |last| last.number + 1);
+    Plan { number, window, releases_from: start, rate, quota: rate.get(), valve_from: Timestamp::default() }
+}
+
 fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
-    let now = Timestamp::from_millis(1_700_000_000_000);
-    let rate = Rate::new(rate).expect("within bounds");
-    Plan::next(last, now, Duration::from_mins(1), rate, Demand::Busy)
+    plan_from(last, Timestamp::from_millis(1_700_000_000_000), Rate::new(rate).expect("within bounds"))
 }
 
 fn slice(plan: u64, index: u16) -> SliceId {

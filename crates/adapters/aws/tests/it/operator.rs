@@ -1,14 +1,14 @@
 //! The operator's changes, and what a deployment writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use port_contracts::slices::plan_from;
 use waitroom::ports::{
     Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
     TicketCounter,
 };
-use waitroom::{Demand, LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Timestamp};
+use waitroom::{LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Timestamp};
 
 use crate::room::{TestRoom, first_room, now, run};
 
@@ -112,7 +112,7 @@ fn a_concurrent_change_is_not_undone() {
         );
         let room = test.another_store().room().await.unwrap();
         assert!(
-            room.state == RoomState::Paused && room.stretch == Stretch::MAX && room.version == 2,
+            room.state == RoomState::Paused && room.stretch == Stretch::MAX && room.version == 3,
             "{room:?}"
         );
         assert_eq!(room.throttled, Some(Rate::MIN));
@@ -141,8 +141,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         for n in 1..=3 {
             store.join(port_contracts::visitor::visitor(n)).await.unwrap();
         }
-        let plan =
-            |last: Option<&Plan>| Plan::next(last, now(), Duration::from_mins(1), Rate::MIN, Demand::Busy);
+        let plan = |last: Option<&Plan>| plan_from(last, now(), Rate::MIN);
         let first = plan(None);
         assert!(store.write(first).await.unwrap());
         let old = SliceId { plan: 1, index: 0 };

@@ -47,7 +47,14 @@ fn admission(by: AdmittedBy) -> Admission {
 fn plan() -> Plan {
     let start = Timestamp::from_millis(1_700_000_000_000);
     let window = Window { start, end: start + Duration::from_mins(1) };
-    Plan { number: 1, window, rate: Rate::new(300).unwrap(), quota: 300 }
+    Plan {
+        number: 1,
+        window,
+        rate: Rate::new(300).unwrap(),
+        quota: 300,
+        releases_from: Timestamp::default(),
+        valve_from: Timestamp::default(),
+    }
 }
 
 fn memory() -> ThrottleMemory {

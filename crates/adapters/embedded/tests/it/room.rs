@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
+use port_contracts::slices::plan_from;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
     RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
-use waitroom::{
-    Admission, AdmittedBy, Demand, LineProgress, LineStatus, Plan, Rate, RoomState, SliceId, Stretch,
-};
+use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Rate, RoomState, SliceId, Stretch};
 
 use crate::support::{TestStore, room};
 
@@ -97,7 +96,7 @@ fn polls_read_the_current_status_also_after_a_restart() {
     let rate = Rate::new(300).unwrap();
     assert_eq!(line(&test), LineStatus { served: 0, waiting: 0, rate, slow: false });
     (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
-    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
     assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
@@ -114,7 +113,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let join = |n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap();
     assert_eq!(block_on(test.store.lease(8)).unwrap(), 1);
     (1..=3).for_each(join);
-    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
     assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
@@ -214,7 +213,7 @@ fn receivers_on_several_threads_get_different_visitors() {
 #[test]
 fn a_slice_of_an_earlier_process_can_be_resumed() {
     let test = TestStore::new();
-    let plan = Plan::next(None, test.time.now(), Duration::from_mins(1), Rate::MAX, Demand::Busy);
+    let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let (slice, idle) = (SliceId { plan: 1, index: 0 }, SliceId { plan: 1, index: 1 });
     let claim =

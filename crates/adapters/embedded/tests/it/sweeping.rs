@@ -5,9 +5,10 @@ use std::time::Duration;
 use embedded::Swept;
 use futures_executor::block_on;
 use futures_util::future::try_join_all;
+use port_contracts::slices::plan_from;
 use port_contracts::visitor::visitor;
 use waitroom::ports::{Admissions, LineBack, LineFront, LineLength, Plans};
-use waitroom::{Admission, AdmittedBy, Demand, Place, Plan, Rate, SliceId};
+use waitroom::{Admission, AdmittedBy, Place, Rate, SliceId};
 
 use crate::support::TestStore;
 
@@ -42,7 +43,7 @@ fn old_plans_are_removed_but_never_the_latest() {
     let rate = Rate::new(300).unwrap();
     let mut last = None;
     for _ in 0..5 {
-        let plan = Plan::next(last.as_ref(), test.time.now(), Duration::from_mins(1), rate, Demand::Busy);
+        let plan = plan_from(last.as_ref(), test.time.now(), rate);
         assert!(block_on(test.store.write(plan)).unwrap());
         last = Some(plan);
         test.time.pass(Duration::from_mins(1));

@@ -15,7 +15,7 @@ use clock::SystemClock;
 use consumer::Consumer;
 use embedded::EmbeddedStore;
 use producer::{DoorRequest, Method, Producer, SystemTokens};
-use trigger::Trigger;
+use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
 use waitroom::{Rate, Room, Scheme, Settings, Slice, Token};
 
@@ -73,9 +73,12 @@ async fn schedule(store: EmbeddedStore) {
     let trigger = Trigger::new(store.clone(), SystemClock, SpawnConsumers(store.clone()), MINUTE);
     let mut minutes = tokio::time::interval(MINUTE);
     loop {
-        minutes.tick().await;
+        let cause = tokio::select! {
+            _ = minutes.tick() => TriggerCause::Minute,
+            () = store.valve_changed() => TriggerCause::Change,
+        };
         let ran = async {
-            trigger.run().await?;
+            trigger.run(cause).await?;
             store.sweep().await
         };
         // If this failed, the next minute retries it.

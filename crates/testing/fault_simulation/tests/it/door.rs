@@ -246,6 +246,7 @@ fn the_pass_has_the_ticket_of_the_admission_not_the_one_in_the_cookie() {
 #[test]
 fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     let mut world = world();
+    pause(&mut world);
     let (_, cookie) = newcomer(&mut world);
     world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));

@@ -137,9 +137,10 @@ fn the_schedule_fires_twice() {
         world.fire_trigger();
         world.run(MINUTE / 2);
         let planned_until = world.observations.lock().slices.values().map(|slice| slice.window.end).max();
-        assert!(planned_until <= Some(world.clock.now() + MINUTE * 3 / 2), "a window was planned too early");
+        assert!(planned_until <= Some(world.clock.now() + MINUTE * 5 / 2), "a window was planned too early");
     }
-    assert_eq!(world.outcome().windows()[&3], (600, 600));
+    let windows = world.outcome().windows();
+    assert!(windows.values().take(3).all(|(released, quota)| released == quota), "{windows:?}");
     assert_nobody_is_lost(&mut world);
 }
 

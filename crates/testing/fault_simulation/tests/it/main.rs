@@ -11,6 +11,7 @@
 mod door;
 mod faults;
 mod killed;
+mod orders;
 mod release;
 mod schedules;
 mod storage;

@@ -97,6 +97,7 @@ fn assert_nobody_is_lost_or_counted_twice(seed: u64, (outcome, largest_rate): &(
     let released = outcome.released();
     assert!(outcome.reported <= released, "seed {seed}: reported more than were released");
     assert!(outcome.counted <= released.into(), "seed {seed}: counted more than were released");
+    assert_eq!(outcome.above_rate(), None, "seed {seed}");
     // Visitors are released in batches of ten. A fault may delay one batch more into the same second.
     let largest = outcome.largest_second();
     assert!(
@@ -154,7 +155,11 @@ fn assert_every_window_releases_exactly_its_quota(seeds: Range<u64>) {
         world.run(3 * MINUTE);
         let windows: Vec<_> = world.outcome().windows().into_values().collect();
         // The first window was planned while visitors were still joining.
-        assert_eq!(windows[1..3], [(rate, rate); 2], "seed {seed}");
+        for (released, quota) in &windows[1..3] {
+            assert_eq!(released, quota, "seed {seed}: {windows:?}");
+            // Windows end when the trigger runs, which takes a few milliseconds more or less.
+            assert!(quota.abs_diff(rate) <= 1 + rate / 100, "seed {seed}: {quota} at {rate}");
+        }
         let (largest, whole_batches) = (world.outcome().largest_second(), (2 * rate as usize).div_ceil(600));
         assert!(largest <= 10 * whole_batches, "seed {seed}: {largest} in one second of a rate of {rate}");
     }

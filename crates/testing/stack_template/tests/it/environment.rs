@@ -11,11 +11,11 @@ use crate::support::{stack, with_throttle};
 const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM_NAME"];
 
 const FUNCTIONS: [(&str, &[&str]); 5] = [
-    ("Producer", &[]),
+    ("Producer", &["TRIGGER_FUNCTION"]),
     ("Trigger", &["CONSUMER_FUNCTION"]),
     ("Consumer", &[]),
-    ("Throttle", &[]),
-    ("Setup", &["PAGE_BUCKET"]),
+    ("Throttle", &["TRIGGER_FUNCTION"]),
+    ("Setup", &["PAGE_BUCKET", "TRIGGER_FUNCTION"]),
 ];
 
 #[test]
@@ -88,7 +88,7 @@ fn functions_that_a_schedule_or_another_function_starts_are_never_retried() {
             "{function}"
         );
     }
-    assert_eq!(stack.properties("Consumer").unwrap()["Timeout"], 150);
+    assert_eq!(stack.properties("Consumer").unwrap()["Timeout"], 240);
 }
 
 #[test]

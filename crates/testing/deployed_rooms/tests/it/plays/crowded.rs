@@ -8,11 +8,16 @@ use waitroom::{Rate, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// An order must be in force within two seconds. The machine that runs this may be busy with other work.
-const IN_FORCE: Duration = Duration::from_secs(2);
+/// An order must be in force within five seconds. The machine that runs this may be busy with other work.
+const IN_FORCE: Duration = Duration::from_secs(5);
 const DEADLINE: Duration = IN_FORCE.saturating_mul(10);
 
+/// Slices record this often how many they have released.
+const RECORD: Duration = Duration::from_secs(2);
+
 const RATE: u32 = 300;
+/// What a window of a minute and a half releases.
+const LONGEST_WINDOW: usize = RATE as usize * 3 / 2;
 const CROWD: usize = 500;
 const SECOND_CROWD: usize = 250;
 
@@ -82,16 +87,15 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
         if released != last.1 {
             last = (Instant::now(), released);
         }
-        Ok(last.0.elapsed() > 2 * IN_FORCE)
+        Ok(last.0.elapsed() > 2 * RECORD)
     })
     .unwrap();
     let resumed = stage.now();
     stage.order(Order::On);
     until("people leave again", 2 * MINUTE, || Ok(stage.released()? >= last.1 + 20)).unwrap();
     let slowed = ordered(stage, set_rate(RATE / 10));
-    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > DEADLINE)).unwrap();
-    let hastened = stage.now();
-    stage.order(set_rate(RATE));
+    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > 4 * IN_FORCE)).unwrap();
+    let hastened = ordered(stage, set_rate(RATE));
     until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
     let account = crowd.account(stage).unwrap();
     println!("{account}");
@@ -104,13 +108,22 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
         late.last().unwrap_or(&Duration::ZERO)
     );
     assert!(late.iter().all(|&late| late <= DEADLINE), "{late:?}");
-    let slow = account.delays(slowed, hastened);
-    println!("a tenth of the rate: {} left in {DEADLINE:?}, after {slow:?}", slow.len());
-    let at_full_rate = RATE as usize / 3;
-    assert!(slow.len() < at_full_rate / 2, "{} left in a third of a minute", slow.len());
+    let resumed_to = account.delays(resumed, slowed);
+    println!("on: the first left after {:?}", resumed_to.first());
+    let first = resumed_to.first().copied();
+    assert!(first.is_some_and(|first| first <= DEADLINE), "{resumed_to:?}");
+    let in_ten_seconds = |delays: &[Duration]| {
+        let seconds = IN_FORCE..IN_FORCE + Duration::from_secs(10);
+        delays.iter().filter(|delay| seconds.contains(*delay)).count()
+    };
+    let slow = in_ten_seconds(&account.delays(slowed, hastened));
+    let fast = in_ten_seconds(&account.delays(hastened, stage.now()));
+    println!("from second 5 to 15 after the order, {slow} left at {} a minute, {fast} at {RATE}", RATE / 10);
+    // On a quiet machine 5 and 50, and a batch more or less.
+    assert!(slow <= 20 && fast >= 30, "{slow} and {fast}");
 
     assert_eq!(account.windows.values().sum::<usize>(), CROWD, "all through the line");
-    assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
+    assert!(account.windows.values().all(|&released| released <= LONGEST_WINDOW), "never above the plan");
     assert!(
         account.displaced <= account.at_once + 20,
         "more than a batch on either side, and those who joined within two seconds"
@@ -123,10 +136,6 @@ fn faults_lose_nobody(stage: &SamRoom) {
     stage.order(Order::Pause);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
-    // The trigger writes no new plan while the last window has more than half of its length left.
-    until("a new window is due", 2 * MINUTE, || Ok(stage.plans()?[0].plan.window.end <= stage.now()))
-        .unwrap();
-
     // Kill the trigger in the middle of its work, while it cannot write the plan.
     let plans = stage.plans().unwrap()[0].plan.number;
     let throttled = stage.aws.throttle_writes("window/").unwrap();
@@ -156,7 +165,7 @@ fn faults_lose_nobody(stage: &SamRoom) {
     until("all are admitted", 4 * MINUTE, || Ok(crowd.admitted(stage)? == SECOND_CROWD)).unwrap();
     let account = crowd.account(stage).unwrap();
     println!("{account}");
-    assert!(account.windows.values().all(|&released| released <= RATE as usize), "never above the plan");
+    assert!(account.windows.values().all(|&released| released <= LONGEST_WINDOW), "never above the plan");
     until("the line is empty", 2 * MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
     nothing_is_left(stage);
     // Visitors whom the killed consumer admitted but did not record yet are not counted. Nobody is counted twice.

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use deployed_rooms::Operator;
-use emulators::{LocalEmu, Options};
+use emulators::{LocalEmu, Options, console};
 use http_contract::Client;
 use serde_json::{Value, json};
 
@@ -35,15 +35,15 @@ fn an_operator_says_and_the_room_does() {
     let said = |arguments: &[&str]| {
         let output = operator.run(arguments).unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        console::without_seconds(&String::from_utf8(output.stdout).unwrap())
     };
 
     let begun = Instant::now();
-    assert_eq!(said(&["pause", "sale"]), "room: on -> paused\n");
+    assert_eq!(said(&["pause", "sale"]), "room: on -> paused, in force in … s\n");
     println!("an order took {:?}", begun.elapsed());
     let places: Vec<_> = (0..3).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
     eventually("paused", &client, &places[0], |poll| poll["state"] == "paused");
-    assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600\n");
+    assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600, in force in … s\n");
     assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
     assert_eq!(said(&["stretch", "sale", "2"]), "stretch: 1 -> 2\n");
     eventually("what was said", &client, &places[0], |poll| {
@@ -75,6 +75,6 @@ fn an_operator_says_and_the_room_does() {
     assert_eq!(reset["lost_places"], 3, "{reset}");
     assert_ne!(reset["before"], reset["after"]);
     eventually("a newcomer", &client, &places[0], |poll| poll["join"] == true && poll["waiting"] == 0);
-    assert_eq!(said(&["on", "sale"]), "room: paused -> on\n");
+    assert_eq!(said(&["on", "sale"]), "room: paused -> on, in force in … s\n");
     operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
 }

@@ -1,0 +1,244 @@
+//! What consumers may release, and from when.
+//!
+//! A change of the rate or of the room's state does not hold at the instant at which it is written, because everybody
+//! would learn of it at another instant. It holds from an instant a little ahead, which all have read by then. A window
+//! is planned under one valve change. When the next one holds, the window ends, and a new window begins.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Rate, Timestamp};
+
+/// Whether and how fast the room releases visitors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Valve {
+    /// Visitors are released at this rate.
+    Open(Rate),
+    /// Nobody is released, because the room is paused or off.
+    Closed,
+}
+
+impl fmt::Display for Valve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(rate) => rate.get().fmt(f),
+            Self::Closed => f.write_str("closed"),
+        }
+    }
+}
+
+/// A valve, and the instant from which it holds. The instant identifies the change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValveChange {
+    pub from: Timestamp,
+    pub valve: Valve,
+}
+
+/// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
+///
+/// In text: `0=300 1700000000000=closed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ValveSchedule(Vec<ValveChange>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a valve schedule has the form <instant>=<rate or closed> …, with increasing instants")]
+pub struct ValveScheduleError;
+
+impl ValveSchedule {
+    /// How long a past change is kept. A plan that was made under it is over by then.
+    const KEPT: Duration = Duration::from_mins(5);
+    /// The most changes that are kept.
+    const MOST: usize = 32;
+    /// The least time from one change to the next, which limits how many plans a minute can have.
+    const GAP: Duration = Duration::from_millis(500);
+    /// The most changes that wait for their turn, if they are ordered faster than that.
+    const QUEUE: u32 = 16;
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The change in force at `now`. `None` in a room that has never changed.
+    pub fn at(&self, now: Timestamp) -> Option<ValveChange> {
+        self.0.iter().rev().find(|change| change.from <= now).copied()
+    }
+
+    /// The first change after the one that is identified by `from`.
+    pub fn after(&self, from: Timestamp) -> Option<ValveChange> {
+        self.0.iter().find(|change| change.from > from).copied()
+    }
+
+    /// The changes after the one that is identified by `from`, oldest first.
+    pub fn all_after(&self, from: Timestamp) -> impl Iterator<Item = ValveChange> {
+        self.0.iter().filter(move |change| change.from > from).copied()
+    }
+
+    /// The last change, which may be yet to come.
+    pub fn last(&self) -> Option<ValveChange> {
+        self.0.last().copied()
+    }
+
+    /// Whether a plan that was made under the change identified by `from` still counts. It does not if that change was
+    /// withdrawn before it was in force.
+    pub fn knows(&self, from: Timestamp) -> bool {
+        self.0.first().is_none_or(|first| from <= first.from)
+            || self.0.iter().any(|change| change.from == from)
+    }
+
+    /// Adds the changes that are `wanted`, oldest first. `before` is the valve so far, for an empty schedule.
+    ///
+    /// Changes that are in force soon stay: somebody may already act on them. Later ones are withdrawn.
+    pub(crate) fn set(&mut self, before: Valve, wanted: &[ValveChange], now: Timestamp, notice: Duration) {
+        if self.0.is_empty() {
+            self.0.push(ValveChange { from: Timestamp::default(), valve: before });
+        }
+        let soon = now + notice + Self::GAP * Self::QUEUE;
+        let withdrawn = self.0.split_off(self.0.partition_point(|change| change.from < soon).max(1));
+        for change in wanted {
+            let last = self.0.last().copied();
+            if last.is_some_and(|last| last.valve == change.valve) {
+                continue;
+            }
+            let earliest = last.map_or(change.from, |last| last.from + Self::GAP);
+            let mut change = ValveChange { from: change.from.max(earliest), ..*change };
+            // An instant identifies one change, also after that change was withdrawn: a plan may exist for it.
+            while withdrawn.iter().any(|other| other.from == change.from && other.valve != change.valve) {
+                change.from = change.from + Duration::from_millis(1);
+            }
+            self.0.push(change);
+        }
+        let past = self.0.partition_point(|change| change.from <= now).saturating_sub(1);
+        let old = self.0[..past].partition_point(|change| now.since(change.from) > Self::KEPT);
+        self.0.drain(..old.max(past.min(self.0.len().saturating_sub(Self::MOST))));
+    }
+}
+
+impl fmt::Display for ValveSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, change) in self.0.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            write!(f, "{space}{}={}", change.from.as_millis(), change.valve)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for ValveSchedule {
+    type Err = ValveScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, ValveScheduleError> {
+        let changes = text.split_whitespace().map(|change| {
+            let (from, valve) = change.split_once('=')?;
+            let valve = match valve {
+                "closed" => Valve::Closed,
+                rate => Valve::Open(Rate::new(rate.parse().ok()?).ok()?),
+            };
+            Some(ValveChange { from: Timestamp::from_millis(from.parse().ok()?), valve })
+        });
+        let changes: Vec<_> = changes.collect::<Option<_>>().ok_or(ValveScheduleError)?;
+        let increasing = changes.is_sorted_by(|one, next| one.from < next.from);
+        if increasing { Ok(Self(changes)) } else { Err(ValveScheduleError) }
+    }
+}
+
+impl TryFrom<String> for ValveSchedule {
+    type Error = ValveScheduleError;
+
+    fn try_from(text: String) -> Result<Self, ValveScheduleError> {
+        text.parse()
+    }
+}
+
+impl From<ValveSchedule> for String {
+    fn from(schedule: ValveSchedule) -> Self {
+        schedule.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTICE: Duration = Duration::from_secs(1);
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn open(rate: u32) -> Valve {
+        Valve::Open(Rate::new(rate).unwrap())
+    }
+
+    /// Wants this valve, at this time.
+    fn order(schedule: &mut ValveSchedule, now: u64, valve: Valve) {
+        let wanted = ValveChange { from: at(now) + NOTICE, valve };
+        schedule.set(open(60), &[wanted], at(now), NOTICE);
+    }
+
+    #[test]
+    fn a_change_holds_after_its_notice() {
+        let mut schedule = ValveSchedule::default();
+        assert_eq!((schedule.at(at(9)), schedule.last()), (None, None));
+        order(&mut schedule, 5000, open(600));
+        assert_eq!(schedule.to_string(), "0=60 6000=600");
+        assert_eq!(schedule.at(at(5999)).unwrap().valve, open(60));
+        assert_eq!(schedule.at(at(6000)).unwrap().valve, open(600));
+        assert_eq!(schedule.after(at(0)), schedule.last());
+        order(&mut schedule, 9000, open(600));
+        assert_eq!(schedule.to_string(), "0=60 6000=600", "nothing has changed");
+    }
+
+    #[test]
+    fn changes_in_quick_succession_hold_one_after_the_other() {
+        let mut schedule = ValveSchedule::default();
+        order(&mut schedule, 5000, open(600));
+        order(&mut schedule, 5100, Valve::Closed);
+        assert_eq!(schedule.to_string(), "0=60 6000=600 6500=closed");
+        order(&mut schedule, 5200, open(600));
+        assert_eq!(schedule.to_string(), "0=60 6000=600 6500=closed 7000=600");
+        assert!(schedule.knows(at(0)) && schedule.knows(at(6500)) && !schedule.knows(at(6501)));
+    }
+
+    #[test]
+    fn a_change_that_is_far_away_can_be_withdrawn() {
+        let mut schedule = ValveSchedule::default();
+        let opens = |at| ValveChange { from: at, valve: open(60) };
+        let closes = ValveChange { from: at(2000), valve: Valve::Closed };
+        schedule.set(open(60), &[closes, opens(at(90_000))], at(1000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90000=60");
+        schedule.set(open(60), &[opens(at(90_000))], at(20_000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90000=60", "the same again");
+        let faster = ValveChange { from: at(90_000), valve: open(600) };
+        schedule.set(open(60), &[faster], at(30_000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=600", "another change, so another instant");
+        assert!(!schedule.knows(at(90_000)));
+    }
+
+    #[test]
+    fn a_thousand_changes_stay_few_and_the_one_in_force_is_kept() {
+        let mut schedule = ValveSchedule::default();
+        for change in 0..1000 {
+            let now = 1_000_000 + 300 * change;
+            order(&mut schedule, now, open(60 + u32::try_from(change).unwrap()));
+            assert!(schedule.0.len() <= ValveSchedule::MOST + 20, "{schedule}");
+            assert!(schedule.at(at(now)).is_some());
+            assert!(schedule.last().unwrap().from <= at(now) + NOTICE + Duration::from_secs(10));
+        }
+        order(&mut schedule, 10_000_000, Valve::Closed);
+        assert_eq!(schedule.0.len(), 2, "{schedule}");
+    }
+
+    #[test]
+    fn schedules_are_displayed_and_parsed() {
+        for text in ["", "0=60", "0=60 17=closed 18=270000"] {
+            assert_eq!(text.parse::<ValveSchedule>().unwrap().to_string(), text);
+        }
+        for wrong in ["60", "0=", "=60", "0=0", "0=open", "5=60 5=70", "-1=60"] {
+            assert_eq!(wrong.parse::<ValveSchedule>(), Err(ValveScheduleError), "{wrong}");
+        }
+    }
+}
