@@ -3,14 +3,16 @@
 use std::time::{Duration, Instant};
 
 use deployed_rooms::{Crowd, SamRoom, until};
-use http_contract::{Order, RoomUnderTest};
+use http_contract::{IN_FORCE, Order, RoomUnderTest};
 use waitroom::{Rate, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// An order must be in force within five seconds. The machine that runs this may be busy with other work.
-const IN_FORCE: Duration = Duration::from_secs(5);
+/// The machine that runs this may be busy with other work.
 const DEADLINE: Duration = IN_FORCE.saturating_mul(10);
+
+/// When an order has its full effect on AWS.
+const FULL_EFFECT: Duration = Duration::from_secs(5);
 
 /// Slices record this often how many they have released.
 const RECORD: Duration = Duration::from_secs(2);
@@ -58,6 +60,7 @@ fn orders_are_in_force_within_seconds(stage: &SamRoom) {
         println!("{what}: in force after {took:?}");
     }
     stage.order(set_rate(RATE));
+    std::thread::sleep(IN_FORCE);
 }
 
 fn set_rate(rate: u32) -> Order {
@@ -94,7 +97,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     stage.order(Order::On);
     until("people leave again", 2 * MINUTE, || Ok(stage.released()? >= last.1 + 20)).unwrap();
     let slowed = ordered(stage, set_rate(RATE / 10));
-    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > 4 * IN_FORCE)).unwrap();
+    until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > 4 * FULL_EFFECT)).unwrap();
     let hastened = ordered(stage, set_rate(RATE));
     until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
     let account = crowd.account(stage).unwrap();
@@ -113,7 +116,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let first = resumed_to.first().copied();
     assert!(first.is_some_and(|first| first <= DEADLINE), "{resumed_to:?}");
     let in_ten_seconds = |delays: &[Duration]| {
-        let seconds = IN_FORCE..IN_FORCE + Duration::from_secs(10);
+        let seconds = FULL_EFFECT..FULL_EFFECT + Duration::from_secs(10);
         delays.iter().filter(|delay| seconds.contains(*delay)).count()
     };
     let slow = in_ten_seconds(&account.delays(slowed, hastened));
@@ -134,6 +137,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
 
 fn faults_lose_nobody(stage: &SamRoom) {
     stage.order(Order::Pause);
+    std::thread::sleep(IN_FORCE);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
     // Kill the trigger in the middle of its work, while it cannot write the plan.

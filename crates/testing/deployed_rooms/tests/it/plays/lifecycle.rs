@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use deployed_rooms::{Operator, Signal, until};
 use emulators::{LocalEmu, Options};
-use http_contract::Client;
+use http_contract::{Client, IN_FORCE};
 
 /// An account for this test alone, so that no other test creates or removes anything in it.
 fn account() -> &'static LocalEmu {
@@ -54,6 +54,7 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!(deployed["found"], "on", "{deployed}");
     let client = client(aws, &deployed, "sale");
     operator.done(&["pause", "sale", "--json"]).unwrap();
+    thread::sleep(IN_FORCE);
     let places = joined(&client);
     let epoch = client.get_with("/polling", &places[0]).json()["epoch"].clone();
 
