@@ -5,6 +5,7 @@ mod destroy;
 mod init;
 mod local;
 mod removable;
+mod throttling;
 mod time;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
 pub(crate) use local::Local;
 pub(crate) use removable::Removable;
+pub(crate) use throttling::Throttling;
 
 use crate::log::LogFilter;
 
@@ -100,7 +102,7 @@ pub(crate) enum Command {
 /// Which room a command is for.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Name of the room; required unless --local is given [default with --local: demo]
+    /// Name of the room; required unless --local is given [default with --local: the room in --data, or demo]
     pub(crate) name: Option<RoomId>,
     /// Use the room on this machine
     #[arg(long)]

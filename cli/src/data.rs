@@ -8,6 +8,14 @@ use anyhow::{Context, Result};
 use server::control;
 use waitroom::RoomId;
 
+/// The default name of a room on this machine.
+const DEMONSTRATION: &str = "demo";
+
+/// The name of a room on this machine, unless another is given.
+pub(crate) fn default_name() -> Result<RoomId> {
+    Ok(DEMONSTRATION.parse()?)
+}
+
 /// The directory of a local room's data: the given one, or one in the user's data directory.
 pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBuf> {
     if let Some(given) = given {

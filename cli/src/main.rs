@@ -13,6 +13,8 @@ mod exit;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod local_settings;
+mod local_start;
 mod log;
 mod printer;
 mod reach;

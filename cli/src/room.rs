@@ -14,9 +14,6 @@ use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
 
-/// The default name of a room on this machine.
-const DEMONSTRATION: &str = "demo";
-
 #[derive(Debug)]
 pub(crate) struct RoomHandle {
     pub(crate) name: RoomId,
@@ -42,13 +39,45 @@ pub(crate) struct RoomCopy {
 impl RoomHandle {
     pub(crate) async fn find(which: &Which) -> Result<Self> {
         if which.local {
-            let name = which.name.clone().map_or_else(|| DEMONSTRATION.parse(), Ok)?;
-            let directory = data::directory(which.data.as_ref(), &name)?;
-            let data = which.data.as_ref().map(|data| format!(" --data {}", data.display()));
-            let as_typed = format!("--local {name}{}", data.unwrap_or_default());
-            return Ok(Self { name, place: Location::Here { directory, as_typed } });
+            return match &which.data {
+                Some(directory) => Self::in_directory(directory, which.name.as_ref()).await,
+                None => Self::here(which.name.clone().map_or_else(data::default_name, Ok)?),
+            };
         }
         Self::deployed(&on_aws(which)?).await
+    }
+
+    /// The room of this name in the user's data directory.
+    pub(crate) fn here(name: RoomId) -> Result<Self> {
+        let directory = data::directory(None, &name)?;
+        let as_typed = format!("--local {name}");
+        Ok(Self { name, place: Location::Here { directory, as_typed } })
+    }
+
+    /// The room that runs in a directory. It is asked for its name.
+    async fn in_directory(directory: &Path, expected: Option<&RoomId>) -> Result<Self> {
+        let handle = |name: RoomId| {
+            let as_typed = format!("--local {name} --data {}", directory.display());
+            Self { name, place: Location::Here { directory: directory.to_owned(), as_typed } }
+        };
+        let name = match (control::send(directory, &Order::Status).await, expected) {
+            (Ok(Reply::Status(status)), None) => status.room.settings.room,
+            (Ok(Reply::Status(status)), Some(expected)) if status.room.settings.room != *expected => {
+                let there = status.room.settings.room;
+                let another = format!("{} holds the room {there}, not {expected}", directory.display());
+                let advice = format!("for that room, use --local {there} --data {}", directory.display());
+                return Err(Failure::new(Exit::Usage, another).advising(advice).into());
+            }
+            // The order itself will meet the same failure, and explain it.
+            (_, Some(expected)) => expected.clone(),
+            (Ok(Reply::Failed { error }), None) => bail!("the room in {} {error}", directory.display()),
+            (Ok(_), None) => return Err(handle(data::default_name()?).unexpected()),
+            (Err(error), None) => {
+                let start = format!("beekeeper local --data {}", directory.display());
+                return Err(unreached(&error, directory, &start)).context("could not reach the room");
+            }
+        };
+        Ok(handle(name))
     }
 
     #[cfg(feature = "aws")]
@@ -164,23 +193,28 @@ impl RoomHandle {
     }
 
     fn unreached(&self, error: &io::Error, directory: &Path) -> anyhow::Error {
-        if error.kind() == io::ErrorKind::PermissionDenied {
-            let denied = format!("this user may not use {}", control::socket(directory).display());
-            let advice = "run the command as the user who runs the room, or with sudo";
-            return Failure::new(Exit::Failed, denied).advising(advice).into();
-        }
-        if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
-            return anyhow!("{error}");
-        }
-        let nobody = Failure::new(Exit::Missing, format!("no room runs in {}", directory.display()));
-        let as_typed = self.as_typed().trim_start_matches("--local ");
-        let start = format!("start it with: beekeeper local {as_typed}");
-        match &*data::running() {
-            [] => nobody.advising(start),
-            running => nobody.advising(for_a_room_here(running)).or_advising(&start),
-        }
-        .into()
+        let start = format!("beekeeper local {}", self.as_typed().trim_start_matches("--local "));
+        unreached(error, directory, &start)
     }
+}
+
+/// The error for a room that does not run in this directory. `start` is the command that starts it.
+fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        let denied = format!("this user may not use {}", control::socket(directory).display());
+        let advice = "run the command as the user who runs the room, or with sudo";
+        return Failure::new(Exit::Failed, denied).advising(advice).into();
+    }
+    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
+        return anyhow!("{error}");
+    }
+    let nobody = Failure::new(Exit::Missing, format!("no room runs in {}", directory.display()));
+    let start = format!("start it with: {start}");
+    match &*data::running() {
+        [] => nobody.advising(start),
+        running => nobody.advising(for_a_room_here(running)).or_advising(&start),
+    }
+    .into()
 }
 
 /// Advice for a command that should have named a room on this machine.

@@ -4,7 +4,7 @@ use clap::{Args, ValueHint};
 use config::{ProfileName, Region};
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
-use super::Removable;
+use super::{Removable, Throttling};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -32,12 +32,8 @@ pub(crate) struct Init {
     /// Visitors who may enter a minute, from 1 to 270000
     #[arg(long)]
     pub(crate) rate: Option<Rate>,
-    /// Lower the rate while the shop is slow or fails
-    #[arg(long, conflicts_with = "no_throttle")]
-    pub(crate) throttle: bool,
-    /// Keep the rate, whatever the state of the shop
-    #[arg(long, conflicts_with = "throttle")]
-    pub(crate) no_throttle: bool,
+    #[command(flatten)]
+    pub(crate) throttling: Throttling,
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
     #[arg(long, value_name = "URL")]
     pub(crate) health: Option<Removable<WebUrl>>,
@@ -53,20 +49,12 @@ pub(crate) struct Init {
 }
 
 impl Init {
-    pub(crate) fn throttles(&self) -> Option<bool> {
-        match (self.throttle, self.no_throttle) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    }
-
     pub(crate) fn answers_something(&self) -> bool {
         self.title.is_some()
             || self.region.is_some()
             || self.shop.is_some()
             || self.rate.is_some()
-            || self.throttles().is_some()
+            || self.throttling.wanted().is_some()
             || self.health.is_some()
             || self.page.is_some()
             || self.aws_profile.is_some()

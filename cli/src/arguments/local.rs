@@ -2,29 +2,33 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
 use waitroom::{Rate, RoomId, Title, WebUrl, WebUrlError};
 
-use super::{Removable, time};
+use super::{Removable, Throttling, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   beekeeper local                                          a demonstration, with its own shop
   beekeeper local --minute 5s                              the same, with minutes of 5 seconds
-  beekeeper local spring-sale --title \"Seal Brewing\" \\
-      --shop https://shop.example/sale --rate 300          a room for your shop
-  beekeeper local spring-sale --url https://wait.example   the same room, behind your web server: docs/hosting.md
   beekeeper local --page branding                          your page; /preview/ shows it in every state
-  beekeeper local --log info                               log what every window and slice does")]
+  beekeeper local spring-sale                              the room that `beekeeper init spring-sale` configured
+  beekeeper local spring-sale --url https://wait.example   the same room, behind your web server: docs/hosting.md
+  beekeeper local spring-sale --throttle --save            from now on with a throttle
+  beekeeper local brew --title \"Seal Brewing\" \\
+      --shop https://shop.example/sale --rate 300          a room without a configuration file
+  beekeeper local --log info                               log what every window and slice does
+
+A setting without a flag is taken from the room's configuration file, if there is one. Flags are for this run only;
+--save writes them into the file. The room itself keeps what orders change, such as the rate: docs/local.md")]
 pub(crate) struct Local {
-    /// Short name of the room, used in its cookie
-    #[arg(default_value = "demo")]
-    pub(crate) name: RoomId,
+    /// Short name of the room, used in its cookie [default: the room in --data, or demo]
+    pub(crate) name: Option<RoomId>,
     /// Title that visitors see
     #[arg(long)]
     pub(crate) title: Option<Title>,
-    /// URL of the shop [default for a new room: a demonstration shop]
+    /// URL of the shop [default: a demonstration shop]
     #[arg(long, value_name = "URL", visible_alias = "origin")]
     pub(crate) shop: Option<WebUrl>,
     /// Public URL of the room, if a web server for your domain is in front of it
@@ -37,20 +41,22 @@ pub(crate) struct Local {
     #[arg(long, default_value_t = 8080)]
     pub(crate) port: u16,
     /// Directory of the room's data [default: beekeeper/NAME in your data directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
     /// Length of a minute, from 1s to 60s, for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
-    /// Folder with your colour and logo, or with your own page: docs/page.md
-    #[arg(long, value_name = "DIR")]
-    pub(crate) page: Option<PathBuf>,
-    /// Lower the rate while the shop is slow or fails
-    #[arg(long)]
-    pub(crate) throttle: bool,
+    /// Folder with your colour and logo, or with your own page: docs/page.md; '' for the built-in page
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) page: Option<Removable<PathBuf>>,
+    #[command(flatten)]
+    pub(crate) throttling: Throttling,
     /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
-    #[arg(long, value_name = "URL", requires = "throttle")]
+    #[arg(long, value_name = "URL")]
     pub(crate) health: Option<Removable<WebUrl>>,
+    /// Write --title, --shop, --rate, --page, --throttle and --health into the room's configuration file
+    #[arg(long)]
+    pub(crate) save: bool,
     /// Address or network of a proxy whose X-Forwarded-For is believed; repeat it for several
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) trust_proxy: Vec<TrustedProxy>,

@@ -88,7 +88,7 @@ fn refuse_another_region(
 }
 
 /// A domain that is the room's own serves nothing else.
-fn refuse_own_domain(config: &RoomConfig) -> Result<(), Failure> {
+pub(crate) fn refuse_own_domain(config: &RoomConfig) -> Result<(), Failure> {
     let own = config.domain.as_ref().map(DomainName::as_str);
     if own.is_some() && config.shop.as_url().host_str() == own {
         return Err(is_the_room(&config.shop));
@@ -166,7 +166,7 @@ impl InitAnswers {
             region: init.region.clone().or_else(|| Some(before?.region.clone())),
             shop: init.shop.clone().or_else(|| Some(before?.shop.clone())),
             rate: init.rate.or_else(|| Some(before?.rate)),
-            throttle: init.throttles().or_else(|| Some(before?.throttle)),
+            throttle: init.throttling.wanted().or_else(|| Some(before?.throttle)),
         }
     }
 
@@ -207,7 +207,7 @@ impl InitAnswers {
             Some(rate) => rate,
             None => asked("How many visitors may enter a minute?", "from 1 to 270000", self.rate)?,
         };
-        let throttle = match init.throttles() {
+        let throttle = match init.throttling.wanted() {
             Some(throttle) => throttle,
             None => answer(
                 Confirm::new("Lower the rate while the shop is slow or fails?")
@@ -248,7 +248,7 @@ impl CompleteAnswers {
 }
 
 /// The folder of a page, as an absolute path, because later commands may run in another directory.
-fn checked_page(folder: &Path) -> Result<PageFolder> {
+pub(crate) fn checked_page(folder: &Path) -> Result<PageFolder> {
     let folder = std::path::absolute(folder)?;
     Design::read(&folder)?;
     let text = folder
@@ -341,7 +341,7 @@ fn visit(shop: &WebUrl) -> Result<Journey> {
     block_on(async { Ok(Journey::to(shop.as_url(), &probe, |_| false).await) })
 }
 
-fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
+pub(crate) fn changes(before: &RoomConfig, after: &RoomConfig) -> Vec<String> {
     let shown = |value: Option<ConfigValue<'_>>| {
         value.map_or_else(|| "not set".into(), |value| toml_value(value).to_string())
     };

@@ -42,16 +42,16 @@ fn continues_after_a_restart() {
 }
 
 #[test]
-fn a_room_that_has_a_shop_keeps_it_and_behind_https_its_cookies_are_for_https() {
-    let arguments = ["--shop", "https://shop.example/sale", "--rate", "60"];
-    let room = Local::start(&arguments);
+fn behind_https_its_cookies_are_for_https() {
+    let shop = ["--shop", "https://shop.example/sale"];
+    let room = Local::start(&shop);
     assert_eq!(room.shop(), "https://shop.example/sale");
     let plain = Client::new(&room.base(), "demo").get("/beekeeper");
     assert!(plain.header("set-cookie").unwrap().contains("SameSite=Lax"));
     let (directory, _) = room.interrupt();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let room = Local::start_in(directory, &["--url", "https://wait.example/q", "--port", &port.to_string()]);
-    assert_eq!(room.shop(), "https://shop.example/sale", "not the demonstration's");
+    let behind = ["--url", "https://wait.example/q", "--port", &port.to_string()];
+    let room = Local::start_in(directory, &[&behind[..], &shop].concat());
     assert_eq!(room.base(), "https://wait.example/q");
     let behind = Client::new(&format!("http://127.0.0.1:{port}"), "demo").get("/beekeeper");
     assert!(behind.header("set-cookie").unwrap().contains("Secure; SameSite=None"));
@@ -160,7 +160,7 @@ fn mistakes_are_explained() {
     };
     let nowhere = tempfile::tempdir().unwrap();
     let expected = format!(
-        "error: could not reach the room demo: no room runs in {0}\nhint: start it with: beekeeper local demo --data {0}",
+        "error: could not reach the room: no room runs in {0}\nhint: start it with: beekeeper local --data {0}",
         nowhere.path().display()
     );
     // In a home of its own, because the advice names the rooms that run in the user's.
@@ -249,7 +249,12 @@ fn a_shop_that_is_the_room_itself_is_refused() {
     let door = ["local", "--shop", "https://wait.example/queue/beekeeper"];
     let refused = operate(directory.path(), &[&door[..], &with_url].concat());
     assert_eq!(refused.status.code(), Some(2));
-    assert_eq!(Local::start_in(directory, &with_url).shop(), "https://wait.example/");
+    let unnamed = operate(directory.path(), &[&["local"][..], &with_url].concat());
+    assert!(
+        text(&unnamed.stderr).contains("had the shop https://wait.example/,"),
+        "{}",
+        text(&unnamed.stderr)
+    );
 }
 
 #[test]
@@ -274,6 +279,111 @@ fn the_shop_is_asked_once_and_what_it_answers_is_said() {
     );
     let mut throttled = Local::start(&["--throttle", "--shop", &format!("{shop}/vip")]);
     assert!(throttled.log().any(|line| line.contains("warning: the throttle cannot measure ")));
+}
+
+const WRITTEN: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\n\
+    rate = 300 # agreed with Kim\nadmission_minutes = 5\n";
+
+fn room_of(status: &Output) -> serde_json::Value {
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    status["room"].clone()
+}
+
+#[test]
+fn what_is_written_down_is_used() {
+    let home = Home::new();
+    let page = tempfile::tempdir().unwrap();
+    std::fs::write(page.path().join("page.toml"), "accent = \"#b3261e\"").unwrap();
+    home.write("spring-sale", &format!("{WRITTEN}page = {:?}\n", page.path()));
+    let start = |extra: &[&str]| Local::start_at_home_with(&home, "spring-sale", extra);
+    let room = |_: &Local| room_of(&home.run(&["status", "spring-sale", "--local", "--json"]));
+    let stop = |local: Local| drop(local.interrupt());
+
+    let local = start(&[]);
+    let opened = room(&local);
+    assert_eq!(opened["settings"]["title"], "Seal's Spring Sale");
+    assert_eq!(opened["settings"]["shop"], "https://shop.example/sale");
+    assert_eq!(opened["settings"]["rate"], 300);
+    assert_eq!(opened["settings"]["lifetimes"]["admission"]["secs"], 300);
+    let client = Client::new(&local.url, "spring-sale");
+    assert!(client.get("/wait/index.html").body.contains("--accent: #b3261e;"));
+    home.printed(&["set-rate", "spring-sale", "600", "--local"]);
+    home.printed(&["message", "spring-sale", "More beer", "--local"]);
+    stop(local);
+
+    // Orders hold. A flag does not outlive its run. An edit of the file holds from the next start.
+    let local = start(&["--title", "Otter", "--page", ""]);
+    let flagged = room(&local);
+    assert_eq!((&flagged["settings"]["title"], &flagged["settings"]["rate"]), (&"Otter".into(), &600.into()));
+    assert_eq!(flagged["settings"]["message"], "More beer");
+    let client = Client::new(&local.url, "spring-sale");
+    assert!(!client.get("/wait/index.html").body.contains("--accent: #b3261e;"));
+    stop(local);
+    home.write("spring-sale", &WRITTEN.replace("/sale", "/spring"));
+    let mut local = start(&[]);
+    let edited = room(&local);
+    assert_eq!(edited["settings"]["title"], "Seal's Spring Sale");
+    assert_eq!(edited["settings"]["shop"], "https://shop.example/spring");
+    let kept =
+        "the rate is 600 a minute, as it was set last; the configuration file has 300, for a new room.";
+    assert!(local.log().any(|line| line.starts_with(kept)));
+    stop(local);
+    let local = start(&["--rate", "7"]);
+    assert_eq!(room(&local)["settings"]["rate"], 7);
+    stop(local);
+    assert_eq!(room(&start(&[]))["settings"]["rate"], 7, "like an order");
+}
+
+#[test]
+fn save_writes_the_flags_into_the_file() {
+    let home = Home::new();
+    let local = ["local", "spring-sale", "--port", "0", "--save"];
+    let (code, said) = home.refused(&local);
+    let none = "error: cannot save: the room spring-sale has no configuration file\nhint: write one with: beekeeper init spring-sale\n";
+    assert_eq!((code, said.as_str()), (3, none));
+    home.write("spring-sale", WRITTEN);
+    let flags = ["--rate", "500", "--throttle", "--health", "https://shop.example/up", "--save"];
+    let mut room = Local::start_at_home_with(&home, "spring-sale", &flags);
+    let said: Vec<_> = room.log().take(4).collect();
+    assert_eq!(
+        home.masked(&said.join("\n")),
+        "saved in ~/beekeeper/spring-sale.toml\n  rate: 300 -> 500\n  throttle: false -> true\n  health: not set -> \"https://shop.example/up\""
+    );
+    let written = std::fs::read_to_string(home.config_file("spring-sale")).unwrap();
+    assert!(written.contains("rate = 500 # agreed with Kim\n"), "{written}");
+    drop(room.interrupt());
+    // What is refused is not saved.
+    for refused in
+        [&["--shop", "http://localhost/beekeeper", "--url", "http://localhost"][..], &["--page", "/nowhere"]]
+    {
+        let output = home.run(&[&local[..], refused].concat());
+        assert!(!output.status.success(), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_to_string(home.config_file("spring-sale")).unwrap(), written);
+}
+
+#[test]
+fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
+    let brew = Local::start(&["brew"]);
+    brew.order(Order::Pause);
+    let client = Client::new(&brew.base(), "brew");
+    client.cookie(&client.get("/beekeeper"));
+    let said = text(&brew.command(&["off", "--local"]).stderr);
+    assert!(said.starts_with("error: 1 visitor waits in brew,"), "{said}");
+    let path = brew.directory.path().display().to_string();
+    let said = text(&brew.command(&["off", "demo", "--local", "--yes"]).stderr);
+    assert_eq!(
+        said,
+        format!(
+            "error: {path} holds the room brew, not demo\nhint: for that room, use --local brew --data {path}\n"
+        )
+    );
+    let (directory, _) = brew.interrupt();
+    let again = Local::start_in(directory, &[]);
+    assert_eq!(room_of(&again.command(&["status", "--local", "--json"]))["settings"]["room"], "brew");
+    let (directory, _) = again.interrupt();
+    let said = text(&operate(directory.path(), &["local", "demo", "--port", "0"]).stderr);
+    assert!(said.contains("holds the room brew, not demo; run beekeeper local brew"), "{said}");
 }
 
 #[test]

@@ -36,7 +36,11 @@ impl Local {
 
     /// A room of this name in the data directory of a user.
     pub(crate) fn start_at_home(home: &Home, name: &str) -> Self {
-        Self::started(home.command(&["local", name]), tempfile::tempdir().unwrap(), &[])
+        Self::start_at_home_with(home, name, &[])
+    }
+
+    pub(crate) fn start_at_home_with(home: &Home, name: &str, extra: &[&str]) -> Self {
+        Self::started(home.command(&["local", name]), tempfile::tempdir().unwrap(), extra)
     }
 
     fn started(mut command: Command, directory: TempDir, extra: &[&str]) -> Self {

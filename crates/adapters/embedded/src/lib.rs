@@ -65,6 +65,11 @@ impl EmbeddedStore {
     pub const NOTICE: Duration = Duration::from_secs(1);
     const CACHE_BYTES: usize = 64 << 20;
 
+    /// Whether there is a store in `directory`.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(Self::FILE).exists()
+    }
+
     /// Opens the store in `directory`, and creates the directory if it is missing. An existing room is kept; a new
     /// store gets the room `first`.
     pub fn open(

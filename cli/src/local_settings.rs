@@ -1,0 +1,213 @@
+//! The settings of a room on this machine, as they are at its start.
+//!
+//! Each is taken from its flag, or from the room's configuration file, or has a default. Nothing else is remembered, except
+//! what an order can change: that the room's data keep ([`LocalSettings::with_orders`]).
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use config::RoomConfig;
+use page::Design;
+use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
+
+use crate::arguments::{Local, Removable};
+use crate::commands::init::checked_page;
+use crate::data;
+use crate::exit::{Exit, Failure};
+
+/// The path of the demonstration shop.
+pub(crate) const DEMO_SHOP: &str = "/demo-shop";
+
+#[derive(Clone, Debug)]
+pub(crate) struct LocalSettings {
+    /// The settings of a new room.
+    pub(crate) settings: Settings,
+    pub(crate) throttle: bool,
+    /// The folder of the page; none for the built-in page.
+    pub(crate) page: Option<PathBuf>,
+    pub(crate) design: Design,
+    names_shop: bool,
+}
+
+impl LocalSettings {
+    pub(crate) fn new(
+        flags: &Local,
+        name: &RoomId,
+        file: Option<&RoomConfig>,
+        demo_shop: &WebUrl,
+    ) -> Result<Self> {
+        let mut settings = match file {
+            Some(file) => file.settings(),
+            None => Settings::new(name.clone(), default_title(name)?, demo_shop.clone(), Rate::new(60)?),
+        };
+        if let Some(title) = &flags.title {
+            settings.title = title.clone();
+        }
+        if let Some(shop) = &flags.shop {
+            settings.shop = shop.clone();
+        }
+        settings.rate = flags.rate.unwrap_or(settings.rate);
+        settings.health = Removable::or_kept(flags.health.as_ref(), settings.health);
+        let throttle = flags.throttling.wanted().or(file.map(|file| file.throttle)).unwrap_or(false);
+        if !throttle && matches!(flags.health, Some(Removable::Value(_))) {
+            let unused = "--health is what the throttle measures, and this room has no throttle";
+            return Err(Failure::new(Exit::Usage, unused).advising("add --throttle").into());
+        }
+        let page = file.and_then(|file| file.page.as_ref()).map(|page| PathBuf::from(page.as_str()));
+        let page = Removable::or_kept(flags.page.as_ref(), page);
+        let design = page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
+        Ok(Self { settings, throttle, page, design, names_shop: file.is_some() || flags.shop.is_some() })
+    }
+
+    /// The settings of a room that exists: these, except what an order can change. The rate is as it was set last, because
+    /// nobody may lower or raise it by restarting the room. `--rate` sets it like an order.
+    pub(crate) fn with_orders(&self, flags: &Local, kept: &Room) -> Result<Settings, Failure> {
+        let shop = &kept.settings.shop;
+        if !self.names_shop && !is_demonstration(shop) {
+            let name = &kept.settings.room;
+            let without_shop = format!(
+                "the room {name} had the shop {shop}, and this command names none: visitors would be sent to a demonstration"
+            );
+            let advice = format!("add --shop {shop}, or configure the room with: beekeeper init {name}");
+            return Err(Failure::new(Exit::Usage, without_shop).advising(advice));
+        }
+        Ok(Settings {
+            rate: flags.rate.unwrap_or(kept.settings.rate),
+            message: kept.settings.message.clone(),
+            ..self.settings.clone()
+        })
+    }
+}
+
+/// The configuration after `--save`: what it was, except for the settings with a flag.
+pub(crate) fn saved(flags: &Local, file: &RoomConfig) -> Result<RoomConfig> {
+    let mut saved = file.clone();
+    if let Some(title) = &flags.title {
+        saved.title = title.clone();
+    }
+    if let Some(shop) = &flags.shop {
+        saved.shop = shop.clone();
+    }
+    saved.rate = flags.rate.unwrap_or(saved.rate);
+    saved.throttle = flags.throttling.wanted().unwrap_or(saved.throttle);
+    saved.health = Removable::or_kept(flags.health.as_ref(), saved.health);
+    saved.page = match &flags.page {
+        None => saved.page,
+        Some(Removable::Nothing) => None,
+        Some(Removable::Value(folder)) => Some(checked_page(folder)?),
+    };
+    Ok(saved)
+}
+
+/// Recognizes the demonstration shop by its path, because it gets a new port at every start.
+pub(crate) fn is_demonstration(shop: &WebUrl) -> bool {
+    let url = shop.as_url();
+    url.host_str() == Some("localhost") && url.path() == DEMO_SHOP
+}
+
+fn default_title(name: &RoomId) -> Result<Title> {
+    let is_demonstration = *name == data::default_name()?;
+    Ok(if is_demonstration { "The demonstration room" } else { name.as_str() }.parse()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use waitroom::Epoch;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+    use crate::config_file;
+
+    const FILE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\n\
+        rate = 300\nthrottle = true\nhealth = \"https://shop.example/up\"\nadmission_minutes = 5\n";
+
+    fn flags(flags: &[&str]) -> Local {
+        let line = [&["beekeeper", "local"], flags].concat();
+        let Command::Local(local) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
+        *local
+    }
+
+    fn file() -> RoomConfig {
+        config_file::read(&name(), FILE).unwrap()
+    }
+
+    fn name() -> RoomId {
+        "spring-sale".parse().unwrap()
+    }
+
+    fn demo_shop() -> WebUrl {
+        "http://localhost:4711/demo-shop".parse().unwrap()
+    }
+
+    fn settings(given: &[&str], file: Option<&RoomConfig>) -> Result<LocalSettings> {
+        LocalSettings::new(&flags(given), &name(), file, &demo_shop())
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+        let plain = settings(&[], None).unwrap();
+        assert_eq!((plain.settings.title.as_str(), plain.settings.rate.get()), ("spring-sale", 60));
+        assert_eq!((&plain.settings.shop, plain.throttle, plain.page), (&demo_shop(), false, None));
+
+        let written = settings(&[], Some(&file())).unwrap();
+        assert_eq!(written.settings, file().settings());
+        assert!(written.throttle && written.settings.health.is_some());
+        assert_eq!(written.settings.lifetimes.admission.as_secs(), 300);
+
+        let given = ["--title", "Otter", "--shop", "https://otter.example", "--rate", "7", "--no-throttle"];
+        let given = settings(&[&given[..], &["--health", ""]].concat(), Some(&file())).unwrap();
+        assert_eq!((given.settings.title.as_str(), given.settings.rate.get()), ("Otter", 7));
+        assert_eq!(given.settings.shop.to_string(), "https://otter.example/");
+        assert_eq!((given.settings.health, given.throttle), (None, false));
+        assert_eq!(given.settings.lifetimes.admission.as_secs(), 300, "there is no flag for it");
+    }
+
+    #[test]
+    fn a_health_url_needs_a_throttle() {
+        let health = ["--health", "https://shop.example/health"];
+        assert!(settings(&health, Some(&file())).is_ok(), "the file has a throttle");
+        assert!(settings(&[&health[..], &["--throttle"]].concat(), None).is_ok());
+        for file in [None, Some(file())] {
+            let refused = settings(&[&health[..], &["--no-throttle"]].concat(), file.as_ref()).unwrap_err();
+            assert!(refused.to_string().contains("this room has no throttle"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_existing_room_keeps_what_orders_changed() {
+        let kept = || {
+            let mut settings = file().settings();
+            settings.title = "Before".parse().unwrap();
+            settings.rate = Rate::new(600).unwrap();
+            settings.message = "More beer".parse().unwrap();
+            let epoch: Epoch = "ab12".parse().unwrap();
+            Room::new(settings, "http://localhost:8080".parse().unwrap(), epoch)
+        };
+        let after = |given: &[&str], kept: &Room| {
+            settings(given, Some(&file())).unwrap().with_orders(&flags(given), kept).unwrap()
+        };
+        let restarted = after(&[], &kept());
+        assert_eq!((restarted.rate.get(), restarted.message.as_str()), (600, "More beer"));
+        assert_eq!(restarted.title.as_str(), "Seal's Spring Sale");
+        assert_eq!(after(&["--rate", "5"], &kept()).rate.get(), 5);
+
+        let unnamed = settings(&[], None).unwrap();
+        let refused = unnamed.with_orders(&flags(&[]), &kept()).unwrap_err();
+        assert!(refused.to_string().contains("had the shop https://shop.example/sale"), "{refused}");
+        let mut demonstration = kept();
+        demonstration.settings.shop = "http://localhost:1234/demo-shop".parse().unwrap();
+        assert_eq!(unnamed.with_orders(&flags(&[]), &demonstration).unwrap().shop, demo_shop());
+    }
+
+    #[test]
+    fn save_changes_only_what_has_a_flag() {
+        assert_eq!(saved(&flags(&["--port", "0"]), &file()).unwrap(), file());
+        let given = ["--title", "Otter", "--rate", "7", "--no-throttle", "--health", "", "--page", ""];
+        let saved = saved(&flags(&given), &file()).unwrap();
+        let mut expected = file();
+        (expected.title, expected.rate) = ("Otter".parse().unwrap(), Rate::new(7).unwrap());
+        (expected.throttle, expected.health) = (false, None);
+        assert_eq!(saved, expected);
+    }
+}

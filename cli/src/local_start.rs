@@ -1,0 +1,140 @@
+//! The start of a room on this machine: its flags, its configuration file, and its data from before.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clock::SystemClock;
+use config::RoomConfig;
+use embedded::EmbeddedStore;
+use rand::rngs::SysRng;
+use waitroom::ports::{Clock, RoomReader};
+use waitroom::{Epoch, Room, RoomId, WebUrl};
+
+use crate::arguments::Local;
+use crate::commands::init::{changes, refuse_own_domain};
+use crate::config_folder::ConfigFolder;
+use crate::data;
+use crate::exit::{Exit, Failure};
+use crate::local_settings::{LocalSettings, saved};
+use crate::printer::note;
+
+/// A room that is ready to be opened to visitors.
+pub(crate) struct LocalStart {
+    pub(crate) directory: PathBuf,
+    pub(crate) store: EmbeddedStore,
+    pub(crate) room: Arc<Room>,
+    pub(crate) local: LocalSettings,
+    file: Option<RoomConfig>,
+    /// Where the configuration file is.
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl LocalStart {
+    /// Opens the room's data and applies the settings. `port` is where the room listens.
+    pub(crate) async fn open(arguments: &Local, url: WebUrl, port: u16, demo_shop: &WebUrl) -> Result<Self> {
+        let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
+        let directory = data::directory(arguments.data.as_ref(), &name)?;
+        let mut written = WrittenRoom::read(arguments, &name)?;
+        let mut local = LocalSettings::new(arguments, &name, written.file.as_ref(), demo_shop)?;
+        let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
+        let first = Room::new(local.settings.clone(), url.clone(), epoch);
+        if !EmbeddedStore::is_in(&directory) {
+            // Before anything is written, because nothing is kept of a room that is refused.
+            refuse_own_door(&first, port)?;
+        }
+        let store = EmbeddedStore::open(&directory, first, || SystemClock.now())?;
+        let kept = store.room().await?;
+        let there = &kept.settings.room;
+        if *there != name {
+            refuse_another_name(arguments, there, &directory)?;
+            written = WrittenRoom::read(arguments, there)?;
+            local = LocalSettings::new(arguments, there, written.file.as_ref(), demo_shop)?;
+        }
+        let after = Room { settings: local.with_orders(arguments, &kept)?, url, ..Room::clone(&kept) };
+        refuse_own_door(&after, port)?;
+        if arguments.save {
+            written.save(arguments)?;
+        }
+        if after != *kept {
+            let Room { settings, url, .. } = after;
+            store
+                .change_room("apply the command line", move |room| {
+                    (room.settings, room.url) = (settings, url);
+                })
+                .await?;
+        }
+        let room = store.room().await?;
+        Ok(Self { directory, store, room, local, file: written.file, path: written.path })
+    }
+
+    /// Says that the room keeps another rate than its file has.
+    pub(crate) fn other_rate(&self, arguments: &Local) -> Option<String> {
+        let (rate, written) = (self.room.settings.rate, self.file.as_ref()?.rate);
+        (arguments.rate.is_none() && rate != written).then(|| {
+            format!(
+                "the rate is {rate} a minute, as it was set last; the configuration file has {written}, for a new room. \
+                 To change it: beekeeper set-rate"
+            )
+        })
+    }
+}
+
+/// The room's configuration file, if it has one.
+struct WrittenRoom {
+    file: Option<RoomConfig>,
+    path: Option<PathBuf>,
+}
+
+impl WrittenRoom {
+    fn read(arguments: &Local, name: &RoomId) -> Result<Self> {
+        // Without HOME there is no configuration directory, and so no file.
+        let folder = ConfigFolder::of_this_user().ok();
+        let file = folder.as_ref().map_or(Ok(None), |folder| folder.find(name))?;
+        if arguments.save && file.is_none() {
+            let none = format!("cannot save: the room {name} has no configuration file");
+            let advice = format!("write one with: beekeeper init {name}");
+            return Err(Failure::new(Exit::Missing, none).advising(advice).into());
+        }
+        let path = folder.filter(|_| file.is_some()).map(|folder| folder.path(name));
+        Ok(Self { file, path })
+    }
+
+    /// Writes the flags into the file.
+    fn save(&mut self, arguments: &Local) -> Result<()> {
+        let Some(before) = &self.file else { return Ok(()) };
+        let after = saved(arguments, before)?;
+        refuse_own_domain(&after)?;
+        let changes = changes(before, &after);
+        if changes.is_empty() {
+            note("nothing to save: no flag changes the configuration file");
+        } else {
+            let path = ConfigFolder::of_this_user()?.save(&after)?;
+            note(&format!("saved in {}\n  {}", path.display(), changes.join("\n  ")));
+        }
+        self.file = Some(after);
+        Ok(())
+    }
+}
+
+/// Refuses a directory with another room than the command line names.
+fn refuse_another_name(arguments: &Local, there: &RoomId, directory: &Path) -> Result<()> {
+    match &arguments.name {
+        Some(name) if name != there => bail!(
+            "{} holds the room {there}, not {name}; run beekeeper local {there}, or choose another --data directory",
+            directory.display()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a shop that leads back into the room: to its door or its page, or to the port on which it listens.
+fn refuse_own_door(room: &Room, port: u16) -> Result<(), Failure> {
+    let shop = &room.settings.shop;
+    let is_here = shop.is_on_this_machine() && shop.as_url().port_or_known_default() == Some(port);
+    if !is_here && !room.is_entered_by(shop.as_url()) {
+        return Ok(());
+    }
+    let circle = format!("the shop {shop} is this room: admitted visitors would be sent round in a circle");
+    Err(Failure::new(Exit::Usage, circle).advising("give the URL of the shop itself with --shop URL"))
+}
