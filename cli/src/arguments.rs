@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
     #[command(after_help = "Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes")]
     Off(Drastic),
-    /// Set how many visitors may enter a minute
+    /// Set how many visitors may enter a minute; asks first if that is far more than before
     SetRate(SetRate),
     /// Show a message to the visitors; an empty text removes it
     Message(SetMessage),
@@ -138,13 +138,16 @@ pub(crate) struct ShowStatus {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate --local 600"
+    after_help = "Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate spring-sale 3k --yes\n  beekeeper set-rate --local 600"
 )]
 pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Visitors a minute, from 1 to 270000
-    rate: Rate,
+    /// Visitors a minute, from 1 to 270000; 3k is 3000
+    pub(crate) rate: Rate,
+    /// Do not ask, whatever the rate
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -225,12 +228,6 @@ pub(crate) struct Man {
 impl Polls {
     pub(crate) fn order(&self) -> Order {
         Order::Stretch { factor: self.factor }
-    }
-}
-
-impl SetRate {
-    pub(crate) fn order(&self) -> Order {
-        Order::SetRate { rate: self.rate }
     }
 }
 

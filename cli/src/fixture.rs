@@ -32,6 +32,7 @@ pub(crate) fn suffering() -> Status {
         line: LineStatus::of(&room, 4100, 9120),
         room,
         released: 4090,
+        wait: Some(1824),
         windows: vec![
             WindowCount { number: 15, released: 31, planned: 300 },
             WindowCount { number: 14, released: 298, planned: 300 },

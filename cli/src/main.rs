@@ -30,7 +30,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset, status,
+    backup, change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset,
+    set_rate, status,
 };
 use exit::Exit;
 use operator::Order;
@@ -67,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::On(which) => change::run(which, json, Order::On),
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),
-        Command::SetRate(set_rate) => change::run(&set_rate.which, json, set_rate.order()),
+        Command::SetRate(set_rate) => set_rate::run(&set_rate, json),
         Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Logs(logs) => logs::run(logs, json),

@@ -43,6 +43,17 @@ pub(crate) fn rate(status: &Status) -> String {
     }
 }
 
+/// How long somebody who joins now will wait; nothing if they would not have to, or if nobody is released.
+pub(crate) fn newcomers_wait(status: &Status) -> String {
+    let time = match status.wait {
+        None | Some(0) => return String::new(),
+        Some(seconds @ ..120) => format!("{seconds} s"),
+        Some(seconds @ ..7200) => format!("{} min", seconds / 60),
+        Some(seconds) => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    };
+    format!(", {time} for somebody who joins now")
+}
+
 /// A summary of all alarms; none if there are none.
 pub(crate) fn alarms(status: &Status) -> Option<String> {
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
@@ -67,6 +78,19 @@ mod tests {
 
     use super::*;
     use crate::fixture::suffering;
+
+    #[test]
+    fn the_wait_of_a_newcomer_is_told_in_the_unit_that_fits() {
+        let mut status = suffering();
+        let mut told = |wait| {
+            status.wait = wait;
+            newcomers_wait(&status)
+        };
+        assert_eq!((told(None), told(Some(0))), (String::new(), String::new()));
+        assert_eq!(told(Some(45)), ", 45 s for somebody who joins now");
+        assert_eq!(told(Some(1824)), ", 30 min for somebody who joins now");
+        assert_eq!(told(Some(11_100)), ", 3 h 5 min for somebody who joins now");
+    }
 
     #[test]
     fn the_rate_says_whether_the_shop_is_still_slow() {

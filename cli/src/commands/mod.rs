@@ -11,4 +11,5 @@ pub(crate) mod man;
 pub(crate) mod message;
 pub(crate) mod off;
 pub(crate) mod reset;
+pub(crate) mod set_rate;
 pub(crate) mod status;

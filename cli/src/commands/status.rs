@@ -10,7 +10,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarms, found, rate, urls};
+use crate::wording::{alarms, found, newcomers_wait, rate, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -29,13 +29,13 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
 }
 
 fn text(status: &Status) -> String {
-    let Status { room, line, released, windows, findings, dead_letters, alarms: _ } = status;
+    let Status { room, line, released, wait: _, windows, findings, dead_letters, alarms: _ } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
         format!("{} ({}), {}", room.settings.title, room.settings.room, room.state),
-        format!("waiting        {}", line.waiting),
+        format!("waiting        {}{}", line.waiting, newcomers_wait(status)),
         format!("served up to   {}", line.served),
         format!("released       {released}"),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
@@ -75,7 +75,7 @@ mod tests {
             text(&suffering()),
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
-waiting        9120
+waiting        9120, 30 min for somebody who joins now
 served up to   4100
 released       4090
 this window    31 of 300

@@ -61,8 +61,8 @@ fn behind_https_its_cookies_are_for_https() {
 fn orders_show_what_changed() {
     let room = Local::start(&["--rate", "60"]);
     let said = |arguments: &[&str]| console::without_seconds(&text(&room.command(arguments).stdout));
-    assert_eq!(said(&["set-rate", "--local", "600"]), "rate: 60 -> 600, in force in … s\n");
-    assert_eq!(said(&["set-rate", "--local", "600"]), "nothing changed: already set\n");
+    assert_eq!(said(&["set-rate", "--local", "600", "--yes"]), "rate: 60 -> 600, in force in … s\n");
+    assert_eq!(said(&["set-rate", "--local", "600", "--yes"]), "nothing changed: already set\n");
     assert_eq!(said(&["stretch", "--local", "3"]), "stretch: 1 -> 3\n");
     assert_eq!(said(&["message", "--local", "Back soon"]), "message: \"\" -> \"Back soon\"\n");
     assert_eq!(said(&["pause", "--local"]), "room: on -> paused, in force in … s\n");
@@ -132,7 +132,7 @@ fn json_is_one_object_a_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
         serde_json::from_str::<serde_json::Value>(&said).unwrap()
     };
-    let changed = json(&["set-rate", "--local", "600"]);
+    let changed = json(&["set-rate", "--local", "600", "--yes"]);
     assert_eq!(
         (&changed["before"]["settings"]["rate"], &changed["after"]["settings"]["rate"]),
         (&60.into(), &600.into())

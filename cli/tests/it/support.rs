@@ -131,7 +131,10 @@ impl RoomUnderTest for Local {
             Order::Stretch { factor } => ("stretch", Some(factor.to_string())),
             Order::Message { text } => ("message", Some(text.to_string())),
         };
-        let arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
+        let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
+        if command == "set-rate" {
+            arguments.push("--yes");
+        }
         let output = self.command(&arguments);
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
         if text(&output.stdout).contains("in force in") {

@@ -251,6 +251,7 @@ mod tests {
         let expected = json!({ "served": 4100, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
+        assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
         assert_eq!(json["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
         for only_on_aws in ["dead_letters", "alarms"] {
             assert_eq!(json.get(only_on_aws), None);

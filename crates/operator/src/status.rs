@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
-use waitroom::{LineStatus, Room};
+use waitroom::{LineStatus, Room, RoomState};
 
 use crate::OperatorStore;
 
@@ -12,6 +12,9 @@ pub struct Status {
     pub line: LineStatus,
     /// How many were released in this epoch.
     pub released: u64,
+    /// How long somebody who joins now will wait, in seconds. `None` while nobody is released.
+    #[serde(default)]
+    pub wait: Option<u64>,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
@@ -62,6 +65,7 @@ impl Status {
             line: LineStatus::of(&room, progress.served, waiting),
             room: Room::clone(&room),
             released: progress.released,
+            wait: (room.state == RoomState::On).then(|| waiting * 60 / u64::from(room.rate().get())),
             windows: windows
                 .iter()
                 .map(|record| WindowCount {

@@ -62,8 +62,11 @@ impl From<Rate> for u32 {
 impl FromStr for Rate {
     type Err = RateError;
 
+    /// Also understands thousands: `3k`.
     fn from_str(text: &str) -> Result<Self, RateError> {
-        text.parse().map_err(|_| RateError).and_then(Self::new)
+        let (number, thousands) = text.strip_suffix(['k', 'K']).map_or((text, 1), |number| (number, 1000));
+        let number: u32 = number.parse().map_err(|_| RateError)?;
+        number.checked_mul(thousands).ok_or(RateError).and_then(Self::new)
     }
 }
 
@@ -83,7 +86,11 @@ mod tests {
     fn rates_from_1_to_270000_are_valid() {
         assert_eq!("1".parse(), Ok(Rate::MIN));
         assert_eq!("270000".parse(), Ok(Rate::MAX));
-        for wrong in ["0", "270001", "-1", "1.5", "", "many", "4294967297"] {
+        assert_eq!("3k".parse(), Rate::new(3000));
+        assert_eq!("270K".parse(), Ok(Rate::MAX));
+        for wrong in
+            ["0", "270001", "271k", "k", "3 k", "3kk", "4294968k", "-1", "1.5", "", "many", "4294967297"]
+        {
             assert_eq!(wrong.parse::<Rate>(), Err(RateError), "{wrong}");
         }
         assert_eq!(RateError.to_string(), "a rate is a whole number of visitors a minute, from 1 to 270000");

@@ -21,6 +21,9 @@ pub struct Room {
     /// Whether nobody waits and nobody has come for a while. One slice a minute is enough then.
     #[serde(default)]
     pub quiet: bool,
+    /// The highest rate that the operator has ever set. `None` if it was never changed.
+    #[serde(default)]
+    pub highest_rate: Option<Rate>,
     /// What consumers may release, and from when.
     #[serde(default)]
     pub valves: ValveSchedule,
@@ -81,6 +84,7 @@ impl Room {
             state: RoomState::On,
             throttled: None,
             quiet: false,
+            highest_rate: None,
             valves: ValveSchedule::default(),
             stretch: Stretch::USUAL,
             version: 0,
@@ -122,9 +126,17 @@ impl Room {
         self.valves.at(now).unwrap_or(unchanged)
     }
 
+    /// The highest rate that the operator has ever set.
+    pub fn highest_rate(&self) -> Rate {
+        self.highest_rate.map_or(self.settings.rate, |highest| highest.max(self.settings.rate))
+    }
+
     /// Schedules what [`Self::valve`] says now, to hold after `notice`. `before` is the room before it was changed.
     /// Every store does this with every change.
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, notice: Duration) {
+        if self.settings.rate != before.settings.rate {
+            self.highest_rate = Some(before.highest_rate().max(self.settings.rate));
+        }
         if self.valve() != before.valve() {
             let wanted = ValveChange { from: now + notice, valve: self.valve() };
             self.valves.set(before.valve(), &[wanted], now, notice);
@@ -186,6 +198,17 @@ mod tests {
         assert_eq!(room.valve(), Valve::Open(Rate::new(1000).unwrap()));
         assert!(room.can_be_quiet());
         assert_eq!(room.rate().get(), 3300, "what the operator sees does not change");
+    }
+
+    #[test]
+    fn the_highest_rate_is_kept() {
+        let (mut room, notice) = (room("https://room.example/"), Duration::from_secs(1));
+        for (rate, highest) in [(60, 100), (600, 600), (30, 600)] {
+            let before = room.clone();
+            room.settings.rate = Rate::new(rate).unwrap();
+            room.schedule_valve(&before, Timestamp::default(), notice);
+            assert_eq!(room.highest_rate().get(), highest);
+        }
     }
 
     #[test]

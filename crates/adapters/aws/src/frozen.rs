@@ -59,7 +59,7 @@ fn room() -> Room {
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
-    Room { throttled: Some(Rate::MIN), valves, ..room }
+    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, ..room }
 }
 
 /// The attributes of an encoded item. The items here have all optional attributes.

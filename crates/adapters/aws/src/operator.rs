@@ -171,6 +171,7 @@ fn write_room(before: &Room, after: &Room) -> Write {
     let absent = [
         ("health", after.settings.health.is_none()),
         ("throttled", after.throttled.is_none()),
+        ("highest_rate", after.highest_rate.is_none()),
         ("valves", after.valves.is_empty()),
     ];
     let remove: Vec<_> = absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect();
@@ -204,10 +205,11 @@ mod tests {
     #[test]
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled, #valves"));
+        assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled, #highest_rate, #valves"));
         let update = update(&room(), &held);
         assert!(
-            update.contains("#throttled = :throttled") && update.ends_with("REMOVE #health, #valves"),
+            update.contains("#throttled = :throttled")
+                && update.ends_with("REMOVE #health, #highest_rate, #valves"),
             "{update}"
         );
     }

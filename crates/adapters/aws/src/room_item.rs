@@ -30,6 +30,9 @@ pub(crate) fn encode_room(room: &Room) -> Item {
     if let Some(health) = &settings.health {
         encoded.insert("health".into(), text(health));
     }
+    if let Some(highest) = room.highest_rate {
+        encoded.insert("highest_rate".into(), number(highest.get()));
+    }
     if !room.valves.is_empty() {
         encoded.insert("valves".into(), text(&room.valves));
     }
@@ -56,7 +59,8 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of the first format do not have these two.
+        // Rooms of the first format do not have these three.
+        highest_rate: room.optional("highest_rate", Reader::bounded::<_, u32>)?,
         quiet: room.optional("quiet", Reader::flag)?.unwrap_or_default(),
         valves: room.optional("valves", Reader::parsed)?.unwrap_or_default(),
         stretch: room.bounded::<_, u32>("stretch")?,
@@ -120,6 +124,7 @@ mod tests {
         let room = Room::new(settings, url, "ab12".parse().unwrap());
         Room {
             throttled: Some(Rate::MIN),
+            highest_rate: Some(Rate::MAX),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             state: RoomState::Paused,
@@ -156,7 +161,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &["health", "throttled", "quiet", "valves"],
+            &["health", "throttled", "quiet", "highest_rate", "valves"],
             decode_room,
         );
         let rows = [

@@ -26,7 +26,7 @@ fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &SamRoom) {
     operator.profile("conforming", "Seal's Sale").unwrap();
     let status = operator.done(&["status", "conforming", "--json"]).unwrap();
     assert_eq!(status["room"]["settings"]["title"], "Seal's Sale", "{status}");
-    let ordered = operator.done(&["set-rate", "conforming", "600", "--json"]).unwrap();
+    let ordered = operator.done(&["set-rate", "conforming", "600", "--yes", "--json"]).unwrap();
     assert_eq!(ordered["after"]["settings"]["rate"], 600);
 }
 

@@ -76,7 +76,7 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
             "{still}"
         );
     }
-    operator.done(&["set-rate", "sale", "3000", "--json"]).unwrap();
+    operator.done(&["set-rate", "sale", "3000", "--yes", "--json"]).unwrap();
     operator.done(&["on", "sale", "--json"]).unwrap();
     let waits = |place: &&String| client.get_with("/polling", place).json()["allow"] != true;
     let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))

@@ -44,7 +44,7 @@ fn an_operator_says_and_the_room_does() {
     thread::sleep(IN_FORCE);
     let places: Vec<_> = (0..3).map(|_| client.cookie(&client.get("/beekeeper"))).collect();
     eventually("paused", &client, &places[0], |poll| poll["state"] == "paused");
-    assert_eq!(said(&["set-rate", "sale", "600"]), "rate: 60 -> 600\n");
+    assert_eq!(said(&["set-rate", "sale", "600", "--yes"]), "rate: 60 -> 600\n");
     assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
     assert_eq!(said(&["stretch", "sale", "2"]), "stretch: 1 -> 2\n");
     eventually("what was said", &client, &places[0], |poll| {
