@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::On(which) => change::run(which, json, Order::On),
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),
-        Command::SetRate(set_rate) => set_rate::run(&set_rate, json),
+        Command::SetRate(set_rate) => set_rate::run(set_rate, json),
         Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Logs(logs) => logs::run(logs, json),

@@ -307,7 +307,7 @@ fn what_is_written_down_is_used() {
     assert_eq!(opened["settings"]["lifetimes"]["admission"]["secs"], 300);
     let client = Client::new(&local.url, "spring-sale");
     assert!(client.get("/wait/index.html").body.contains("--accent: #b3261e;"));
-    home.printed(&["set-rate", "spring-sale", "600", "--local"]);
+    home.printed(&["set-rate", "spring-sale", "600", "--yes", "--local"]);
     home.printed(&["message", "spring-sale", "More beer", "--local"]);
     stop(local);
 
