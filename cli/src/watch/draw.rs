@@ -41,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     // Without the borders.
     let width = area.width.saturating_sub(2);
     let is_narrow = area.width < TWO_CHARTS;
-    let facts = facts(status, palette, width, is_narrow);
+    let facts = facts(course, palette, width, is_narrow);
     let shop = shop(status, palette, width, if area.height < THREE_FINDINGS { 1 } else { 3 });
     let fixed = |lines: &[Line<'_>]| Constraint::Length(u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2);
     let [above, charts, below, footer] =
@@ -87,17 +87,20 @@ fn words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'
     text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
 }
 
-fn facts(status: &Status, palette: Palette, width: u16, with_window: bool) -> Vec<Line<'static>> {
+fn facts(course: &Course, palette: Palette, width: u16, with_window: bool) -> Vec<Line<'static>> {
     const GAP: &str = "   ";
 
+    let status = &course.latest;
     let (room, line) = (&status.room, &status.line);
-    let colour = match room.state {
-        RoomState::On => Color::Green,
-        RoomState::Paused => Color::Yellow,
-        RoomState::Off => Color::Red,
+    let (state, colour) = match room.state {
+        // What follows is the last that was known.
+        _ if course.problem.is_some() => ("NO ANSWER".into(), Color::Red),
+        RoomState::On => (room.state.as_str().to_uppercase(), Color::Green),
+        RoomState::Paused => (room.state.as_str().to_uppercase(), Color::Yellow),
+        RoomState::Off => (room.state.as_str().to_uppercase(), Color::Red),
     };
     let mut numbers = vec![
-        Span::styled(room.state.as_str().to_uppercase(), palette.strong(colour)),
+        Span::styled(state, palette.strong(colour)),
         Span::raw(format!("waiting {}", line.waiting)),
         Span::raw(format!("served up to {}", line.served)),
         Span::raw(format!("released {}", status.released)),

@@ -10,12 +10,17 @@ use std::env;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clock::SystemClock;
 use operator::Status;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use waitroom::Timestamp;
+use waitroom::ports::Clock;
 
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
@@ -46,10 +51,18 @@ pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, jso
 
 fn line(status: &Status, json: bool) -> Result<String> {
     if json {
-        return Ok(serde_json::to_string(status)?);
+        return Ok(serde_json::to_string(&Reading { at: SystemClock.now(), status })?);
     }
     let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now());
     Ok(format!("{now}  {}", in_short(status)))
+}
+
+/// One line of `--watch --json`.
+#[derive(Serialize)]
+struct Reading<'a> {
+    at: Timestamp,
+    #[serde(flatten)]
+    status: &'a Status,
 }
 
 fn in_short(status: &Status) -> String {
