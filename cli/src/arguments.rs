@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use operator::Order;
-use waitroom::{Message, Rate, RoomId, Stretch};
+use waitroom::{AuditEntry, Message, Rate, RoomId, Stretch};
 
 pub(crate) use deploy::Deploy;
 pub(crate) use destroy::Destroy;
@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Destroy(Destroy),
     /// Show the state of a room
     Status(ShowStatus),
+    /// Show who gave which order, and when
+    History(History),
     /// Turn a room on after `off` or `pause`: visitors join, and are released at the rate
     #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
     On(Which),
@@ -78,6 +80,14 @@ pub(crate) enum Command {
     Message(SetMessage),
     /// Make every waiting page poll less often, if there are too many polls
     Stretch(Polls),
+    /// Take the last order back: a rate, a message, a state or a stretch
+    ///
+    /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
+    /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
+    /// A reset cannot be taken back, nor any order before it. Asks first if the room would be off again while visitors
+    /// wait.
+    #[command(after_help = "Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local")]
+    Undo(Drastic),
     /// Show the logs of a room's functions on AWS
     Logs(Logs),
     /// Empty the line and start again at number 1; asks first
@@ -133,6 +143,19 @@ pub(crate) struct ShowStatus {
     /// How often --watch reads the status, from 1s to 1h
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = every, requires = "watch")]
     pub(crate) every: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper history spring-sale
+  beekeeper history --local --limit 500
+  beekeeper history spring-sale --json | jq -r '[.at, .who, .what, .from, .to] | @csv'")]
+pub(crate) struct History {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// How many entries to show, from 1 to 500; the latest is the last
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=i64::from(AuditEntry::KEPT)))]
+    pub(crate) limit: u16,
 }
 
 #[derive(Debug, Args)]

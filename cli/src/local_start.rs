@@ -8,8 +8,9 @@ use clock::SystemClock;
 use config::RoomConfig;
 use embedded::EmbeddedStore;
 use rand::rngs::SysRng;
+use server::control::this_user;
 use waitroom::ports::{Clock, RoomReader};
-use waitroom::{Epoch, Room, RoomId, WebUrl};
+use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
 
 use crate::arguments::Local;
 use crate::commands::init::{changes, refuse_own_domain};
@@ -57,12 +58,11 @@ impl LocalStart {
             written.save(arguments)?;
         }
         if after != *kept {
+            let has_other_rate = after.settings.rate != kept.settings.rate;
+            let entry = has_other_rate.then(|| AuditNote::new(this_user(), AuditSubject::Rate));
             let Room { settings, url, .. } = after;
-            store
-                .change_room("apply the command line", move |room| {
-                    (room.settings, room.url) = (settings, url);
-                })
-                .await?;
+            let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
+            store.change_room_noted("apply the command line", entry, apply).await?;
         }
         let room = store.room().await?;
         Ok(Self { directory, store, room, local, file: written.file, path: written.path })

@@ -30,8 +30,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, init, local, logs, man, message, off, reset,
-    set_rate, status,
+    backup, change, completions, config, deploy, destroy, history, init, local, logs, man, message, off,
+    reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -65,12 +65,14 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Destroy(destroy) => destroy::run(destroy, json),
         Command::Local(local) => local::run(local, json),
         Command::Status(status) => status::run(status, json),
+        Command::History(history) => history::run(history, json),
         Command::On(which) => change::run(which, json, Order::On),
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),
         Command::SetRate(set_rate) => set_rate::run(set_rate, json),
         Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
+        Command::Undo(undo) => undo::run(undo, json),
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(reset) => reset::run(reset, json),
         Command::Backup(backup) => backup::run(backup, json),

@@ -142,7 +142,7 @@ impl RoomHandle {
         use futures_util::future::try_join3;
 
         let executed = async {
-            let reply = operator::execute(deployed.store(), command.clone()).await;
+            let reply = operator::execute(deployed.store(), command.clone(), deployed.author()).await;
             let attempt = || format!("operate the room {}", self.name);
             reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
         };

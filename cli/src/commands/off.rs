@@ -68,7 +68,7 @@ async fn way(room: &RoomHandle) -> Result<Way> {
     ask::which("What do you want to do?", ways)
 }
 
-fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {
+pub(super) fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {
     match waiting {
         1 => format!("1 visitor waits in {name}, and would enter at once"),
         _ => format!("{waiting} visitors wait in {name}, and all of them would enter at once"),

@@ -10,6 +10,7 @@
 mod config;
 mod crowd;
 mod help;
+mod history;
 mod hosting;
 mod init;
 mod local;

@@ -4,7 +4,7 @@ use aws::{AwsStore, RoomResources, tuned};
 use aws_sdk_cloudwatch::types::{MetricAlarm, StateValue};
 use aws_sdk_sqs::types::QueueAttributeName;
 use operator::{Alarm, AlarmState};
-use waitroom::RoomId;
+use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
 use crate::stack::{NextStep, RoomStack, next_step};
@@ -83,6 +83,11 @@ impl DeployedRoom {
     /// The room's ledger and line.
     pub fn store(&self) -> &AwsStore {
         &self.store
+    }
+
+    /// Who operates the room: the ARN of the credentials.
+    pub fn author(&self) -> Author {
+        Author::new(&self.account.arn)
     }
 
     /// How many messages are in the queue of dead letters.

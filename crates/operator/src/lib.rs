@@ -5,19 +5,27 @@
 //! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
 
 mod status;
+mod undo;
 
 use serde::{Deserialize, Serialize};
 use waitroom::ports::{
-    LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
+    AuditTrail, LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
 };
-use waitroom::{Epoch, Message, Rate, Room, RoomState, Stretch};
+use waitroom::{AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, Rate, Room, RoomState, Stretch};
 
 pub use status::{Alarm, AlarmState, Status, WindowCount};
+pub use undo::{NothingToUndo, UndoableOrder};
 
 /// The ports that [`execute`] uses.
-pub trait OperatorStore: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin {}
+pub trait OperatorStore:
+    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail
+{
+}
 
-impl<S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin> OperatorStore for S {}
+impl<S> OperatorStore for S where
+    S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail
+{
+}
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +54,14 @@ pub enum Order {
     Reset {
         epoch: Epoch,
     },
+    /// Takes an order back: the one with this number in the audit trail, if it is the [last](UndoableOrder::last).
+    Undo {
+        number: u64,
+    },
+    /// Reads the latest entries of the audit trail, at most this many. Changes nothing.
+    History {
+        most: u16,
+    },
 }
 
 /// How a room replies to an [`Order`]. In JSON: `{"reply": "failed", "error": "…"}`.
@@ -64,6 +80,10 @@ pub enum Reply {
         before: Box<Room>,
         after: Box<Room>,
     },
+    /// Oldest first.
+    History {
+        entries: Vec<AuditEntry>,
+    },
     Failed {
         error: String,
     },
@@ -76,33 +96,50 @@ impl From<PortError> for Reply {
     }
 }
 
-/// Carries out an order. [`Order::On`], [`Order::Pause`] and [`Order::Off`] work from every state of the room.
-pub async fn execute(store: &impl OperatorStore, order: Order) -> PortResult<Reply> {
+/// Carries out an order by `who`. [`Order::On`], [`Order::Pause`] and [`Order::Off`] work from every state of the room.
+pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> PortResult<Reply> {
+    let note = |subject| AuditNote::new(who.clone(), subject);
     let (before, after) = match order {
         Order::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
         Order::Reset { epoch } => {
             let before = store.room().await?.epoch;
-            let lost_places = store.start_epoch(epoch).await?;
+            let lost_places = store.start_epoch(epoch, who).await?;
             return Ok(Reply::Reset { lost_places, before, after: epoch });
         }
         Order::SetRate { rate } => {
-            store.change("set the rate", move |room| room.settings.rate = rate).await?
+            let set = move |room: &mut Room| room.settings.rate = rate;
+            store.change("set the rate", note(AuditSubject::Rate), set).await?
         }
         Order::Message { text } => {
-            store.change("set the message", move |room| room.settings.message.clone_from(&text)).await?
+            let set = move |room: &mut Room| room.settings.message.clone_from(&text);
+            store.change("set the message", note(AuditSubject::Message), set).await?
         }
         Order::Stretch { factor } => {
-            store.change("stretch the polls", move |room| room.stretch = factor).await?
+            let set = move |room: &mut Room| room.stretch = factor;
+            store.change("stretch the polls", note(AuditSubject::Stretch), set).await?
         }
-        Order::Pause => store.change("pause the room", |room| room.state = RoomState::Paused).await?,
-        Order::On => store.change("turn the room on", |room| room.state = RoomState::On).await?,
-        Order::Off => store.change("turn the room off", |room| room.state = RoomState::Off).await?,
+        Order::Pause => {
+            let pause = |room: &mut Room| room.state = RoomState::Paused;
+            store.change("pause the room", note(AuditSubject::State), pause).await?
+        }
+        Order::On => {
+            let turn_on = |room: &mut Room| room.state = RoomState::On;
+            store.change("turn the room on", note(AuditSubject::State), turn_on).await?
+        }
+        Order::Off => {
+            let turn_off = |room: &mut Room| room.state = RoomState::Off;
+            store.change("turn the room off", note(AuditSubject::State), turn_off).await?
+        }
+        Order::Undo { number } => return undo::execute(store, number, who).await,
+        Order::History { most } => {
+            return store.entries(most).await.map(|entries| Reply::History { entries });
+        }
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use futures_executor::block_on;
@@ -113,7 +150,7 @@ mod tests {
     use super::*;
 
     /// A store in memory in which 7 visitors wait.
-    struct MemoryStore(Mutex<Room>);
+    pub(crate) struct MemoryStore(pub(crate) Mutex<Room>, Mutex<Vec<AuditEntry>>);
 
     impl RoomReader for MemoryStore {
         async fn room(&self) -> PortResult<Arc<Room>> {
@@ -183,21 +220,46 @@ mod tests {
         async fn change(
             &self,
             _: &'static str,
+            note: AuditNote,
             change: impl Fn(&mut Room) + Send + 'static,
         ) -> PortResult<(Arc<Room>, Arc<Room>)> {
             let mut room = self.0.lock().unwrap();
             let before = Arc::new(room.clone());
             change(&mut room);
+            self.add_entry(&note, &before, &room);
             Ok((before, Arc::new(room.clone())))
         }
 
-        async fn start_epoch(&self, epoch: Epoch) -> PortResult<u64> {
-            self.0.lock().unwrap().epoch = epoch;
+        async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
+            let mut room = self.0.lock().unwrap();
+            let before = room.clone();
+            room.epoch = epoch;
+            self.add_entry(&AuditNote::new(who, AuditSubject::Reset), &before, &room);
             Ok(7)
         }
     }
 
-    fn memory_store() -> MemoryStore {
+    impl MemoryStore {
+        pub(crate) fn add_entry(&self, note: &AuditNote, before: &Room, after: &Room) {
+            let mut entries = self.1.lock().unwrap();
+            let number = entries.len() as u64 + 1;
+            entries.extend(note.entry(number, Timestamp::default(), before, after));
+        }
+
+        /// Carries out an order by Anna.
+        pub(crate) fn execute(&self, order: Order) -> Reply {
+            block_on(execute(self, order, Author::new("anna"))).unwrap()
+        }
+    }
+
+    impl AuditTrail for MemoryStore {
+        async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
+            let entries = self.1.lock().unwrap();
+            Ok(entries[entries.len().saturating_sub(most.into())..].to_vec())
+        }
+    }
+
+    pub(crate) fn memory_store() -> MemoryStore {
         let settings = Settings::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
@@ -205,7 +267,7 @@ mod tests {
             Rate::new(300).unwrap(),
         );
         let url = "https://room.example".parse().unwrap();
-        MemoryStore(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())))
+        MemoryStore(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())), Mutex::default())
     }
 
     #[test]
@@ -215,8 +277,8 @@ mod tests {
             for (second, expected) in
                 [(Order::On, RoomState::On), (Order::Pause, RoomState::Paused), (Order::Off, RoomState::Off)]
             {
-                block_on(execute(&store, first.clone())).unwrap();
-                block_on(execute(&store, second.clone())).unwrap();
+                store.execute(first.clone());
+                store.execute(second.clone());
                 let room = store.0.lock().unwrap();
                 assert_eq!(room.state, expected, "{first:?}, then {second:?}");
             }
@@ -227,16 +289,15 @@ mod tests {
     fn a_change_replies_with_before_and_after() {
         let store = memory_store();
         let rate = Rate::new(600).unwrap();
-        let Reply::Changed { before, after } = block_on(execute(&store, Order::SetRate { rate })).unwrap()
-        else {
+        let Reply::Changed { before, after } = store.execute(Order::SetRate { rate }) else {
             panic!("not a change")
         };
         assert_eq!((before.settings.rate.get(), after.settings.rate.get()), (300, 600));
         let text: Message = "Soon".parse().unwrap();
-        block_on(execute(&store, Order::Message { text: text.clone() })).unwrap();
-        block_on(execute(&store, Order::Stretch { factor: Stretch::MAX })).unwrap();
+        store.execute(Order::Message { text: text.clone() });
+        store.execute(Order::Stretch { factor: Stretch::MAX });
         let epoch = "cd34".parse().unwrap();
-        let reset = block_on(execute(&store, Order::Reset { epoch })).unwrap();
+        let reset = store.execute(Order::Reset { epoch });
         let before = "ab12".parse().unwrap();
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
         let room = store.0.lock().unwrap();
@@ -245,9 +306,7 @@ mod tests {
 
     #[test]
     fn a_status_has_this_json_and_reads_back() {
-        let Reply::Status(status) = block_on(execute(&memory_store(), Order::Status)).unwrap() else {
-            panic!("not a status")
-        };
+        let Reply::Status(status) = memory_store().execute(Order::Status) else { panic!("not a status") };
         let expected = json!({ "served": 4100, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));

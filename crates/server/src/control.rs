@@ -1,7 +1,7 @@
 //! The operator's commands for a running room, over a socket in its data directory. The request and the
 //! reply are one line of JSON each: an order of [`operator`], or [`UpkeepOrder`], which only a room on one machine has.
 //!
-//! Only the user who runs the room can open the socket.
+//! Only the user who runs the room, and root, can open the socket. The system says which user sent an order.
 
 use std::error::Error;
 use std::io;
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use waitroom::Author;
 
 /// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +106,7 @@ impl Drop for Control {
 }
 
 async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path) -> io::Result<()> {
+    let who = local_user(stream.peer_cred()?.uid());
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
@@ -112,13 +114,34 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path) -
         serde_json::to_vec(&back_up(store.clone(), directory.to_owned()).await)?
     } else {
         let reply = match serde_json::from_str(&line) {
-            Ok(order) => execute(store, order).await.unwrap_or_else(Reply::from),
+            Ok(order) => execute(store, order, who).await.unwrap_or_else(Reply::from),
             Err(error) => Reply::Failed { error: format!("not an order: {error}") },
         };
         serde_json::to_vec(&reply)?
     };
     reply.push(b'\n');
     writing.write_all(&reply).await
+}
+
+/// The user of this machine with this number, by the name in `/etc/passwd`, or else by the number.
+fn local_user(uid: u32) -> Author {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = user_name(&users, uid).map_or_else(|| format!("uid {uid}"), ToOwned::to_owned);
+    Author::new(&name)
+}
+
+/// The user who runs this process.
+pub fn this_user() -> Author {
+    local_user(rustix::process::getuid().as_raw())
+}
+
+/// A line is `name:password:uid:…`.
+fn user_name(users: &str, uid: u32) -> Option<&str> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, number) = (fields.next()?, fields.nth(1)?);
+        (number.parse() == Ok(uid)).then_some(name)
+    })
 }
 
 /// How the name of a backup begins until it is moved away. No operator would name a file like that.
@@ -192,4 +215,18 @@ async fn exchange<T: DeserializeOwned>(directory: &Path, order: &impl Serialize)
     let mut reply = Vec::new();
     stream.read_to_end(&mut reply).await?;
     Ok(serde_json::from_slice(&reply)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_by_number() {
+        let users = "root:x:0:0:root:/root:/bin/bash\n# a comment\nanna:x:1000:1000::/home/anna:/bin/sh\n";
+        assert_eq!(user_name(users, 1000), Some("anna"));
+        assert_eq!(user_name(users, 0), Some("root"));
+        assert_eq!(user_name(users, 1001), None);
+        assert_eq!(local_user(u32::MAX).as_str(), "uid 4294967295");
+    }
 }

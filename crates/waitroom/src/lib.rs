@@ -14,9 +14,11 @@
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
+//! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
 mod admission;
+mod audit;
 mod epoch;
 mod mistakes;
 mod name;
@@ -38,6 +40,7 @@ mod valve;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
+pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
 pub use epoch::{Epoch, EpochError};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};

@@ -16,7 +16,8 @@ use pass::KeyRing;
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room,
+    Slice, SliceId, Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -243,13 +244,15 @@ pub trait ThrottleStore: Send + Sync {
     fn remember(&self, memory: ThrottleMemory) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Limits the rate in force to `rate`. With `None`, the rate in force is the operator's. The store schedules the
-    /// change of the valve and starts the trigger, as [`RoomAdmin::change`] does.
+    /// change of the valve and starts the trigger, as [`RoomAdmin::change`] does. If the rate in force changes, that is
+    /// written with its [entry](AuditNote::throttle) of the audit trail.
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 /// Changes of the room by the operator.
 pub trait RoomAdmin: Send + Sync {
-    /// Changes the room, increases its version, and returns the room before and after.
+    /// Changes the room, increases its version, and returns the room before and after. The entry of the audit trail that
+    /// `note` describes is written in the same transaction.
     ///
     /// If that changes the valve, the store [schedules](Room::schedule_valve) the change and starts the trigger, which
     /// plans the next window.
@@ -259,12 +262,20 @@ pub trait RoomAdmin: Send + Sync {
     fn change(
         &self,
         attempt: &'static str,
+        note: AuditNote,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> impl Future<Output = PortResult<(Arc<Room>, Arc<Room>)>> + Send;
 
     /// Empties the line and starts a new epoch. Visitors who waited become newcomers, and tickets start at 1.
-    /// Returns how many visitors lost their places. On AWS the number is approximate, and the call takes a minute.
-    fn start_epoch(&self, epoch: Epoch) -> impl Future<Output = PortResult<u64>> + Send;
+    /// Returns how many visitors lost their places. On AWS the number is approximate, and the call takes a minute. The
+    /// audit trail is kept, and gets an entry by `who`.
+    fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
+}
+
+/// Reads the audit trail. Who changes the room adds to it: [`RoomAdmin`] and [`ThrottleStore::hold`].
+pub trait AuditTrail: Send + Sync {
+    /// The latest entries, oldest first, at most `most`. A room keeps [`AuditEntry::KEPT`].
+    fn entries(&self, most: u16) -> impl Future<Output = PortResult<Vec<AuditEntry>>> + Send;
 }
 
 /// Sends one request to the shop.

@@ -152,6 +152,11 @@ pub(crate) fn set(set: &Item, remove: &[&str], version: Option<u64>) -> Statemen
     statement
 }
 
+/// Writes an entry of the audit trail, in place of the oldest one.
+pub(crate) fn replace(entry: &Item) -> Statement {
+    Statement { condition: String::new(), ..set(entry, &[], None) }
+}
+
 /// Resets the progress for a new epoch. All plans so far belong to earlier epochs.
 pub(crate) fn reset_progress() -> Statement {
     Statement::new(
@@ -192,6 +197,7 @@ mod tests {
             publish(status),
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
+            replace(&room),
             reset_progress(),
             reset_tickets(),
         ]

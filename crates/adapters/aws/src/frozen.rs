@@ -6,12 +6,18 @@ use frozen_names::{Section, assert_frozen};
 use pass::KeyRing;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
-use waitroom::{Admission, AdmittedBy, LineStatus, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token};
+use waitroom::{
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, Rate, Room, Settings, SliceId,
+    Ticket, Timestamp, Token,
+};
 
 use crate::expressions::{self, Statement};
-use crate::items::{Item, ProgressItem, delete_later, encode_admission, encode_memory, encode_plan};
+use crate::items::{
+    Item, ProgressItem, delete_later, encode_admission, encode_entry, encode_memory, encode_plan,
+};
 use crate::keys::Key;
 use crate::ledger::encode_keys;
+use crate::operator::write_room;
 use crate::room_item::{encode_first_status, encode_room};
 
 const TOKEN: [u8; Token::BYTES] = [7; Token::BYTES];
@@ -27,11 +33,12 @@ fn pattern(key: Key) -> String {
         Key::Slices(plan, page) => {
             id.replace(&plan.to_string(), "<plan>").replace(&format!("/{page}"), "/<page>")
         }
+        Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
         Key::Room | Key::Progress | Key::Tickets | Key::Throttle | Key::Private | Key::Public => id,
     }
 }
 
-const KEYS: [Key; 10] = [
+const KEYS: [Key; 11] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),
@@ -42,6 +49,7 @@ const KEYS: [Key; 10] = [
     Key::Throttle,
     Key::Private,
     Key::Public,
+    Key::Audit(28),
 ];
 
 #[test]
@@ -70,7 +78,8 @@ fn encoded(key: Key, item: &Item) -> Vec<String> {
 
 /// The attributes that an update names.
 fn updated(key: Key, statement: &Statement) -> Vec<String> {
-    let names = statement.names().unwrap_or_default().into_values().filter(|name| name != "id");
+    let names = statement.names().unwrap_or_default().into_values();
+    let names = names.filter(|name| !matches!(name.as_str(), "id" | "format"));
     let varying = format!("_{}", SLICE.index);
     names.map(|name| format!("{} {}", pattern(key), name.replace(&varying, "_<slice>"))).collect()
 }
@@ -87,6 +96,8 @@ fn items_keep_their_attributes() {
     let progress = ProgressItem { served: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
     let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
     let slices = Key::slices_with(SLICE);
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
+    let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
     let line = LineStatus::of(&room(), 1, 2);
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
@@ -97,6 +108,8 @@ fn items_keep_their_attributes() {
         encoded(slices, &delete_later(slices, &plan)),
         encoded(Key::Progress, &progress.encode()),
         encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
+        encoded(entry, &encode_entry(&audit).unwrap()),
+        updated(Key::Room, &write_room(&room(), &room(), Some(1))),
         encoded(Key::Private, &private),
         encoded(Key::Public, &public),
         updated(status, &expressions::publish(line)),

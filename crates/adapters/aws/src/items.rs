@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{Fault, PortError, ThrottleMemory};
-use waitroom::{Admission, AdmittedBy, LineProgress, Place, Plan, Timestamp, Token, Window};
+use waitroom::{Admission, AdmittedBy, AuditEntry, LineProgress, Place, Plan, Timestamp, Token, Window};
 
 use crate::keys::Key;
 
@@ -286,6 +286,15 @@ pub(crate) fn encode_memory(memory: &ThrottleMemory) -> serde_json::Result<Item>
 
 pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, ItemError> {
     Reader::open(Key::Throttle, item)?.json("memory")
+}
+
+pub(crate) fn encode_entry(entry: &AuditEntry) -> serde_json::Result<Item> {
+    let json = serde_json::to_string(entry);
+    json.map(|json| item(Key::Audit(entry.number), [("entry", text(&json))]))
+}
+
+pub(crate) fn decode_entry(number: u64, item: &Item) -> Result<AuditEntry, ItemError> {
+    Reader::open(Key::Audit(number), item)?.json("entry")
 }
 
 #[cfg(test)]

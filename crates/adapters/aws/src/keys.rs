@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use waitroom::{SliceId, Token};
+use waitroom::{AuditEntry, SliceId, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -19,6 +19,8 @@ pub(crate) enum Key {
     /// The claims and records of up to sixteen slices of a plan: the plan's number, and the page that the slices share.
     Slices(u64, u16),
     Throttle,
+    /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
+    Audit(u64),
     /// The keys that sign passes.
     Private,
     /// The keys that verify passes.
@@ -44,6 +46,7 @@ impl Key {
             Self::Status(digit) => format!("status/{digit:x}"),
             Self::Window(number) => format!("window/{number}"),
             Self::Slices(number, page) => format!("window/{number}/{page}"),
+            Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
             Self::Room => "room".into(),
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
@@ -78,6 +81,8 @@ mod tests {
             (Key::Window(28), "window/28"),
             (Key::slices_with(SliceId { plan: 28, index: 15 }), "window/28/0"),
             (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
+            (Key::Audit(499), "audit/499"),
+            (Key::Audit(1001), "audit/1"),
             (Key::Public, "key/public"),
         ];
         for (key, id) in ids {

@@ -4,27 +4,33 @@ use std::sync::Arc;
 
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Fault, Keys, PortError, PortResult, QuietSwitch, RoomReader, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Fault, Keys, PortError, PortResult, QuietSwitch, RoomReader,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, Rate, Room, Token};
+use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Item, ItemError, Reader, decode_admission, decode_memory, encode_admission, encode_memory, item, missing,
-    text, unreadable,
+    Item, ItemError, Reader, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory,
+    item, missing, text, unreadable,
 };
 use crate::keys::Key;
-use crate::room_item::decode_room;
+use crate::room_item::{decode_last_entry, decode_room};
 use crate::table::{Write, Written};
 
 impl AwsStore {
     /// Reads the room from the table, not from the cache.
     pub(crate) async fn read_room(&self, attempt: &'static str) -> PortResult<Room> {
+        self.read_room_and_trail(attempt).await.map(|(room, _)| room)
+    }
+
+    /// The room as it is in the table, and the number of the last entry of its audit trail.
+    pub(crate) async fn read_room_and_trail(&self, attempt: &'static str) -> PortResult<(Room, u64)> {
         let item = self.table.get(attempt, Key::Room).await?;
         let item = item.ok_or_else(|| missing(attempt, Key::Room))?;
-        decode_room(&item).map_err(unreadable(attempt))
+        let last_entry = decode_last_entry(&item).map_err(unreadable(attempt))?;
+        Ok((decode_room(&item).map_err(unreadable(attempt))?, last_entry))
     }
 }
 
@@ -40,7 +46,7 @@ impl RoomReader for AwsStore {
 
 impl QuietSwitch for AwsStore {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
-        self.alter_for_functions("mark the room as quiet or awake", |room| room.quiet = quiet).await
+        self.alter_for_functions("mark the room as quiet or awake", None, |room| room.quiet = quiet).await
     }
 }
 
@@ -133,6 +139,25 @@ impl ThrottleStore for AwsStore {
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.alter_for_functions("hold the rate down", |room| room.throttled = rate).await
+        let note = Some(AuditNote::throttle());
+        self.alter_for_functions("hold the rate down", note, |room| room.throttled = rate).await
+    }
+}
+
+impl AuditTrail for AwsStore {
+    async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
+        let attempt = "read the audit trail";
+        let (_, last) = self.read_room_and_trail(attempt).await?;
+        let first = last.saturating_sub(most.min(AuditEntry::KEPT).into()) + 1;
+        let items = self.table.get_all(attempt, (first..=last).map(Key::Audit)).await?;
+        let mut entries = Vec::new();
+        for number in first..=last {
+            let item = items.get(&Key::Audit(number).id());
+            let entry =
+                item.map(|item| decode_entry(number, item)).transpose().map_err(unreadable(attempt))?;
+            // An entry that was written meanwhile may already be in the place of the oldest one.
+            entries.extend(entry.filter(|entry| entry.number == number));
+        }
+        Ok(entries)
     }
 }

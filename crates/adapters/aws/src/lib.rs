@@ -5,7 +5,7 @@
 //!
 //! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `ThrottleStore` | `ledger` |
+//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `ThrottleStore`, `AuditTrail` | `ledger` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Dispatch` | `dispatch` |

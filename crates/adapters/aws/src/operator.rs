@@ -9,11 +9,11 @@ use std::time::Duration;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin};
-use waitroom::{Epoch, Room};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room};
 
 use crate::AwsStore;
-use crate::expressions;
-use crate::items::{Item, ProgressItem, item, number};
+use crate::expressions::{self, Statement};
+use crate::items::{Item, ProgressItem, encode_entry, item, number};
 use crate::keys::Key;
 use crate::retry::with_retries;
 use crate::room_item::{encode_first_status, encode_room, encode_status};
@@ -44,7 +44,7 @@ impl AwsStore {
         Ok(room)
     }
 
-    /// Changes the room, and returns it before and after.
+    /// Changes the room without an entry in the audit trail, and returns it before and after.
     ///
     /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, as in "paused".
     pub async fn change_room(
@@ -52,7 +52,7 @@ impl AwsStore {
         attempt: &'static str,
         change: impl Fn(&mut Room) + Send,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.alter(attempt, change, encode_status, Vec::new).await
+        self.alter(attempt, None, change, encode_status, Vec::new).await
     }
 
     /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
@@ -60,7 +60,7 @@ impl AwsStore {
     ///
     /// This takes a minute, and the room stays in the old epoch until then. Otherwise the purge could remove visitors
     /// of the new epoch.
-    pub async fn reset(&self, epoch: Epoch, clock: &impl Clock) -> PortResult<u64> {
+    pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
         let waiting = self.waiting().await?;
         let purge = self.line.client.purge_queue().queue_url(&self.line.url);
         let purged = with_retries(|| purge.clone().send()).await;
@@ -73,23 +73,25 @@ impl AwsStore {
                 Write::Update(Key::Tickets, expressions::reset_tickets()),
             ]
         };
-        self.alter("start a new epoch", set_epoch, encode_first_status, reset_counters).await?;
+        let note = Some(AuditNote::new(who, AuditSubject::Reset));
+        self.alter("start a new epoch", note, set_epoch, encode_first_status, reset_counters).await?;
         Ok(waiting)
     }
 
     async fn alter(
         &self,
         attempt: &'static str,
+        note: Option<AuditNote>,
         change: impl Fn(&mut Room) + Send,
         status: fn(u8, &Room) -> Item,
         other_writes: impl Fn() -> Vec<Write> + Send,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let mut busy = None;
         for _ in 0..ATTEMPTS {
-            let before = self.read_room(attempt).await?;
+            let (before, last_entry) = self.read_room_and_trail(attempt).await?;
             let after = changed(&before, &change);
             let mut writes = other_writes();
-            writes.push(write_room(&before, &after));
+            writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, &before, &after)?);
             writes.extend(Key::STATUS.map(|digit| {
                 Write::Update(Key::Status(digit), expressions::set(&status(digit, &after), &[], None))
             }));
@@ -115,16 +117,24 @@ impl AwsStore {
     pub(crate) async fn alter_for_functions(
         &self,
         attempt: &'static str,
+        note: Option<AuditNote>,
         change: impl Fn(&mut Room) + Send,
     ) -> PortResult<()> {
         for _ in 0..ATTEMPTS {
-            let before = self.read_room(attempt).await?;
+            let (before, last_entry) = self.read_room_and_trail(attempt).await?;
             let after = changed(&before, &change);
             if after == (Room { version: after.version, ..before.clone() }) {
                 return Ok(());
             }
-            let Write::Update(key, update) = write_room(&before, &after) else { break };
-            if let Written::Done(_) = self.table.update(attempt, key, update).await? {
+            let mut writes = write_with_entry(attempt, note.as_ref(), last_entry, &before, &after)?;
+            let is_written = if writes.len() > 1 {
+                self.table.write_together(attempt, writes).await?
+            } else {
+                // Most changes have no entry, and a transaction costs twice as much.
+                let Some(Write::Update(key, update)) = writes.pop() else { break };
+                matches!(self.table.update(attempt, key, update).await?, Written::Done(_))
+            };
+            if is_written {
                 self.start_trigger_after(&before, &after).await;
                 return Ok(());
             }
@@ -156,18 +166,38 @@ impl RoomAdmin for AwsStore {
     async fn change(
         &self,
         attempt: &'static str,
+        note: AuditNote,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.change_room(attempt, change).await
+        self.alter(attempt, Some(note), change, encode_status, Vec::new).await
     }
 
-    async fn start_epoch(&self, epoch: Epoch) -> PortResult<u64> {
-        self.reset(epoch, &SystemClock).await
+    async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
+        self.reset(epoch, who, &SystemClock).await
     }
 }
 
-/// Writes the room, unless somebody else has changed it.
-fn write_room(before: &Room, after: &Room) -> Write {
+/// Writes the room, and the entry of the audit trail if there is one.
+fn write_with_entry(
+    attempt: &'static str,
+    note: Option<&AuditNote>,
+    last_entry: u64,
+    before: &Room,
+    after: &Room,
+) -> PortResult<Vec<Write>> {
+    let next = last_entry.saturating_add(1);
+    let entry = note.and_then(|note| note.entry(next, SystemClock.now(), before, after));
+    let update = write_room(before, after, entry.as_ref().map(|entry| entry.number));
+    let mut writes = vec![Write::Update(Key::Room, update)];
+    if let Some(entry) = entry {
+        let item = encode_entry(&entry).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        writes.push(Write::Update(Key::Audit(entry.number), expressions::replace(&item)));
+    }
+    Ok(writes)
+}
+
+/// Writes the room, unless somebody else has changed it. `last_entry` is the number of a new entry of the audit trail.
+pub(crate) fn write_room(before: &Room, after: &Room, last_entry: Option<u64>) -> Statement {
     let absent = [
         ("health", after.settings.health.is_none()),
         ("throttled", after.throttled.is_none()),
@@ -175,7 +205,9 @@ fn write_room(before: &Room, after: &Room) -> Write {
         ("valves", after.valves.is_empty()),
     ];
     let remove: Vec<_> = absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect();
-    Write::Update(Key::Room, expressions::set(&encode_room(after), &remove, Some(before.version)))
+    let mut item = encode_room(after);
+    item.extend(last_entry.map(|last| ("last_entry".to_owned(), number(last))));
+    expressions::set(&item, &remove, Some(before.version))
 }
 
 #[cfg(test)]
@@ -196,10 +228,7 @@ mod tests {
     }
 
     fn update(before: &Room, after: &Room) -> String {
-        match write_room(before, after) {
-            Write::Update(Key::Room, statement) => statement.update,
-            other => panic!("{other:?}"),
-        }
+        write_room(before, after, None).update
     }
 
     #[test]
@@ -212,6 +241,28 @@ mod tests {
                 && update.ends_with("REMOVE #health, #highest_rate, #valves"),
             "{update}"
         );
+    }
+
+    #[test]
+    fn a_change_is_written_with_its_entry() {
+        let slower = Room { throttled: Some(Rate::MIN), ..room() };
+        let written = |note: Option<&AuditNote>, after: &Room| -> Vec<String> {
+            let writes = write_with_entry("test", note, 500, &room(), after).unwrap();
+            let shown = writes.into_iter().map(|write| match write {
+                Write::Update(key, statement) => format!("{key}: {}", statement.update),
+                Write::Put(..) => panic!("operators and the throttle may only update"),
+            });
+            shown.collect()
+        };
+        let [room_item, entry] = &*written(Some(&AuditNote::throttle()), &slower) else {
+            panic!("two writes")
+        };
+        assert!(room_item.contains("#last_entry = :last_entry"), "{room_item}");
+        assert_eq!(entry, "audit/1: SET #entry = :entry, #format = :format");
+        for (note, after) in [(None, &slower), (Some(&AuditNote::throttle()), &room())] {
+            let only = written(note, after);
+            assert!(only.len() == 1 && !only[0].contains("last_entry"), "{only:?}");
+        }
     }
 
     #[test]

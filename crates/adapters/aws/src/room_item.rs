@@ -68,6 +68,12 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
     })
 }
 
+/// The number of the last entry of the audit trail, which is in the room's item; 0 before the first.
+pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
+    let last = Reader::open(Key::Room, item)?.optional("last_entry", Reader::number)?;
+    Ok(last.unwrap_or_default())
+}
+
 /// The part of the status that comes from the room: what polls show of its settings, and the rate in force.
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
-use waitroom::{LineProgress, Room};
+use waitroom::{AuditEntry, AuditNote, LineProgress, Room, Timestamp};
 
-use crate::tables::{TableError, Tables, single};
+use crate::tables::{TableError, Tables, single, to_json};
 
 /// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
@@ -46,6 +46,23 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), TableError> {
         self.tables.write(single::ROOM, &**room)?;
         self.room = Some(room.clone());
+        Ok(())
+    }
+
+    /// Writes the entry of the audit trail for this change, and removes the oldest entries.
+    pub(crate) fn add_entry(
+        &mut self,
+        note: &AuditNote,
+        at: Timestamp,
+        before: &Room,
+        after: &Room,
+    ) -> Result<(), TableError> {
+        let number = self.tables.audit.last()?.map_or(1, |(last, _)| last.value() + 1);
+        let Some(entry) = note.entry(number, at, before, after) else { return Ok(()) };
+        self.tables.audit.insert(number, to_json(&entry)?.as_slice())?;
+        while self.tables.audit.len()? > AuditEntry::KEPT.into() {
+            self.tables.audit.pop_first()?;
+        }
         Ok(())
     }
 

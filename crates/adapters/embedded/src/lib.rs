@@ -29,7 +29,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 use waitroom::ports::PortResult;
-use waitroom::{Epoch, LineStatus, Room, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, LineStatus, Room, Timestamp};
 
 pub use commit::Committer;
 use commit::Queue;
@@ -136,27 +136,40 @@ impl EmbeddedStore {
         LineStatus::of(room, self.shared.served(), self.shared.waiting())
     }
 
-    /// Changes the room for the operator, increases its version, and returns the room before and after.
+    /// Changes the room without an entry in the audit trail, increases its version, and returns the room before and after.
     pub async fn change_room(
         &self,
         attempt: &'static str,
+        change: impl FnOnce(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        self.change_room_noted(attempt, None, change).await
+    }
+
+    /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit
+    /// trail.
+    pub async fn change_room_noted(
+        &self,
+        attempt: &'static str,
+        note: impl Into<Option<AuditNote>>,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let change = |room: &mut Room| {
             change(room);
             room.version += 1;
         };
-        self.alter_room(attempt, change).await
+        self.alter_room(attempt, note.into(), change).await
     }
 
     /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
     /// how many lost their places.
-    pub async fn reset(&self, epoch: Epoch) -> PortResult<u64> {
+    pub async fn reset(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
         let shared = self.shared.clone();
         self.change("start a new epoch", move |draft| {
-            let mut room = Room::clone(&draft.room().unwrap_or_else(|| shared.room()));
+            let before = draft.room().unwrap_or_else(|| shared.room());
+            let mut room = Room::clone(&before);
             room.epoch = epoch;
             room.version += 1;
+            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), (shared.now)(), &before, &room)?;
             draft.begin_epoch(&Arc::new(room))
         })
         .await
@@ -165,6 +178,7 @@ impl EmbeddedStore {
     async fn alter_room(
         &self,
         attempt: &'static str,
+        note: Option<AuditNote>,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let shared = self.shared.clone();
@@ -172,9 +186,13 @@ impl EmbeddedStore {
             let before = draft.room().unwrap_or_else(|| shared.room());
             let mut room = Room::clone(&before);
             change(&mut room);
-            room.schedule_valve(&before, (shared.now)(), Self::NOTICE);
+            let now = (shared.now)();
+            room.schedule_valve(&before, now, Self::NOTICE);
             let after = Arc::new(room);
             draft.set_room(&after)?;
+            if let Some(note) = note {
+                draft.add_entry(&note, now, &before, &after)?;
+            }
             Ok((before, after))
         })
         .await

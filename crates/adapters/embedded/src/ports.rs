@@ -9,18 +9,19 @@ use std::time::Duration;
 use pass::KeyRing;
 use redb::ReadableTable;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront, LineLength,
-    LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
-    Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront,
+    LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
+    RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, BATCH, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, LineProgress, LineStatus, Place,
+    Plan, Rate, Room, SliceId, Token,
 };
 
 use crate::EmbeddedStore;
 use crate::tables::{
-    ADMISSION, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting, encode_admission,
-    encode_waiting, from_json, read_single, single, slice_key, to_json,
+    ADMISSION, AUDIT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
+    encode_admission, encode_waiting, from_json, read_single, single, slice_key, to_json,
 };
 
 /// A failed read changed nothing. If the storage failed, the next change opens it again, so a retry may succeed.
@@ -52,7 +53,7 @@ impl QuietSwitch for EmbeddedStore {
                 room.version += 1;
             }
         };
-        self.alter_room("mark the room as quiet or awake", mark).await.map(drop)
+        self.alter_room("mark the room as quiet or awake", None, mark).await.map(drop)
     }
 }
 
@@ -60,13 +61,34 @@ impl RoomAdmin for EmbeddedStore {
     async fn change(
         &self,
         attempt: &'static str,
+        note: AuditNote,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.change_room(attempt, change).await
+        self.change_room_noted(attempt, note, change).await
     }
 
-    async fn start_epoch(&self, epoch: Epoch) -> PortResult<u64> {
-        self.reset(epoch).await
+    async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
+        self.reset(epoch, who).await
+    }
+}
+
+impl AuditTrail for EmbeddedStore {
+    async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
+        let read = || {
+            let table = match self.shared.database.begin_read()?.open_table(AUDIT) {
+                Ok(table) => table,
+                // The file was written before there was an audit trail, and nothing since.
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+                Err(error) => return Err(error.into()),
+            };
+            let mut entries = Vec::new();
+            for entry in table.iter()?.rev().take(most.into()) {
+                entries.push(from_json(entry?.1.value(), "audit")?);
+            }
+            entries.reverse();
+            Ok(entries)
+        };
+        read().map_err(read_failed("read the audit trail"))
     }
 }
 
@@ -329,6 +351,7 @@ impl ThrottleStore for EmbeddedStore {
     }
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.change_room("hold the rate down", move |room| room.throttled = rate).await.map(drop)
+        let hold = move |room: &mut Room| room.throttled = rate;
+        self.change_room_noted("hold the rate down", AuditNote::throttle(), hold).await.map(drop)
     }
 }

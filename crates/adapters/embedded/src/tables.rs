@@ -68,6 +68,8 @@ pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinitio
 pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
 /// The slices that were claimed, by plan and index.
 pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
+/// The latest entries of the audit trail, by number, as JSON.
+pub(crate) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
 /// Records that exist once, by name, as JSON.
 pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
@@ -90,6 +92,7 @@ pub(crate) struct Tables<'tx> {
     pub(crate) expiry: Table<'tx, (u64, TokenBytes), ()>,
     pub(crate) plan: Table<'tx, u64, &'static [u8]>,
     pub(crate) slice: Table<'tx, (u64, u16), SliceRecord>,
+    pub(crate) audit: Table<'tx, u64, &'static [u8]>,
     single: Table<'tx, &'static str, &'static [u8]>,
 }
 
@@ -102,6 +105,7 @@ impl<'tx> Tables<'tx> {
             expiry: transaction.open_table(EXPIRY)?,
             plan: transaction.open_table(PLAN)?,
             slice: transaction.open_table(SLICE)?,
+            audit: transaction.open_table(AUDIT)?,
             single: transaction.open_table(SINGLE)?,
         })
     }

@@ -13,7 +13,7 @@ use waitroom::ports::PortResult;
 
 use crate::EmbeddedStore;
 use crate::shared::SharedState;
-use crate::tables::{ADMISSION, DEAD_LETTER, EXPIRY, LINE, PLAN, SINGLE, SLICE};
+use crate::tables::{ADMISSION, AUDIT, DEAD_LETTER, EXPIRY, LINE, PLAN, SINGLE, SLICE};
 
 /// How many visitors a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,7 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     copier.copy(EXPIRY)?;
     copier.copy(PLAN)?;
     copier.copy(SLICE)?;
+    copier.copy(AUDIT)?;
     copier.copy(SINGLE)?;
     if let Some(table) = rest.first() {
         return Err(redb::Error::Corrupted(format!(

@@ -12,8 +12,8 @@ use clock::SystemClock;
 use emulators::LocalEmu;
 use http_contract::{Client, Order};
 use tokio::runtime::Runtime;
-use waitroom::Timestamp;
 use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
+use waitroom::{Author, Timestamp};
 
 use crate::sam;
 
@@ -157,7 +157,7 @@ impl http_contract::RoomUnderTest for SamRoom {
     }
 
     fn order(&self, order: Order) {
-        let executed = self.ask(|| operator::execute(&self.store, order.clone()));
+        let executed = self.ask(|| operator::execute(&self.store, order.clone(), Author::new("operator")));
         executed.unwrap_or_else(|error| panic!("{order:?}: {error:#}"));
     }
 

@@ -273,7 +273,7 @@ impl World {
     pub fn reset(&mut self, epoch: &str) {
         let store = self.process().store.inner().clone();
         let epoch = epoch.parse().expect("four characters");
-        self.spawn(async move { drop(store.reset(epoch).await) });
+        self.spawn(async move { drop(store.reset(epoch, waitroom::Author::new("operator")).await) });
     }
 
     pub fn set_rate(&mut self, per_minute: u32) {

@@ -12,6 +12,7 @@
 )]
 
 pub mod admissions;
+pub mod audit;
 pub mod line;
 pub mod room;
 pub mod slices;
@@ -21,8 +22,8 @@ use std::future::Future;
 
 use waitroom::Room;
 use waitroom::ports::{
-    Admissions, Keys, LineBack, LineFront, LineLength, Plans, QuietSwitch, RoomReader, Slices, StatusBoard,
-    ThrottleStore, TicketCounter,
+    Admissions, AuditTrail, Keys, LineBack, LineFront, LineLength, Plans, QuietSwitch, RoomReader, Slices,
+    StatusBoard, ThrottleStore, TicketCounter,
 };
 
 /// All ports of a store.
@@ -39,6 +40,7 @@ pub trait Ports:
     + StatusBoard
     + Keys
     + ThrottleStore
+    + AuditTrail
 {
 }
 
@@ -55,6 +57,7 @@ impl<S> Ports for S where
         + StatusBoard
         + Keys
         + ThrottleStore
+        + AuditTrail
 {
 }
 
@@ -108,6 +111,8 @@ macro_rules! port_contracts {
             room::a_quiet_room_is_woken_once,
             room::the_throttle_can_hold_the_rate_down_and_end_that,
             room::of_two_concurrent_throttle_runs_one_is_remembered,
+            audit::a_decision_of_the_throttle_is_an_entry,
+            audit::the_latest_entries_are_read_oldest_first,
             room::the_first_keys_win,
             room::a_status_can_be_published,
         }

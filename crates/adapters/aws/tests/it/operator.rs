@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{
-    Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
-    TicketCounter,
+    AuditTrail, Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices,
+    StatusBoard, ThrottleStore, TicketCounter,
 };
-use waitroom::{LineProgress, Plan, Rate, RoomState, SliceId, Stretch, Timestamp};
+use waitroom::{
+    AuditEntry, AuditNote, AuditSubject, Author, LineProgress, Plan, Rate, RoomState, SliceId, Stretch,
+    Timestamp,
+};
 
 use crate::room::{TestRoom, first_room, now, run};
 
@@ -150,7 +153,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, released: 3 });
 
         let (epoch, clock) = ("next".parse().unwrap(), InstantClock::default());
-        assert_eq!(store.reset(epoch, &clock).await.unwrap(), 3);
+        assert_eq!(store.reset(epoch, Author::new("anna"), &clock).await.unwrap(), 3);
         let waited = clock.0.into_inner();
         assert!((59_000..=60_000).contains(&waited), "newcomers must not be purged: {waited} ms");
         assert_eq!(store.waiting().await.unwrap(), 0);
@@ -173,5 +176,37 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         }
         let expected = LineProgress { served: 5, released: 40 };
         assert_eq!(store.progress().await.unwrap(), expected, "records of the old epoch never count");
+    });
+}
+
+#[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+fn orders_are_entries_and_new_ones_replace_the_oldest() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let note = |subject| AuditNote::new(Author::new("arn:aws:iam::000000000000:user/anna"), subject);
+        let pause = |room: &mut waitroom::Room| room.state = RoomState::Paused;
+        test.store.change("pause", note(AuditSubject::State), pause).await.unwrap();
+        let (epoch, clock) = ("next".parse().unwrap(), InstantClock::default());
+        test.store.reset(epoch, Author::new("otto"), &clock).await.unwrap();
+        let shown = |entries: &[AuditEntry]| -> Vec<String> {
+            entries.iter().map(|entry| format!("{} {} {}", entry.number, entry.who, entry.change)).collect()
+        };
+        let entries = test.store.entries(AuditEntry::KEPT).await.unwrap();
+        let expected =
+            ["1 arn:aws:iam::000000000000:user/anna room: on -> paused", "2 otto reset, epoch: ab12 -> next"];
+        assert_eq!(shown(&entries), expected);
+
+        // As after 500 more entries, of which only the first two are still there.
+        let mut item = test.item("room").await.unwrap();
+        item.insert("last_entry".into(), AttributeValue::N("500".into()));
+        test.put(item).await;
+        let stretch = |room: &mut waitroom::Room| room.stretch = Stretch::MAX;
+        test.store.change("stretch", note(AuditSubject::Stretch), stretch).await.unwrap();
+        let entries = test.store.entries(AuditEntry::KEPT).await.unwrap();
+        assert_eq!(shown(&entries)[..1], expected[1..], "the first entry has been replaced");
+        let last = entries.last().unwrap();
+        assert_eq!((entries.len(), last.number, &*last.change.to_string()), (2, 501, "stretch: 1 -> 12"));
+        assert!(test.item("audit/1").await.unwrap()["entry"].as_s().unwrap().contains("501"));
     });
 }

@@ -13,8 +13,8 @@ use flate2::write::GzEncoder;
 use futures_executor::block_on;
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, PlanRecord, Plans,
-    RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, PlanRecord,
+    Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
@@ -101,6 +101,9 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(block_on(store.progress()).unwrap(), LineProgress { served: 1, released: 1 });
     assert_eq!(block_on(store.claim(SLICE, Claimant(2))).unwrap(), Claimed::Granted { released: 1 });
     assert_eq!(block_on(store.recall()).unwrap(), memory());
+    assert_eq!(block_on(store.entries(10)).unwrap(), [], "this format had no audit trail at first");
+    block_on(store.hold(None)).unwrap();
+    assert_eq!(block_on(store.entries(10)).unwrap().len(), 1);
     let keys = block_on(store.keys()).unwrap().unwrap();
     assert_eq!(keys.jwks().unwrap().keys.len(), 1);
 }

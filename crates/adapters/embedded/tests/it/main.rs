@@ -7,6 +7,7 @@
     reason = "a test that finds something else fails"
 )]
 
+mod audit;
 mod backup;
 mod contracts;
 mod fixture;

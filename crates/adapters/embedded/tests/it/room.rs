@@ -120,7 +120,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     block_on(test.store.record(slice, 3, 3)).unwrap();
 
     let epoch = "next".parse().unwrap();
-    assert_eq!(block_on(test.store.reset(epoch)).unwrap(), 3);
+    assert_eq!(block_on(test.store.reset(epoch, waitroom::Author::new("anna"))).unwrap(), 3);
     assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);

@@ -47,7 +47,7 @@ impl TestStore {
         Self::open(tempfile::tempdir().unwrap())
     }
 
-    fn open(directory: TempDir) -> Self {
+    pub(crate) fn open(directory: TempDir) -> Self {
         let time = TestTime::new();
         let now = time.clone();
         let store = EmbeddedStore::open(directory.path(), room(), move || now.now()).unwrap();

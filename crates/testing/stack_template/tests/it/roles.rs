@@ -31,7 +31,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Consumer", "sqs:SendMessage", "DeadLetters", &[]),
     ("Throttle", "dynamodb:GetItem", "Ledger", &["room", "throttle"]),
     ("Throttle", "dynamodb:PutItem", "Ledger", &["throttle"]),
-    ("Throttle", "dynamodb:UpdateItem", "Ledger", &["room"]),
+    ("Throttle", "dynamodb:UpdateItem", "Ledger", &["audit/*", "room"]),
     ("Throttle", "lambda:InvokeFunction", "Trigger", &[]),
     ("Setup", "dynamodb:GetItem", "Ledger", &["room"]),
     ("Setup", "dynamodb:PutItem", "Ledger", &["progress", "room", "status/*", "tickets"]),

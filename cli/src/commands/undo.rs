@@ -1,0 +1,32 @@
+//! `beekeeper undo`: takes the last order back.
+
+use anyhow::{Result, anyhow};
+use operator::{Order, UndoableOrder};
+use waitroom::{AuditEntry, AuditedChange, RoomState};
+
+use super::{change, history, off};
+use crate::arguments::Drastic;
+use crate::ask;
+use crate::room::RoomHandle;
+use crate::runtime::block_on;
+
+pub(crate) fn run(undo: &Drastic, json: bool) -> Result<()> {
+    block_on(async {
+        let room = RoomHandle::find(&undo.which).await?;
+        let entries = history::entries(&room, AuditEntry::KEPT).await?;
+        let last =
+            UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
+        if turns_off(&last.reverted) && !undo.yes {
+            let waiting = room.status().await?.line.waiting;
+            if waiting > 0 {
+                ask::confirm(&off::consequence(waiting, &room.name), "Turn the room off again?")?;
+            }
+        }
+        change::order(&room, json, Order::Undo { number: last.number }).await
+    })
+}
+
+/// Then everybody who waits would enter at once, as after `off`.
+fn turns_off(reverted: &AuditedChange) -> bool {
+    matches!(reverted, AuditedChange::State { to: RoomState::Off, .. })
+}

@@ -1,0 +1,170 @@
+//! Takes the last order back.
+//!
+//! An order can be taken back once. Repeated undos go back order by order: an undo, and what it took back, are skipped.
+//! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
+
+use waitroom::ports::PortResult;
+use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, Room};
+
+use crate::{OperatorStore, Reply};
+
+/// The order that an undo takes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoableOrder {
+    /// Its number in the audit trail.
+    pub number: u64,
+    pub change: AuditedChange,
+    /// The change that takes it back.
+    pub reverted: AuditedChange,
+}
+
+/// Why no order can be taken back. Completes the sentence "the room …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NothingToUndo {
+    #[error("has no order to take back; `beekeeper history` shows all orders")]
+    NoOrder,
+    #[error("cannot take back the last order, because it was a reset: the places are gone")]
+    Reset,
+}
+
+impl UndoableOrder {
+    /// The last order that changed something and was not taken back. `entries` are oldest first.
+    pub fn last(entries: &[AuditEntry]) -> Result<Self, NothingToUndo> {
+        let taken_back: Vec<_> = entries.iter().filter_map(|entry| entry.undoes).collect();
+        let orders = entries.iter().rev().filter(|entry| {
+            let is_order = !matches!(entry.change, AuditedChange::Throttle { .. });
+            is_order && entry.change.is_change() && entry.undoes.is_none()
+        });
+        let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
+        let last = last.ok_or(NothingToUndo::NoOrder)?;
+        let reverted = last.change.reverted().ok_or(NothingToUndo::Reset)?;
+        Ok(Self { number: last.number, change: last.change.clone(), reverted })
+    }
+}
+
+pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author) -> PortResult<Reply> {
+    let failed = |error: String| Ok(Reply::Failed { error });
+    let order = match UndoableOrder::last(&store.entries(AuditEntry::KEPT).await?) {
+        Ok(order) => order,
+        Err(nothing) => return failed(nothing.to_string()),
+    };
+    if order.number != number {
+        return failed("got another order meanwhile; look at `beekeeper history`, and undo again".into());
+    }
+    let UndoableOrder { change, reverted, .. } = order;
+    let subject = reverted.subject();
+    let is_changed = |room: &Room| reverted.apply(&mut room.clone());
+    if !is_changed(&*store.room_now().await?) {
+        return failed(format!(
+            "cannot take back the last order ({change}), because something else has changed that since"
+        ));
+    }
+    let note = AuditNote { undoes: Some(number), ..AuditNote::new(who, subject) };
+    let revert = move |room: &mut Room| {
+        reverted.apply(room);
+    };
+    let (before, after) = store.change("take the last order back", note, revert).await?;
+    Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{Rate, RoomState};
+
+    use super::*;
+    use crate::Order;
+    use crate::tests::{MemoryStore, memory_store};
+
+    fn set_rate(store: &MemoryStore, per_minute: u32) {
+        store.execute(Order::SetRate { rate: Rate::new(per_minute).unwrap() });
+    }
+
+    fn entries(store: &MemoryStore) -> Vec<AuditEntry> {
+        match store.execute(Order::History { most: AuditEntry::KEPT }) {
+            Reply::History { entries } => entries,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a person sees: the room's rate, or why nothing was taken back.
+    fn undo(store: &MemoryStore) -> Result<u32, String> {
+        let order = UndoableOrder::last(&entries(store)).map_err(|nothing| nothing.to_string())?;
+        match store.execute(Order::Undo { number: order.number }) {
+            Reply::Changed { after, .. } => Ok(after.settings.rate.get()),
+            Reply::Failed { error } => Err(error),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn repeated_undos_go_back_order_by_order_and_repeat_none() {
+        let store = memory_store();
+        set_rate(&store, 600);
+        set_rate(&store, 6000);
+        set_rate(&store, 6000);
+        assert_eq!(undo(&store), Ok(600), "the order that changed nothing is skipped");
+        set_rate(&store, 60);
+        assert_eq!([undo(&store), undo(&store)], [Ok(600), Ok(300)]);
+        let nothing = Err(NothingToUndo::NoOrder.to_string());
+        assert_eq!([undo(&store), undo(&store)], [nothing.clone(), nothing]);
+        let undoes: Vec<_> = entries(&store).iter().map(|entry| entry.undoes).collect();
+        assert_eq!(undoes, [None, None, None, Some(2), None, Some(5), Some(1)]);
+    }
+
+    #[test]
+    fn every_order_but_a_reset_is_taken_back() {
+        let store = memory_store();
+        let first = store.0.lock().unwrap().clone();
+        let orders = [
+            Order::SetRate { rate: Rate::MAX },
+            Order::Message { text: "Soon".parse().unwrap() },
+            Order::Stretch { factor: waitroom::Stretch::MAX },
+            Order::Pause,
+            Order::Off,
+        ];
+        for order in &orders {
+            store.execute(order.clone());
+        }
+        for _ in &orders {
+            undo(&store).unwrap();
+        }
+        assert_eq!(*store.0.lock().unwrap(), first);
+        store.execute(Order::Pause);
+        store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
+        assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
+        set_rate(&store, 7);
+        assert_eq!(undo(&store), Ok(300), "an order after the reset");
+        assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
+        assert_eq!(store.0.lock().unwrap().state, RoomState::Paused);
+    }
+
+    #[test]
+    fn an_undo_that_would_hit_another_order_is_refused() {
+        let store = memory_store();
+        set_rate(&store, 600);
+        set_rate(&store, 700);
+        let refused = |number| match store.execute(Order::Undo { number }) {
+            Reply::Failed { error } => error,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused(1).starts_with("got another order meanwhile"));
+        // By a version of Beekeeper that keeps no audit trail.
+        store.0.lock().unwrap().settings.rate = Rate::MIN;
+        assert_eq!(
+            refused(2),
+            "cannot take back the last order (rate: 600 -> 700), because something else has changed that since"
+        );
+        assert_eq!(entries(&store).len(), 2);
+    }
+
+    #[test]
+    fn a_decision_of_the_throttle_is_not_taken_back() {
+        let store = memory_store();
+        set_rate(&store, 600);
+        let before = store.0.lock().unwrap().clone();
+        let after = Room { throttled: Some(Rate::MIN), ..before.clone() };
+        store.add_entry(&AuditNote::throttle(), &before, &after);
+        assert_eq!(entries(&store).len(), 2);
+        assert_eq!(undo(&store), Ok(300));
+    }
+}

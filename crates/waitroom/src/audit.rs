@@ -1,0 +1,304 @@
+//! The audit trail: who changed what in a room, when, from what to what.
+//!
+//! Stores write an entry in the same transaction as the change, so there is no change without its entry. They keep the
+//! latest [`AuditEntry::KEPT`].
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Epoch, Message, Rate, Room, RoomState, Stretch, Timestamp};
+
+/// One order, or one decision of the throttle that changed the rate in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Entries are numbered in sequence, from 1.
+    pub number: u64,
+    pub at: Timestamp,
+    pub who: Author,
+    #[serde(flatten)]
+    pub change: AuditedChange,
+    /// The number of the entry whose change this one took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+}
+
+impl AuditEntry {
+    /// How many entries a room keeps.
+    pub const KEPT: u16 = 500;
+}
+
+/// Who gave an order: a user of this machine, the ARN of AWS credentials, or the throttle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Author(String);
+
+impl Author {
+    /// Without control characters, because the name is shown in terminals.
+    pub fn new(name: &str) -> Self {
+        Self(name.chars().filter(|character| !character.is_control()).collect())
+    }
+
+    pub fn throttle() -> Self {
+        Self("throttle".into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// What was changed, from what to what. An order may set what was already set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "what")]
+pub enum AuditedChange {
+    Rate {
+        from: Rate,
+        to: Rate,
+    },
+    Message {
+        from: Message,
+        to: Message,
+    },
+    State {
+        from: RoomState,
+        to: RoomState,
+    },
+    Stretch {
+        from: Stretch,
+        to: Stretch,
+    },
+    Reset {
+        from: Epoch,
+        to: Epoch,
+    },
+    /// The rate in force, which the throttle changed.
+    Throttle {
+        from: Rate,
+        to: Rate,
+    },
+}
+
+impl AuditedChange {
+    /// Whether there is a difference.
+    pub fn is_change(&self) -> bool {
+        match self {
+            Self::Rate { from, to } | Self::Throttle { from, to } => from != to,
+            Self::Message { from, to } => from != to,
+            Self::State { from, to } => from != to,
+            Self::Stretch { from, to } => from != to,
+            Self::Reset { from, to } => from != to,
+        }
+    }
+
+    /// What changes the room back. `None` if nothing can: a reset removed the line, and the throttle would decide the
+    /// same again.
+    pub fn reverted(&self) -> Option<Self> {
+        Some(match self.clone() {
+            Self::Rate { from, to } => Self::Rate { from: to, to: from },
+            Self::Message { from, to } => Self::Message { from: to, to: from },
+            Self::State { from, to } => Self::State { from: to, to: from },
+            Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
+            Self::Reset { .. } | Self::Throttle { .. } => return None,
+        })
+    }
+
+    /// Sets what this changes, if the room still has the value before it. Returns whether it did.
+    pub fn apply(&self, room: &mut Room) -> bool {
+        fn set<T: Clone + PartialEq>(value: &mut T, from: &T, to: &T) -> bool {
+            let is_as_before = value == from;
+            if is_as_before {
+                value.clone_from(to);
+            }
+            is_as_before
+        }
+        match self {
+            Self::Rate { from, to } => set(&mut room.settings.rate, from, to),
+            Self::Message { from, to } => set(&mut room.settings.message, from, to),
+            Self::State { from, to } => set(&mut room.state, from, to),
+            Self::Stretch { from, to } => set(&mut room.stretch, from, to),
+            Self::Reset { .. } | Self::Throttle { .. } => false,
+        }
+    }
+
+    pub fn subject(&self) -> AuditSubject {
+        match self {
+            Self::Rate { .. } => AuditSubject::Rate,
+            Self::Message { .. } => AuditSubject::Message,
+            Self::State { .. } => AuditSubject::State,
+            Self::Stretch { .. } => AuditSubject::Stretch,
+            Self::Reset { .. } => AuditSubject::Reset,
+            Self::Throttle { .. } => AuditSubject::Throttle,
+        }
+    }
+}
+
+/// In the words of the replies to orders.
+impl fmt::Display for AuditedChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate { from, to } => write!(f, "rate: {from} -> {to}"),
+            Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
+            Self::State { from, to } => write!(f, "room: {from} -> {to}"),
+            Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
+            Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
+            Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
+        }
+    }
+}
+
+/// What an order or the throttle changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditSubject {
+    Rate,
+    Message,
+    State,
+    Stretch,
+    Reset,
+    Throttle,
+}
+
+/// What a store needs to write an entry with a change of the room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditNote {
+    pub who: Author,
+    pub subject: AuditSubject,
+    /// The number of the entry that is taken back.
+    pub undoes: Option<u64>,
+}
+
+impl AuditNote {
+    pub fn new(who: Author, subject: AuditSubject) -> Self {
+        Self { who, subject, undoes: None }
+    }
+
+    /// The note of a change by the throttle.
+    pub fn throttle() -> Self {
+        Self::new(Author::throttle(), AuditSubject::Throttle)
+    }
+
+    /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force.
+    pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
+        let change = match self.subject {
+            AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
+            AuditSubject::Message => AuditedChange::Message {
+                from: before.settings.message.clone(),
+                to: after.settings.message.clone(),
+            },
+            AuditSubject::State => AuditedChange::State { from: before.state, to: after.state },
+            AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
+            AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
+            AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
+        };
+        if self.subject == AuditSubject::Throttle && !change.is_change() {
+            return None;
+        }
+        // An undo that found another value changed nothing, so it took nothing back.
+        let undoes = self.undoes.filter(|_| change.is_change());
+        Some(AuditEntry { number, at, who: self.who.clone(), change, undoes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    fn room() -> Room {
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            rate(60),
+        );
+        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    }
+
+    fn rate(per_minute: u32) -> Rate {
+        Rate::new(per_minute).unwrap()
+    }
+
+    fn changed() -> Room {
+        let mut room = room();
+        room.settings.rate = rate(600);
+        room.settings.message = "More \"beer\"".parse().unwrap();
+        room.state = RoomState::Paused;
+        room.stretch = Stretch::MAX;
+        room.epoch = "cd34".parse().unwrap();
+        room.throttled = Some(rate(30));
+        room
+    }
+
+    fn entry(subject: AuditSubject) -> AuditEntry {
+        let note = AuditNote::new(Author::new("anna"), subject);
+        note.entry(3, Timestamp::from_millis(1000), &room(), &changed()).unwrap()
+    }
+
+    #[test]
+    fn an_entry_says_from_what_to_what() {
+        let rows = [
+            (AuditSubject::Rate, "rate: 60 -> 600"),
+            (AuditSubject::Message, r#"message: "" -> "More \"beer\"""#),
+            (AuditSubject::State, "room: on -> paused"),
+            (AuditSubject::Stretch, "stretch: 1 -> 12"),
+            (AuditSubject::Reset, "reset, epoch: ab12 -> cd34"),
+            (AuditSubject::Throttle, "rate in force: 60 -> 30"),
+        ];
+        for (subject, expected) in rows {
+            assert_eq!(entry(subject).change.to_string(), expected);
+            assert_eq!(entry(subject).change.subject(), subject);
+        }
+    }
+
+    #[test]
+    fn an_entry_has_this_json_and_reads_back() {
+        let mut undo = entry(AuditSubject::Rate);
+        undo.undoes = Some(2);
+        let json = serde_json::to_string(&undo).unwrap();
+        let expected = r#"{"number":3,"at":1000,"who":"anna","what":"rate","from":60,"to":600,"undoes":2}"#;
+        assert_eq!(json, expected);
+        for entry in [undo, entry(AuditSubject::Reset), entry(AuditSubject::State)] {
+            let json = serde_json::to_string(&entry).unwrap();
+            assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), entry, "{json}");
+        }
+    }
+
+    #[test]
+    fn an_order_is_taken_back_unless_the_value_is_another_one() {
+        let subjects =
+            [AuditSubject::Rate, AuditSubject::Message, AuditSubject::State, AuditSubject::Stretch];
+        let mut back = changed();
+        for subject in subjects {
+            let reverted = entry(subject).change.reverted().unwrap();
+            assert!(reverted.apply(&mut back), "{subject:?}");
+            assert!(!reverted.apply(&mut back), "{subject:?} a second time");
+        }
+        let kept = changed();
+        assert_eq!(back, Room { epoch: kept.epoch, throttled: kept.throttled, ..room() });
+        for subject in [AuditSubject::Reset, AuditSubject::Throttle] {
+            assert_eq!(entry(subject).change.reverted(), None);
+            assert!(!entry(subject).change.apply(&mut back));
+        }
+    }
+
+    #[test]
+    fn a_throttle_that_changes_nothing_writes_no_entry_and_an_order_does() {
+        let at = Timestamp::from_millis(1000);
+        assert_eq!(AuditNote::throttle().entry(1, at, &room(), &room()), None);
+        let note = AuditNote { undoes: Some(1), ..AuditNote::new(Author::new("anna"), AuditSubject::Rate) };
+        let entry = note.entry(2, at, &room(), &room()).unwrap();
+        assert!(!entry.change.is_change());
+        assert_eq!(entry.undoes, None, "it took nothing back");
+    }
+
+    #[test]
+    fn an_author_has_no_control_characters() {
+        assert_eq!(Author::new("an\u{1b}[31mna\n").as_str(), "an[31mna");
+    }
+}
