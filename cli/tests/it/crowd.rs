@@ -14,7 +14,7 @@ use waitroom::{AdmittedBy, Place, Timestamp};
 use crate::support::{Local, text};
 
 /// Requests one path many times over one connection, and returns the places from the cookies.
-fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
+pub(crate) fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
     let mut stream = TcpStream::connect(authority).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
@@ -42,7 +42,7 @@ fn ask(authority: &str, path: &str, times: usize) -> Vec<Place> {
         .collect()
 }
 
-fn authority(room: &Local) -> String {
+pub(crate) fn authority(room: &Local) -> String {
     room.url.trim_start_matches("http://").to_owned()
 }
 
@@ -99,7 +99,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     assert!(displaced <= Some(60), "more than a batch of each slice: {displaced:?}");
 }
 
-fn unused_room() -> waitroom::Room {
+pub(crate) fn unused_room() -> waitroom::Room {
     let settings = waitroom::Settings::new(
         "x".parse().unwrap(),
         "X".parse().unwrap(),

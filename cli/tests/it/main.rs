@@ -16,6 +16,7 @@ mod init;
 mod local;
 mod log;
 mod manners;
+mod orders;
 mod page;
 mod readme;
 mod support;
