@@ -52,6 +52,11 @@ const EXIT_CODES: &str = "Exit codes:
 pub(crate) enum Command {
     /// Configure a room with six questions or with flags; run again to edit
     Init(Box<Init>),
+    /// List all rooms: those on this machine, and those that are configured
+    #[command(
+        after_help = "Examples:\n  beekeeper list\n  beekeeper list --json\n\nA room that was started with --data is listed only if it is configured too."
+    )]
+    List(List),
     /// List the configured rooms, or show one
     #[command(after_help = "Examples:\n  beekeeper config\n  beekeeper config spring-sale --json")]
     Config(Config),
@@ -97,9 +102,9 @@ pub(crate) enum Command {
     Reset(Drastic),
     /// Copy a room on this machine into a file, while it runs
     Backup(Backup),
-    /// Print a script that completes commands in your shell
+    /// Print a script that completes commands and names of rooms in your shell
     #[command(
-        after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish"
+        after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish\n\nIn bash, zsh and fish, the names of your rooms are completed too."
     )]
     Completions(Completions),
     /// Print the manual page, or write one for every command
@@ -120,6 +125,13 @@ pub(crate) struct Which {
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR", requires = "local")]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print the names only, and ask no room and no account
+    #[arg(long)]
+    pub(crate) names: bool,
 }
 
 #[derive(Debug, Args)]

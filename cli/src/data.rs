@@ -2,9 +2,10 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use embedded::EmbeddedStore;
 use server::control;
 use waitroom::RoomId;
 
@@ -29,10 +30,19 @@ pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBu
 /// The rooms that run in the user's data directory, in alphabetical order. Rooms with a directory of their own
 /// (`--data`) are not found.
 pub(crate) fn running() -> Vec<RoomId> {
+    named(control::is_open)
+}
+
+/// The rooms in the user's data directory, running or not.
+pub(crate) fn rooms() -> Vec<RoomId> {
+    named(EmbeddedStore::is_in)
+}
+
+fn named(is_wanted: impl Fn(&Path) -> bool) -> Vec<RoomId> {
     let directories = of_this_user().and_then(|data| fs::read_dir(data).ok()).into_iter().flatten().flatten();
-    let running = directories.filter(|directory| control::is_open(&directory.path()));
+    let wanted = directories.filter(|directory| is_wanted(&directory.path()));
     let mut names: Vec<RoomId> =
-        running.filter_map(|directory| directory.file_name().to_str()?.parse().ok()).collect();
+        wanted.filter_map(|directory| directory.file_name().to_str()?.parse().ok()).collect();
     names.sort();
     names
 }

@@ -30,8 +30,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, history, init, local, logs, man, message, off,
-    reset, set_rate, status, undo,
+    backup, change, completions, config, deploy, destroy, history, init, list, local, logs, man, message,
+    off, reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -60,6 +60,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     log::init(arguments.log.as_ref(), access_log)?;
     match &arguments.command {
         Command::Init(init) => init::run(init, json),
+        Command::List(list) => list::run(list, json),
         Command::Config(config) => config::run(config, json),
         Command::Deploy(deploy) => deploy::run(deploy, json),
         Command::Destroy(destroy) => destroy::run(destroy, json),

@@ -80,8 +80,9 @@ impl RoomHandle {
         Ok(handle(name))
     }
 
+    /// The room on AWS that has this configuration.
     #[cfg(feature = "aws")]
-    async fn deployed(config: &RoomConfig) -> Result<Self> {
+    pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
         let account = cloud::Account::sign_in(&crate::aws::access(config)).await?;
         let deployed = account.room(&config.room).await?;
         Ok(Self { name: config.room.clone(), place: Location::Aws(Box::new(deployed)) })
@@ -89,7 +90,7 @@ impl RoomHandle {
 
     #[cfg(not(feature = "aws"))]
     #[expect(clippy::unused_async, reason = "only AWS is waited for")]
-    async fn deployed(config: &RoomConfig) -> Result<Self> {
+    pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
         without_aws(&config.room).map_err(or_here)
     }
 
@@ -170,10 +171,25 @@ impl RoomHandle {
                         Ok(RoomCopy { file: directory.join(file), waiting, admissions })
                     }
                     UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
+                    UpkeepReply::Port { .. } => Err(self.unexpected()),
                 }
             }
             #[cfg(feature = "aws")]
             Location::Aws(_) => Err(self.unexpected()),
+        }
+    }
+
+    /// The port of a room that runs on this machine. None if its version cannot tell.
+    pub(crate) async fn port(&self) -> Option<u16> {
+        match &self.place {
+            Location::Here { directory, .. } => {
+                match control::send_upkeep(directory, UpkeepOrder::Port).await {
+                    Ok(UpkeepReply::Port { port }) => Some(port),
+                    _ => None,
+                }
+            }
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => None,
         }
     }
 

@@ -1,11 +1,107 @@
-use anyhow::Result;
+//! `beekeeper completions`: clap's scripts, which complete commands and flags, and names of rooms in bash, zsh and fish.
+//!
+//! A script that completes a name calls `beekeeper list --names`, so it always knows the present rooms.
+
+use anyhow::{Context, Result};
 use clap::CommandFactory;
+use clap_complete::Shell;
 
 use crate::arguments::{Arguments, Completions};
 use crate::printer::write;
 
 pub(crate) fn run(completions: &Completions) -> Result<()> {
+    Ok(write(script(completions.shell)?.as_bytes())?)
+}
+
+fn script(shell: Shell) -> Result<String> {
     let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut Arguments::command(), "beekeeper", &mut script);
-    Ok(write(&script)?)
+    clap_complete::generate(shell, &mut Arguments::command(), "beekeeper", &mut script);
+    let script = String::from_utf8(script).context("could not write the completions as UTF-8")?;
+    let commands = commands_with_a_room();
+    Ok(match shell {
+        Shell::Bash => with_rooms_in_bash(script, &commands),
+        Shell::Zsh => with_rooms_in_zsh(&script),
+        Shell::Fish => with_rooms_in_fish(script, &commands),
+        _ => script,
+    })
+}
+
+/// The commands that have the name of a room as an argument.
+fn commands_with_a_room() -> Vec<String> {
+    let all = Arguments::command();
+    let named =
+        all.get_subcommands().filter(|command| command.get_positionals().any(|it| it.get_id() == "name"));
+    named.map(|command| command.get_name().to_owned()).collect()
+}
+
+/// In clap's script, a command begins with a `case`, then its words in double quotes. Names are added to the words.
+fn with_rooms_in_bash(script: String, commands: &[String]) -> String {
+    const ROOMS: &str = "$(\"$1\" list --names 2>/dev/null)";
+
+    commands.iter().fold(script, |script, command| {
+        let begin = bash_words(command);
+        script.replace(&begin, &format!("{begin}{ROOMS} "))
+    })
+}
+
+fn bash_words(command: &str) -> String {
+    let case = command.replace('-', "__subcmd__");
+    format!("        beekeeper__subcmd__{case})\n            opts=\"")
+}
+
+/// In clap's script, an argument is a line `'::name -- Name of the room:_default'`. `_default` completes files.
+fn with_rooms_in_zsh(script: &str) -> String {
+    const ROOMS: &str = "
+_beekeeper_rooms() {
+    local -a rooms
+    rooms=(${(f)\"$(beekeeper list --names 2>/dev/null)\"})
+    compadd -a rooms
+}
+";
+
+    let with_rooms = script.lines().map(|line| {
+        let is_name = line.starts_with("'::name -- ") || line.starts_with("':name -- ");
+        match line.strip_suffix(":_default' \\").filter(|_| is_name) {
+            Some(argument) => format!("{argument}:_beekeeper_rooms' \\\n"),
+            // The first line must stay the first: zsh reads in it which command the script is for.
+            None if line.starts_with("#compdef") => format!("{line}\n{ROOMS}"),
+            None => format!("{line}\n"),
+        }
+    });
+    with_rooms.collect()
+}
+
+/// clap's script has no arguments. A backup's other argument is a file.
+fn with_rooms_in_fish(script: String, commands: &[String]) -> String {
+    let rooms = |commands: &str, no_files: &str| {
+        format!(
+            "complete -c beekeeper -n \"__fish_beekeeper_using_subcommand {commands}\"{no_files} -a \"(beekeeper list --names 2>/dev/null)\" -d Room\n"
+        )
+    };
+    let others: Vec<_> = commands.iter().map(String::as_str).filter(|command| *command != "backup").collect();
+    script + &rooms(&others.join(" "), " -f") + &rooms("backup", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_with_a_room_completes_its_name() {
+        let commands = commands_with_a_room();
+        for with_a_room in ["status", "set-rate", "deploy", "local", "init", "backup"] {
+            assert!(commands.iter().any(|command| command == with_a_room), "{with_a_room} in {commands:?}");
+        }
+        let [bash, zsh, fish] = [Shell::Bash, Shell::Zsh, Shell::Fish].map(|shell| script(shell).unwrap());
+        for command in &commands {
+            let words = format!("{}$(\"$1\" list --names 2>/dev/null) ", bash_words(command));
+            assert_eq!(bash.matches(&words).count(), 1, "{command} in bash");
+            let in_fish = fish.lines().filter(|line| line.contains("list --names"));
+            let of_command = in_fish.filter(|line| line.split([' ', '"']).any(|word| word == command));
+            assert_eq!(of_command.count(), 1, "{command} in fish");
+        }
+        assert_eq!(bash.matches("list --names").count(), commands.len());
+        assert!(zsh.starts_with("#compdef beekeeper\n"));
+        assert_eq!(zsh.matches(":_beekeeper_rooms' \\").count(), commands.len());
+    }
 }

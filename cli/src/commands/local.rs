@@ -31,12 +31,13 @@ pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
 async fn open(arguments: &Local, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     let door = listen(arguments.port).await?;
+    let port = door.local_addr()?.port();
     let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
     let monitor = listen_for_monitoring(arguments.metrics).await?;
     let demonstration = listen(0).await?;
     let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
-    let start = LocalStart::open(arguments, url, door.local_addr()?.port(), &demo_shop).await?;
+    let start = LocalStart::open(arguments, url, port, &demo_shop).await?;
     let other_rate = start.other_rate(arguments);
     let LocalStart { directory, store, room, local, path, .. } = start;
     let throttle = local.throttle;
@@ -45,7 +46,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));
     let app = Arc::new(app);
     app.warm_up().await.context("could not create the keys that sign passes")?;
-    let control = Control::bind(&directory).with_context(|| {
+    let control = Control::bind(&directory, port).with_context(|| {
         format!("could not create the control socket {}", control::socket(&directory).display())
     })?;
 

@@ -8,6 +8,7 @@ use crate::support::Home;
 
 const COMMANDS: &[&str] = &[
     "init",
+    "list",
     "config",
     "local",
     "deploy",

@@ -22,6 +22,8 @@ pub enum UpkeepOrder {
     /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. Whoever sent
     /// the order then moves the copy to where it belongs.
     BackUp,
+    /// Asks where the room listens. Its URL may be that of a web server in front of it.
+    Port,
 }
 
 /// How a room replies to an [`UpkeepOrder`].
@@ -34,6 +36,9 @@ pub enum UpkeepReply {
         waiting: u64,
         admissions: u64,
     },
+    Port {
+        port: u16,
+    },
     Failed {
         error: String,
     },
@@ -44,6 +49,7 @@ pub enum UpkeepReply {
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
+    port: u16,
 }
 
 pub fn socket(directory: &Path) -> PathBuf {
@@ -52,8 +58,8 @@ pub fn socket(directory: &Path) -> PathBuf {
 
 impl Control {
     /// Opens the socket. This process must have the store in the directory open. Then no other process can be using
-    /// the socket.
-    pub fn bind(directory: &Path) -> io::Result<Self> {
+    /// the socket. `port` is where the room listens for visitors.
+    pub fn bind(directory: &Path, port: u16) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
         let path = socket(directory);
@@ -65,7 +71,7 @@ impl Control {
         remove_unfinished_backups(directory)?;
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path })
+        Ok(Self { listener, path, port })
     }
 
     fn directory(&self) -> &Path {
@@ -78,8 +84,9 @@ impl Control {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (store, directory) = (store.clone(), self.directory().to_owned());
+                    let port = self.port;
                     tokio::spawn(async move {
-                        if let Err(error) = converse(stream, &store, &directory).await {
+                        if let Err(error) = converse(stream, &store, &directory, port).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
                                 "the operator closed the connection early"
@@ -105,13 +112,17 @@ impl Drop for Control {
     }
 }
 
-async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path) -> io::Result<()> {
+async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path, port: u16) -> io::Result<()> {
     let who = local_user(stream.peer_cred()?.uid());
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
     BufReader::new(reading.take(1 << 16)).read_line(&mut line).await?;
-    let mut reply = if let Ok(UpkeepOrder::BackUp) = serde_json::from_str(&line) {
-        serde_json::to_vec(&back_up(store.clone(), directory.to_owned()).await)?
+    let mut reply = if let Ok(order) = serde_json::from_str(&line) {
+        let reply = match order {
+            UpkeepOrder::BackUp => back_up(store.clone(), directory.to_owned()).await,
+            UpkeepOrder::Port => UpkeepReply::Port { port },
+        };
+        serde_json::to_vec(&reply)?
     } else {
         let reply = match serde_json::from_str(&line) {
             Ok(order) => execute(store, order, who).await.unwrap_or_else(Reply::from),
