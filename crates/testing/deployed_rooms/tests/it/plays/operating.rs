@@ -46,6 +46,8 @@ fn an_operator_says_and_the_room_does() {
     eventually("paused", &client, &places[0], |poll| poll["state"] == "paused");
     assert_eq!(said(&["set-rate", "sale", "600", "--yes"]), "rate: 60 -> 600\n");
     assert_eq!(said(&["message", "sale", "More beer at noon"]), "message: \"\" -> \"More beer at noon\"\n");
+    assert_eq!(said(&["stretch", "sale", "3"]), "stretch: 1 -> 3\n");
+    assert_eq!(said(&["undo", "sale"]), "stretch: 3 -> 1\n");
     assert_eq!(said(&["stretch", "sale", "2"]), "stretch: 1 -> 2\n");
     eventually("what was said", &client, &places[0], |poll| {
         (&poll["rate"], &poll["message"], &poll["stretch"])
@@ -76,6 +78,15 @@ fn an_operator_says_and_the_room_does() {
     assert_eq!(reset["lost_places"], 3, "{reset}");
     assert_ne!(reset["before"], reset["after"]);
     eventually("a newcomer", &client, &places[0], |poll| poll["join"] == true && poll["waiting"] == 0);
+    let after_reset = operator.run(&["undo", "sale"]).unwrap();
+    assert_eq!(after_reset.status.code(), Some(1), "{after_reset:?}");
+    let history = said(&["history", "sale", "--json"]);
+    let entries: Vec<Value> = history.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let subjects: Vec<_> = entries.iter().map(|entry| entry["what"].as_str().unwrap()).collect();
+    let expected = "state rate message stretch stretch stretch state state reset";
+    assert_eq!(subjects.join(" "), expected, "{history}");
+    assert_eq!(entries[4]["undoes"], 4, "{history}");
+    assert!(entries.iter().all(|entry| entry["who"].as_str().unwrap().starts_with("arn:aws:")), "{history}");
     assert_eq!(said(&["on", "sale"]), "room: paused -> on, in force in … s\n");
     operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
 }
