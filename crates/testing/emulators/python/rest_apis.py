@@ -33,7 +33,14 @@ def mend_rest_apis():
 
     def create_with_responses(self, request):
         event = create_api(self, request)
-        put_gateway_responses(request, event.resource_model)
+        model = event.resource_model
+        if "/" in model.get("Body", {}).get("paths", {}):
+            # At first LocalEmu merges the definition into an API that already has `/`, and skips its methods.
+            api = request.aws_client_factory.apigateway
+            api.put_rest_api(
+                restApiId=model["RestApiId"], mode="overwrite", body=json.dumps(model["Body"]).encode()
+            )
+        put_gateway_responses(request, model)
         return event
 
     RestAPIResourceRouter.match = match_root_too
