@@ -35,7 +35,7 @@ struct Here {
     kept_in: PathBuf,
     running: bool,
     port: Option<u16>,
-    line: Option<ListedRoom>,
+    line: Option<ListedLine>,
 }
 
 struct Configured {
@@ -48,13 +48,13 @@ struct Configured {
 enum Deployed {
     No,
     /// The line is none if it could not be read.
-    Yes(Option<ListedRoom>),
+    Yes(Option<ListedLine>),
     /// The account could not be asked.
     Unknown,
 }
 
 /// The state of a room that runs, and how many wait.
-struct ListedRoom {
+struct ListedLine {
     state: RoomState,
     waiting: u64,
 }
@@ -130,7 +130,7 @@ async fn ask_here(name: RoomId) -> Result<Here> {
         let room = RoomHandle::here(name)?;
         let asked = timeout(PATIENCE, async { (room.port().await, room.status().await) }).await;
         if let Ok((port, status)) = asked {
-            (here.port, here.line) = (port, status.ok().map(|status| ListedRoom::of(&status)));
+            (here.port, here.line) = (port, status.ok().map(|status| ListedLine::of(&status)));
         }
     }
     Ok(here)
@@ -140,14 +140,14 @@ async fn ask_aws(config: &RoomConfig) -> Deployed {
     match timeout(PATIENCE, Box::pin(RoomHandle::deployed(config))).await {
         Ok(Ok(room)) => {
             let status = timeout(PATIENCE, Box::pin(room.status())).await;
-            Deployed::Yes(status.ok().and_then(Result::ok).map(|status| ListedRoom::of(&status)))
+            Deployed::Yes(status.ok().and_then(Result::ok).map(|status| ListedLine::of(&status)))
         }
         Ok(Err(error)) if exit::exit(&error) == Exit::Missing => Deployed::No,
         _ => Deployed::Unknown,
     }
 }
 
-impl ListedRoom {
+impl ListedLine {
     fn of(status: &Status) -> Self {
         Self { state: status.room.state, waiting: status.line.waiting }
     }
@@ -219,8 +219,8 @@ fn for_scripts(name: &RoomId, room: &ListedRoom) -> Value {
     listed
 }
 
-fn add_line(to: &mut Value, line: Option<&ListedRoom>) {
-    if let Some(ListedRoom { state, waiting }) = line {
+fn add_line(to: &mut Value, line: Option<&ListedLine>) {
+    if let Some(ListedLine { state, waiting }) = line {
         (to["state"], to["waiting"]) = (state.as_str().into(), (*waiting).into());
     }
 }
@@ -245,12 +245,12 @@ mod tests {
         ListedRoom { here, configured }
     }
 
-    fn here(running: bool, port: Option<u16>, line: Option<ListedRoom>) -> Here {
+    fn here(running: bool, port: Option<u16>, line: Option<ListedLine>) -> Here {
         Here { kept_in: "/data".into(), running, port, line }
     }
 
     fn rooms() -> BTreeMap<RoomId, ListedRoom> {
-        let line = |state, waiting| Some(ListedRoom { state, waiting });
+        let line = |state, waiting| Some(ListedLine { state, waiting });
         let rooms = [
             ("autumn", room(None, Some(Deployed::Unknown))),
             ("demo", room(Some(here(true, Some(8080), line(RoomState::On, 3))), None)),
