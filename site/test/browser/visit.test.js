@@ -243,7 +243,7 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   await waitForState(page, "waiting");
   assert.ok(await page.locator("[data-bk=notify]").isChecked(), "remembered");
   await page.evaluate(() => { globalThis.isAway = true; });
-  await room.operator("set-rate", "6000");
+  await room.operator("set-rate", "6000", "--yes");
   await checkUntil(page, waitForState(page, "held"));
   assert.match(await page.locator("[data-bk=hint]").textContent(), /^You can enter until \d/);
   assert.match(await page.title(), /^It’s your turn! – /);
