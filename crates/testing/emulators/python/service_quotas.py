@@ -3,7 +3,6 @@ virtual networks.
 """
 
 from localemu.runtime import hooks
-from localemu.services.plugins import SERVICE_PLUGINS
 from moto.servicequotas.models import ServiceQuotasBackend
 
 QUOTAS = {("lambda", "L-B99A9384"): 1000.0, ("apigateway", "L-8A5B8E43"): 10000.0}
@@ -20,5 +19,3 @@ def know_quotas():
         return {"ServiceCode": service_code, "QuotaCode": quota_code, "Value": value, "Adjustable": True}
 
     ServiceQuotasBackend.get_service_quota = get_or_known
-    # The first call would load the plugin. If two calls come at once, one of them finds it half loaded.
-    SERVICE_PLUGINS.require("service-quotas")
