@@ -4,10 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use clock::SystemClock;
 use config::RoomConfig;
 use operator::{Order, Reply, Status};
 use server::control::{self, UpkeepOrder, UpkeepReply};
-use waitroom::RoomId;
+use waitroom::ports::Clock;
+use waitroom::{RoomId, Timestamp};
 
 use crate::arguments::Which;
 use crate::config_folder::ConfigFolder;
@@ -117,6 +119,15 @@ impl RoomHandle {
         match &self.place {
             Location::Here { .. } => None,
             Location::Aws(deployed) => Some(deployed),
+        }
+    }
+
+    /// The time by the clock that decides when an order is in force.
+    pub(crate) fn now(&self) -> Timestamp {
+        match &self.place {
+            Location::Here { .. } => SystemClock.now(),
+            #[cfg(feature = "aws")]
+            Location::Aws(deployed) => deployed.store().now(),
         }
     }
 

@@ -1,11 +1,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use clock::SystemClock;
 use operator::{Order, Reply};
 use serde_json::json;
 use waitroom::Room;
-use waitroom::ports::Clock;
 
 use crate::arguments::Which;
 use crate::printer::say;
@@ -25,7 +23,7 @@ pub(crate) async fn order(room: &RoomHandle, json: bool, command: Order) -> Resu
     if json {
         return Ok(say(&json!({ "before": before, "after": after, "in_force": in_force }).to_string())?);
     }
-    let notice = in_force.map(|from| from.since(SystemClock.now()));
+    let notice = in_force.map(|from| from.since(room.now()));
     say_changes(changes(&before, &after, notice))
 }
 

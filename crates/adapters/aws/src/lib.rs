@@ -21,6 +21,7 @@ mod frozen;
 mod items;
 mod keys;
 mod ledger;
+mod ledger_clock;
 mod line;
 mod operator;
 mod page_bucket;
@@ -34,12 +35,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future;
+use waitroom::Timestamp;
 use waitroom::ports::{LineLength, PortResult, RoomReader};
 
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
 pub use dispatch::FunctionDispatch;
 use dispatch::TriggerFunction;
+use ledger_clock::LedgerClock;
 use line::Line;
 pub use page_bucket::PageBucket;
 use plans::LastRecord;
@@ -59,6 +62,7 @@ pub struct RoomResources {
 pub struct AwsStore {
     table: Table,
     line: Line,
+    clock: LedgerClock,
     room: Arc<RoomCache>,
     trigger: Option<TriggerFunction>,
     /// What this handle last recorded, so that recording the same again needs no request.
@@ -76,8 +80,11 @@ impl AwsStore {
 
     /// A store whose ledger and line are on different endpoints, for tests with two emulators.
     pub fn with_separate_configs(ledger: &SdkConfig, line: &SdkConfig, resources: RoomResources) -> Self {
+        let clock = LedgerClock::default();
+        let dynamodb = aws_sdk_dynamodb::config::Builder::from(ledger).interceptor(clock.clone()).build();
         Self {
-            table: Table::new(aws_sdk_dynamodb::Client::new(ledger), resources.ledger_table),
+            table: Table::new(aws_sdk_dynamodb::Client::from_conf(dynamodb), resources.ledger_table),
+            clock,
             line: Line::new(line, resources.line_url, resources.dead_letters_url),
             room: Arc::default(),
             trigger: None,
@@ -89,6 +96,11 @@ impl AwsStore {
     #[must_use]
     pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
         Self { trigger: Some(TriggerFunction::new(config, function)), ..self }
+    }
+
+    /// The time by which a change of the room is in force: by AWS's clock, once the ledger has answered.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Opens a connection to the ledger, and reads the room.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin};
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions::{self, Statement};
@@ -89,9 +89,10 @@ impl AwsStore {
         let mut busy = None;
         for _ in 0..ATTEMPTS {
             let (before, last_entry) = self.read_room_and_trail(attempt).await?;
-            let after = changed(&before, &change);
+            let now = self.now();
+            let after = changed(&before, now, &change);
             let mut writes = other_writes();
-            writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, &before, &after)?);
+            writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?);
             writes.extend(Key::STATUS.map(|digit| {
                 Write::Update(Key::Status(digit), expressions::set(&status(digit, &after), &[], None))
             }));
@@ -122,11 +123,12 @@ impl AwsStore {
     ) -> PortResult<()> {
         for _ in 0..ATTEMPTS {
             let (before, last_entry) = self.read_room_and_trail(attempt).await?;
-            let after = changed(&before, &change);
+            let now = self.now();
+            let after = changed(&before, now, &change);
             if after == (Room { version: after.version, ..before.clone() }) {
                 return Ok(());
             }
-            let mut writes = write_with_entry(attempt, note.as_ref(), last_entry, &before, &after)?;
+            let mut writes = write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?;
             let is_written = if writes.len() > 1 {
                 self.table.write_together(attempt, writes).await?
             } else {
@@ -154,11 +156,11 @@ impl AwsStore {
 }
 
 /// The room after a change.
-fn changed(before: &Room, change: &impl Fn(&mut Room)) -> Room {
+fn changed(before: &Room, now: Timestamp, change: &impl Fn(&mut Room)) -> Room {
     let mut after = before.clone();
     change(&mut after);
     after.version = before.version.saturating_add(1);
-    after.schedule_valve(before, SystemClock.now(), AwsStore::NOTICE);
+    after.schedule_valve(before, now, AwsStore::NOTICE);
     after
 }
 
@@ -182,11 +184,11 @@ fn write_with_entry(
     attempt: &'static str,
     note: Option<&AuditNote>,
     last_entry: u64,
-    before: &Room,
-    after: &Room,
+    now: Timestamp,
+    (before, after): (&Room, &Room),
 ) -> PortResult<Vec<Write>> {
     let next = last_entry.saturating_add(1);
-    let entry = note.and_then(|note| note.entry(next, SystemClock.now(), before, after));
+    let entry = note.and_then(|note| note.entry(next, now, before, after));
     let update = write_room(before, after, entry.as_ref().map(|entry| entry.number));
     let mut writes = vec![Write::Update(Key::Room, update)];
     if let Some(entry) = entry {
@@ -247,7 +249,7 @@ mod tests {
     fn a_change_is_written_with_its_entry() {
         let slower = Room { throttled: Some(Rate::MIN), ..room() };
         let written = |note: Option<&AuditNote>, after: &Room| -> Vec<String> {
-            let writes = write_with_entry("test", note, 500, &room(), after).unwrap();
+            let writes = write_with_entry("test", note, 500, Timestamp::default(), (&room(), after)).unwrap();
             let shown = writes.into_iter().map(|write| match write {
                 Write::Update(key, statement) => format!("{key}: {}", statement.update),
                 Write::Put(..) => panic!("operators and the throttle may only update"),
@@ -267,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_change_of_the_valve_is_scheduled() {
-        let paused = changed(&room(), &|room: &mut Room| room.state = RoomState::Paused);
+        let paused =
+            changed(&room(), Timestamp::default(), &|room: &mut Room| room.state = RoomState::Paused);
         assert_eq!((paused.version, paused.valves.last().unwrap().valve), (1, waitroom::Valve::Closed));
     }
 }

@@ -1,10 +1,14 @@
 //! The errors that handlers get when AWS cannot be reached or rejects a request.
 
 use std::error::Error;
+use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::time::Duration;
 
 use aws::{AwsStore, RoomResources};
-use waitroom::ports::{Admissions, Fault, LineBack, LineLength, PortError, RoomReader};
+use clock::SystemClock;
+use waitroom::Timestamp;
+use waitroom::ports::{Admissions, Clock, Fault, LineBack, LineLength, PortError, RoomReader};
 
 use crate::room::{TestRoom, config, run};
 
@@ -41,13 +45,33 @@ fn a_broken_connection_is_unsure() {
         let hangs_up = std::thread::spawn(move || {
             for connection in listener.incoming().take(3) {
                 let mut request = [0; 64];
-                std::io::Read::read(&mut connection.unwrap(), &mut request).unwrap();
+                assert!(connection.unwrap().read(&mut request).unwrap() > 0);
             }
         });
         let store = AwsStore::new(&config, resources());
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Unsure, "{}", why(&error));
         hangs_up.join().unwrap();
+    });
+}
+
+#[test]
+fn orders_are_dated_by_the_clock_of_aws() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let config = config(&format!("http://{}", listener.local_addr().unwrap()));
+        let store = AwsStore::new(&config, resources());
+        assert!(store.now().since(SystemClock.now()) < Duration::from_mins(1), "nothing is known yet");
+        let answers = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
+            let date = "Date: Fri, 05 Mar 2100 12:00:00 GMT";
+            write!(connection, "HTTP/1.1 400 Bad Request\r\n{date}\r\nContent-Length: 0\r\n\r\n").unwrap();
+        });
+        store.room().await.unwrap_err();
+        answers.join().unwrap();
+        let noon = Timestamp::from_millis(4_107_931_200_000);
+        assert!(store.now().since(noon) < Duration::from_mins(1) && noon.since(store.now()).is_zero());
     });
 }
 
