@@ -10,6 +10,9 @@ use crate::{cargo, run, site};
 /// The module with the tests on deployed rooms.
 const PLAYS: &str = "plays::";
 
+/// How many of them run at once. Each spends most of its time waiting for real minutes, so these are more than processors.
+const PLAYS_AT_ONCE: &str = "4";
+
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
     /// Leave out what needs an emulator, a browser or minutes of simulated faults
@@ -77,5 +80,7 @@ fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
         "--",
         "--ignored",
         "--nocapture",
+        "--test-threads",
+        PLAYS_AT_ONCE,
     ]))
 }

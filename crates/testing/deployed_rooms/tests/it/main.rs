@@ -1,5 +1,4 @@
-//! Tests of rooms deployed to LocalEmu. As many tests run at once as there are processors, because each spends most
-//! of its minutes waiting.
+//! Tests of rooms deployed to LocalEmu.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,6 +13,7 @@ mod plays {
     mod conforming;
     mod crowded;
     mod first_event;
+    mod interrupted;
     mod lifecycle;
     mod operating;
     mod roles;

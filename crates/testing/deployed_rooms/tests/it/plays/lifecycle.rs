@@ -9,7 +9,7 @@ use emulators::{LocalEmu, Options};
 use http_contract::{Client, IN_FORCE};
 
 /// An account for this test alone, so that no other test creates or removes anything in it.
-fn account() -> &'static LocalEmu {
+pub(super) fn account() -> &'static LocalEmu {
     Box::leak(Box::new(LocalEmu::start(Options::default()).unwrap()))
 }
 
@@ -22,6 +22,8 @@ fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
 
 /// How many visitors join, each with a place of their own.
 const CROWD: usize = 100;
+
+pub(super) const DEPLOY: &[&str] = &["--yes", "--json"];
 
 fn joined(client: &Client) -> Vec<String> {
     let join = || (0..CROWD / 4).map(|_| client.cookie(&client.get("/beekeeper"))).collect::<Vec<_>>();
@@ -90,86 +92,6 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!(operator.listing().unwrap(), before);
     let again = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
     assert_eq!(again["proof"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
-}
-
-/// Lines that `beekeeper deploy` prints, in this order.
-const DEPLOYING: [&str; 9] = [
-    "\"step\":\"bucket\"",
-    "upload the function setup",
-    "upload the template",
-    "\"step\":\"plan\"",
-    "\"step\":\"stack\"",
-    "\"name\":\"Ledger\"",
-    "\"name\":\"RoomSetup\"",
-    "\"step\":\"tidy\"",
-    "\"step\":\"smoke-check\"",
-];
-
-const DESTROYING: [&str; 6] = [
-    "\"step\":\"remove\"",
-    "\"name\":\"RoomSetup\"",
-    "\"name\":\"Ledger\"",
-    "\"step\":\"remove-bucket\"",
-    "\"step\":\"remove-logs\"",
-    "\"step\":\"verify\"",
-];
-
-const DEPLOY: &[&str] = &["--yes", "--json"];
-
-#[test]
-#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
-fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
-    let aws = account();
-    let operator = Operator::new(aws, "operator").unwrap();
-    let before = operator.listing().unwrap();
-    // Two at a time. Each stage is interrupted once by a kill and once by Ctrl-C.
-    let next = std::sync::Mutex::new(DEPLOYING.iter().enumerate());
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let Some((at, stage)) = next.lock().unwrap().next() else { break };
-                    interrupted_while_deploying(&operator, &format!("room-{at}"), stage);
-                }
-            });
-        }
-    });
-    assert_eq!(operator.listing().unwrap(), before);
-}
-
-fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
-    operator.profile(room, "Sale").unwrap();
-    let deploy = [&["deploy", room], DEPLOY].concat();
-    for signal in [Signal::KILL, Signal::INT] {
-        let ended = operator.stopped(&deploy, stage, signal).unwrap();
-        assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
-        // From this step on, deploying only checks the room.
-        let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
-        assert_eq!(ended, Some(5), "after {stage} and {signal:?}");
-        operator.done(&["destroy", room, "--yes", "--json"]).unwrap();
-        println!("{stage}, {signal:?}: the next run succeeded");
-    }
-}
-
-#[test]
-#[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
-fn whatever_interrupts_a_removal_the_next_run_succeeds() {
-    let aws = account();
-    let operator = Operator::new(aws, "operator").unwrap();
-    let before = operator.listing().unwrap();
-    operator.profile("sale", "Sale").unwrap();
-    let deploy = [&["deploy", "sale"], DEPLOY].concat();
-    let destroy = ["destroy", "sale", "--yes", "--json"];
-    for stage in DESTROYING {
-        for signal in [Signal::KILL, Signal::INT] {
-            operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
-            let ended = operator.stopped(&destroy, stage, signal).unwrap();
-            assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
-            operator.done(&destroy).unwrap();
-            assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
-            println!("{stage}, {signal:?}: the next run succeeded");
-        }
-    }
 }
 
 #[test]
