@@ -4,6 +4,7 @@ mod bench;
 mod deny;
 mod dist;
 mod lint;
+mod order;
 mod package;
 mod site;
 mod test;
@@ -43,6 +44,12 @@ enum Task {
         #[arg(value_enum)]
         part: Option<bench::Part>,
     },
+    /// Print the table of docs/order.md: a simulated room over a line that is out of order
+    Order {
+        /// The same seed gives the same table
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
@@ -73,6 +80,7 @@ fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test(test) => test.run(),
         Task::Screenshots => site::screenshots(),
+        Task::Order { seed } => order::print_table(seed),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),

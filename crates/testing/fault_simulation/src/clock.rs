@@ -31,7 +31,7 @@ impl SimClock {
         self.0.lock().sleepers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    pub(crate) fn advance_to(&self, now: Timestamp) {
+    pub fn advance_to(&self, now: Timestamp) {
         let mut timers = self.0.lock();
         timers.now = timers.now.max(now);
         let still_sleeping = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));

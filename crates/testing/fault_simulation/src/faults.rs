@@ -14,7 +14,7 @@ use waitroom::ports::{
 };
 use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
 
-use crate::{Observations, SimClock};
+use crate::{Observations, SimClock, SimLine};
 
 /// The kinds of calls to the ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,8 @@ impl<F: FnMut(PortCall) -> (InjectedFault, Duration) + Send> FaultInjector for F
 #[derive(Clone)]
 pub struct FaultyPorts<S> {
     inner: S,
+    /// The line that is used instead of the store's own.
+    line: Option<SimLine>,
     clock: SimClock,
     injector: Arc<Mutex<dyn FaultInjector>>,
     observations: Arc<Mutex<Observations>>,
@@ -89,7 +91,13 @@ impl<S: Sync> FaultyPorts<S> {
         injector: Arc<Mutex<dyn FaultInjector>>,
         observations: Arc<Mutex<Observations>>,
     ) -> Self {
-        Self { inner, clock, injector, observations, delivered: Arc::default() }
+        Self { inner, line: None, clock, injector, observations, delivered: Arc::default() }
+    }
+
+    /// Visitors wait in this line, and not in the store's own.
+    #[must_use]
+    pub(crate) fn with_line(self, line: Option<SimLine>) -> Self {
+        Self { line, ..self }
     }
 
     pub fn inner(&self) -> &S {
@@ -147,19 +155,36 @@ impl<S: QuietSwitch> QuietSwitch for FaultyPorts<S> {
 
 impl<S: TicketCounter> TicketCounter for FaultyPorts<S> {
     async fn lease(&self, count: u32) -> PortResult<u64> {
-        self.call(PortCall::LeaseTickets, self.inner.lease(count)).await
+        let lease = async {
+            match &self.line {
+                Some(line) => line.lease(count).await,
+                None => self.inner.lease(count).await,
+            }
+        };
+        self.call(PortCall::LeaseTickets, lease).await
     }
 }
 
 impl<S: LineBack> LineBack for FaultyPorts<S> {
     async fn join(&self, visitor: Place) -> PortResult<()> {
-        self.call(PortCall::Join, self.inner.join(visitor)).await
+        let join = async {
+            match &self.line {
+                Some(line) => line.join(visitor).await,
+                None => self.inner.join(visitor).await,
+            }
+        };
+        self.call(PortCall::Join, join).await
     }
 }
 
 impl<S: LineFront> LineFront for FaultyPorts<S> {
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
-        let received = self.inner.receive(most, patience);
+        let received = async {
+            match &self.line {
+                Some(line) => line.receive(most, patience).await,
+                None => self.inner.receive(most, patience).await,
+            }
+        };
         let (mut received, fault) = self.call_with_fault(PortCall::Receive, received).await?;
         let mut delivered = self.delivered.lock();
         match fault {
@@ -170,21 +195,43 @@ impl<S: LineFront> LineFront for FaultyPorts<S> {
             _ => {}
         }
         delivered.extend(received.iter().cloned());
+        let (now, mut observations) = (self.clock.now(), self.observations.lock());
+        for visitor in received.iter().filter_map(|delivery| delivery.visitor.as_ref().ok()) {
+            observations.delivered.entry((visitor.token, visitor.ticket.get())).or_insert(now);
+        }
         Ok(received)
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        self.call(PortCall::Remove, self.inner.remove(receipts)).await
+        let remove = async {
+            match &self.line {
+                Some(line) => line.remove(receipts).await,
+                None => self.inner.remove(receipts).await,
+            }
+        };
+        self.call(PortCall::Remove, remove).await
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
-        self.call(PortCall::Remove, self.inner.bury(receipt, body)).await
+        let bury = async {
+            match &self.line {
+                Some(line) => line.bury(receipt, body).await,
+                None => self.inner.bury(receipt, body).await,
+            }
+        };
+        self.call(PortCall::Remove, bury).await
     }
 }
 
 impl<S: LineLength> LineLength for FaultyPorts<S> {
     async fn waiting(&self) -> PortResult<u64> {
-        self.call(PortCall::CountWaiting, self.inner.waiting()).await
+        let waiting = async {
+            match &self.line {
+                Some(line) => line.waiting().await,
+                None => self.inner.waiting().await,
+            }
+        };
+        self.call(PortCall::CountWaiting, waiting).await
     }
 }
 
@@ -235,7 +282,13 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {
-        self.call(PortCall::Publish, self.inner.publish(status)).await
+        let publish = async {
+            if let Some(line) = &self.line {
+                line.publish(status);
+            }
+            self.inner.publish(status).await
+        };
+        self.call(PortCall::Publish, publish).await
     }
 }
 

@@ -12,13 +12,18 @@
 mod clock;
 mod disk;
 mod faults;
+mod line;
 mod observations;
+mod order;
+pub mod page;
 mod shop;
 mod world;
 
 pub use clock::SimClock;
 pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
+pub use line::{LineBehaviour, SimLine};
 pub use observations::{Observations, SimOutcome};
+pub use order::{OrderReport, OrderRun, Spread};
 pub use shop::{ShopHealth, SimShop};
 pub use world::World;

@@ -13,6 +13,8 @@ pub struct Observations {
     pub redirected: Vec<Place>,
     /// How often a visitor was told to retry.
     pub told_to_retry: u32,
+    /// When the line first delivered each visitor, by token and ticket.
+    pub delivered: HashMap<(Token, u64), Timestamp>,
     /// Every admission that the store confirmed as new.
     pub confirmed: Vec<(Token, Timestamp)>,
     /// Every slice that a consumer was started for.

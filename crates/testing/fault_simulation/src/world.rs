@@ -24,11 +24,11 @@ use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, StatusBoard, TokenSource,
 };
-use waitroom::{Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
+use waitroom::{LineStatus, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
-use crate::{Observations, SimClock, SimDisk, SimOutcome};
+use crate::{LineBehaviour, Observations, SimClock, SimDisk, SimLine, SimOutcome};
 
 type WorldStore = FaultyPorts<EmbeddedStore>;
 
@@ -41,6 +41,8 @@ pub struct World {
     injector: Arc<Mutex<ActiveInjector>>,
     rng: StdRng,
     first_room: Room,
+    /// `None`: visitors wait in the store's own line, which is in order.
+    line: Option<SimLine>,
     process: Option<SimProcess>,
     next_tick: Timestamp,
     throttled: bool,
@@ -119,6 +121,7 @@ impl World {
             })))),
             rng: StdRng::seed_from_u64(seed),
             first_room: Room::new(settings, url, epoch),
+            line: None,
             process: None,
             next_tick: start,
             throttled: false,
@@ -139,6 +142,15 @@ impl World {
         self.set_faults(|_| (InjectedFault::None, Duration::from_millis(4)));
     }
 
+    /// Visitors wait in a line that behaves like this, and not in the store's own, which is in order.
+    #[must_use]
+    pub fn with_line(mut self, behaviour: LineBehaviour) -> Self {
+        self.line = Some(SimLine::new(self.clock.clone(), self.rng.next_u64(), behaviour));
+        self.kill();
+        self.boot();
+        self
+    }
+
     /// Also runs the throttle every minute.
     #[must_use]
     pub fn with_throttle(mut self) -> Self {
@@ -153,7 +165,8 @@ impl World {
             EmbeddedStore::on(self.disk.open(), self.first_room.clone(), move || clock.now())
                 .expect("the store opens after every crash");
         let store =
-            FaultyPorts::new(store, self.clock.clone(), self.injector.clone(), self.observations.clone());
+            FaultyPorts::new(store, self.clock.clone(), self.injector.clone(), self.observations.clone())
+                .with_line(self.line.clone());
         let tokens = SimTokens {
             rng: Arc::new(Mutex::new(StdRng::seed_from_u64(self.rng.next_u64()))),
             observations: self.observations.clone(),
@@ -401,9 +414,19 @@ impl World {
         self.process.as_mut().expect("the process was started with boot")
     }
 
+    /// How many are in the line.
     pub fn waiting(&mut self) -> u64 {
+        if let Some(line) = &self.line {
+            return line.len();
+        }
         let store = self.process().store.inner().clone();
         futures_executor::block_on(store.waiting()).expect("answered from memory")
+    }
+
+    /// The status of the line, as polls see it.
+    pub fn status(&mut self) -> LineStatus {
+        let published = self.line.as_ref().and_then(SimLine::published);
+        published.unwrap_or_else(|| self.process().store.inner().status())
     }
 
     pub fn room(&mut self) -> Arc<Room> {

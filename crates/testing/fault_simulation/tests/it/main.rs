@@ -11,7 +11,9 @@
 mod door;
 mod faults;
 mod killed;
+mod order;
 mod orders;
+mod page;
 mod release;
 mod schedules;
 mod storage;

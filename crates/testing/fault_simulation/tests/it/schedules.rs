@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
+use fault_simulation::{InjectedFault, LineBehaviour, PortCall, ShopHealth, SimOutcome, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::RoomState;
@@ -32,10 +32,30 @@ fn random_faults(seed: u64, chance: f64) -> impl FnMut(PortCall) -> (InjectedFau
     }
 }
 
+/// A line out of order, with a count that lags, messages that come again, and a limit of messages in flight.
+fn random_line(seed: u64) -> LineBehaviour {
+    let mut rng = StdRng::seed_from_u64(!seed);
+    LineBehaviour {
+        hosts: rng.random_range(2..20),
+        disorder: 10_u64.pow(rng.random_range(0..5)),
+        count_lag: Duration::from_secs(rng.random_range(0..120)),
+        duplicates: rng.random_range(0.0..0.1),
+        most_in_flight: if rng.random_bool(0.2) { 20 } else { LineBehaviour::SQS_IN_FLIGHT },
+    }
+}
+
 fn random_run(seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
+    random_run_over(None, seed, chance, killed)
+}
+
+/// `line`: instead of the store's own, which is in order.
+fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: bool) -> (SimOutcome, u32) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut largest_rate = rng.random_range(30..2500);
     let mut world = World::new(seed, largest_rate);
+    if let Some(line) = line {
+        world = world.with_line(line);
+    }
     if seed.is_multiple_of(2) {
         world = world.with_throttle();
     }
@@ -134,6 +154,23 @@ fn two_hundred_runs_with_faults_and_kills() {
 fn twenty_runs_with_faults_in_two_of_five_calls() {
     for seed in 400..420 {
         assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.4, true));
+    }
+}
+
+#[test]
+fn ten_runs_with_faults_over_a_line_that_is_out_of_order() {
+    for seed in 500..510 {
+        let run = random_run_over(Some(random_line(seed)), seed, 0.05, seed >= 505);
+        assert_nobody_is_lost_or_counted_twice(seed, &run);
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: cargo xtask test fault_simulation"]
+fn two_hundred_runs_with_faults_over_a_line_that_is_out_of_order() {
+    for seed in 500..700 {
+        let run = random_run_over(Some(random_line(seed)), seed, 0.05, seed >= 600);
+        assert_nobody_is_lost_or_counted_twice(seed, &run);
     }
 }
 

@@ -1,0 +1,284 @@
+//! A line that behaves like a standard queue of SQS. No emulator does.
+//!
+//! - Visitors lie on several hosts. Each host keeps its own in order. A receive asks a few hosts, and some are slower than
+//!   others for a while. So visitors are delivered out of order, up to [`LineBehaviour::disorder`] places from their turn.
+//! - The count is the one of a while ago. In a rush it is far too low.
+//! - Some messages are delivered again after they were removed.
+//! - While too many messages are in flight, a receive returns nobody.
+//!
+//! Like SQS, the line is outside of the process: a kill or a power cut changes nothing in it. The counter of tickets and
+//! the published status are here too, because on AWS they outlive a process as well.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use waitroom::ports::{Clock, Delivery, LineBack, LineFront, LineLength, PortResult, Receipt, TicketCounter};
+use waitroom::{BATCH, LineStatus, Place, Timestamp};
+
+use crate::SimClock;
+
+/// How a line differs from one that is in order.
+#[derive(Clone, Copy, Debug)]
+pub struct LineBehaviour {
+    /// On how many hosts the visitors lie.
+    pub hosts: usize,
+    /// A visitor is delivered before at most this many who joined earlier, and after at most this many who joined later.
+    pub disorder: u64,
+    /// The count is as old as this.
+    pub count_lag: Duration,
+    /// The share of removed messages that are delivered once more.
+    pub duplicates: f64,
+    /// While this many messages are in flight, nobody is delivered.
+    pub most_in_flight: usize,
+}
+
+impl Default for LineBehaviour {
+    /// In order, with an exact count.
+    fn default() -> Self {
+        Self {
+            hosts: 16,
+            disorder: 0,
+            count_lag: Duration::ZERO,
+            duplicates: 0.0,
+            most_in_flight: Self::SQS_IN_FLIGHT,
+        }
+    }
+}
+
+impl LineBehaviour {
+    /// The limit of a standard queue. Beyond it, long polling returns nothing instead of an error.
+    pub const SQS_IN_FLIGHT: usize = 120_000;
+}
+
+/// A handle to the line. Clones share it.
+#[derive(Clone)]
+pub struct SimLine {
+    clock: SimClock,
+    state: Arc<Mutex<LineState>>,
+}
+
+struct LineState {
+    behaviour: LineBehaviour,
+    rng: StdRng,
+    hosts: Vec<LineHost>,
+    speeds_until: Timestamp,
+    in_flight: BTreeMap<u64, InFlight>,
+    next_position: u64,
+    next_delivery: u64,
+    /// The counts of the last while, oldest first.
+    counts: VecDeque<(Timestamp, u64)>,
+    next_ticket: u64,
+    published: Option<LineStatus>,
+}
+
+/// The messages on one host, by their position in the order in which visitors joined.
+struct LineHost {
+    speed: f64,
+    messages: BTreeMap<u64, Place>,
+}
+
+struct InFlight {
+    until: Timestamp,
+    host: usize,
+    position: u64,
+    visitor: Place,
+}
+
+impl SimLine {
+    /// As in the template: a message that was received and not removed is delivered again after this time.
+    const HIDDEN_FOR: Duration = Duration::from_secs(30);
+    /// How long a host stays slow or fast.
+    const SPEEDS_LAST: Duration = Duration::from_secs(20);
+    /// How many hosts a receive asks at most.
+    const ASKED: usize = 3;
+
+    pub fn new(clock: SimClock, seed: u64, behaviour: LineBehaviour) -> Self {
+        let host = || LineHost { speed: 1.0, messages: BTreeMap::new() };
+        let state = LineState {
+            behaviour,
+            rng: StdRng::seed_from_u64(seed),
+            hosts: (0..behaviour.hosts.max(1)).map(|_| host()).collect(),
+            speeds_until: Timestamp::default(),
+            in_flight: BTreeMap::new(),
+            next_position: 0,
+            next_delivery: 0,
+            counts: VecDeque::new(),
+            next_ticket: 1,
+            published: None,
+        };
+        Self { clock, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// How many messages there really are.
+    pub fn len(&self) -> u64 {
+        self.state.lock().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The status that was published last, which polls read.
+    pub fn published(&self) -> Option<LineStatus> {
+        self.state.lock().published
+    }
+
+    pub(crate) fn publish(&self, status: LineStatus) {
+        self.state.lock().published = Some(status);
+    }
+}
+
+impl LineState {
+    fn len(&self) -> u64 {
+        let visible: usize = self.hosts.iter().map(|host| host.messages.len()).sum();
+        (visible + self.in_flight.len()) as u64
+    }
+
+    fn note_count(&mut self, now: Timestamp) {
+        let len = self.len();
+        match self.counts.back_mut() {
+            Some((at, count)) if now.since(*at) < Duration::from_millis(100) => *count = len,
+            _ => self.counts.push_back((now, len)),
+        }
+        let lag = self.behaviour.count_lag;
+        while self.counts.get(1).is_some_and(|(at, _)| *at + lag <= now) {
+            self.counts.pop_front();
+        }
+    }
+
+    /// What was received long ago and not removed is visible again.
+    fn return_hidden(&mut self, now: Timestamp) {
+        // Deliveries are numbered in the order in which they were made, so the oldest is the first to return.
+        while let Some(first) = self.in_flight.first_entry().filter(|first| first.get().until <= now) {
+            let InFlight { host, position, visitor, .. } = first.remove();
+            self.hosts[host].messages.insert(position, visitor);
+        }
+    }
+
+    fn change_speeds(&mut self, now: Timestamp) {
+        if now < self.speeds_until {
+            return;
+        }
+        self.speeds_until = now + SimLine::SPEEDS_LAST;
+        for host in &mut self.hosts {
+            host.speed = 0.5_f64.powi(self.rng.random_range(0..6));
+        }
+    }
+
+    /// The host whose first visitor has waited longest, and that visitor's position.
+    fn oldest(&self) -> Option<(u64, usize)> {
+        let first = |(index, host): (usize, &LineHost)| Some((*host.messages.first_key_value()?.0, index));
+        self.hosts.iter().enumerate().filter_map(first).min()
+    }
+
+    fn any_host(&mut self) -> usize {
+        let total: f64 = self.hosts.iter().map(|host| host.speed).sum();
+        let mut left = self.rng.random_range(0.0..total);
+        let is_chosen = |host: &LineHost| {
+            left -= host.speed;
+            left < 0.0
+        };
+        self.hosts.iter().position(is_chosen).unwrap_or(0)
+    }
+
+    /// Delivers the first visitor of this host, unless the line is not yet so far.
+    fn deliver_from(&mut self, host: usize, now: Timestamp) -> Option<Delivery> {
+        let (oldest, _) = self.oldest()?;
+        let first = self.hosts[host].messages.first_entry()?;
+        if *first.key() > oldest.saturating_add(self.behaviour.disorder) {
+            return None;
+        }
+        let (position, visitor) = first.remove_entry();
+        let delivery = self.next_delivery;
+        self.next_delivery += 1;
+        let until = now + SimLine::HIDDEN_FOR;
+        self.in_flight.insert(delivery, InFlight { until, host, position, visitor });
+        Some(Delivery { receipt: Receipt(delivery.to_string()), visitor: Ok(visitor) })
+    }
+
+    fn receive(&mut self, most: usize, now: Timestamp) -> Vec<Delivery> {
+        self.return_hidden(now);
+        self.change_speeds(now);
+        let free = self.behaviour.most_in_flight.saturating_sub(self.in_flight.len());
+        let most = most.min(free);
+        let mut received = Vec::new();
+        for _ in 0..self.rng.random_range(1..=SimLine::ASKED) {
+            let host = self.any_host();
+            while received.len() < most {
+                let Some(delivery) = self.deliver_from(host, now) else { break };
+                received.push(delivery);
+            }
+        }
+        // Like a long poll, a receive goes on until it has asked the hosts of those who have waited longest.
+        while received.len() < most {
+            let Some((_, host)) = self.oldest() else { break };
+            received.extend(self.deliver_from(host, now));
+        }
+        received
+    }
+}
+
+impl TicketCounter for SimLine {
+    async fn lease(&self, count: u32) -> PortResult<u64> {
+        let mut state = self.state.lock();
+        let first = state.next_ticket;
+        state.next_ticket += u64::from(count);
+        Ok(first)
+    }
+}
+
+impl LineBack for SimLine {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let host = state.rng.random_range(0..state.hosts.len());
+        state.hosts[host].messages.insert(state.next_position, visitor);
+        state.next_position += 1;
+        state.note_count(self.clock.now());
+        Ok(())
+    }
+}
+
+impl LineFront for SimLine {
+    async fn receive(&self, most: u32, _patience: Duration) -> PortResult<Vec<Delivery>> {
+        Ok(self.state.lock().receive(most.min(BATCH) as usize, self.clock.now()))
+    }
+
+    async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        for receipt in receipts {
+            let delivery = receipt.0.parse().ok().and_then(|delivery| state.in_flight.remove(&delivery));
+            let Some(InFlight { host, position, visitor, .. }) = delivery else { continue };
+            if state.behaviour.duplicates > 0.0 && state.rng.random_bool(state.behaviour.duplicates) {
+                state.hosts[host].messages.insert(position, visitor);
+            }
+        }
+        state.note_count(self.clock.now());
+        Ok(())
+    }
+
+    async fn bury(&self, receipt: Receipt, _body: String) -> PortResult<()> {
+        self.remove(vec![receipt]).await
+    }
+}
+
+impl LineLength for SimLine {
+    async fn waiting(&self) -> PortResult<u64> {
+        let mut state = self.state.lock();
+        let now = self.clock.now();
+        state.note_count(now);
+        let known = state.counts.front().filter(|(at, _)| *at + state.behaviour.count_lag <= now);
+        Ok(known.map_or(0, |(_, count)| *count))
+    }
+}
+
+impl std::fmt::Debug for SimLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimLine").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,261 @@
+//! How far from first come, first served a room is whose line is not in order, and what its visitors are told meanwhile.
+//!
+//! A crowd joins within two minutes. Each visitor has a page that polls, shows a range and goes to the door, as the real
+//! page does, with [its arithmetic](crate::page).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use waitroom::ports::Clock;
+use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
+
+use crate::page::{self, MINUTE, ShownRange};
+use crate::{InjectedFault, LineBehaviour, World};
+
+/// One run: a crowd, a rate and a line.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderRun {
+    pub seed: u64,
+    pub visitors: usize,
+    pub rate: u32,
+    /// While the crowd waits, the throttle holds the rate down to a tenth for two minutes.
+    pub throttled: bool,
+    pub line: LineBehaviour,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderReport {
+    /// How many places from their turn visitors entered.
+    pub displaced: Spread,
+    /// How many seconds the entry was outside of the range that the page showed, over all polls.
+    pub forecast_off: Spread,
+    /// How many times each page polled.
+    pub polls: Spread,
+    /// How many were told that the line has passed them, although they were in it.
+    pub told_passed: usize,
+    /// How many of those entered later than the line first delivered them.
+    pub entered_late: usize,
+    pub lost: usize,
+    pub twice: usize,
+    /// Whether more were released than planned, or than the rate allows.
+    pub above_plan: bool,
+}
+
+/// The middle, the 99th percentile and the largest of some values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    pub half: u64,
+    pub most: u64,
+    pub largest: u64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<u64>) -> Self {
+        values.sort_unstable();
+        let at = |percent: usize| {
+            let last = values.len().saturating_sub(1);
+            values.get((values.len() * percent / 100).min(last)).copied().unwrap_or_default()
+        };
+        Self { half: at(50), most: at(99), largest: at(100) }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} / {} / {}", self.half, self.most, self.largest)
+    }
+}
+
+/// A visitor with the page open.
+struct SimVisitor {
+    place: Place,
+    first_ticket: u64,
+    next_poll: Timestamp,
+    shown: Option<ShownRange>,
+    ranges: Vec<ShownRange>,
+    polls: u64,
+    asked_door: Option<Timestamp>,
+    entered: Option<Timestamp>,
+}
+
+/// The crowd, and how much of the world's observations it has read.
+struct SimCrowd {
+    rng: StdRng,
+    visitors: Vec<SimVisitor>,
+    by_token: HashMap<Token, usize>,
+    redirected: usize,
+    confirmed: usize,
+}
+
+impl OrderRun {
+    const TICK: Duration = Duration::from_millis(500);
+    const RUSH: Duration = Duration::from_mins(2);
+
+    pub fn run(&self) -> OrderReport {
+        let mut world = World::new(self.seed, self.rate).with_line(self.line);
+        world.set_faults(|_| (InjectedFault::None, Duration::from_millis(8)));
+        let mut crowd = SimCrowd::new(self.seed);
+        let start = world.clock.now();
+        let mut joined = 0;
+        // Twice the time that it should take, and the time until a receive returns the last.
+        let longest = Duration::from_secs(self.visitors as u64 * 120 / u64::from(self.rate) + 600);
+        let held = start + Duration::from_mins(3)..start + Duration::from_mins(5);
+        let mut is_held = false;
+        while world.clock.now() < start + longest {
+            let elapsed = world.clock.now().since(start);
+            let due = share(self.visitors, elapsed, Self::RUSH);
+            world.join(due - joined);
+            joined = due;
+            if self.throttled && is_held != held.contains(&world.clock.now()) {
+                is_held = !is_held;
+                let rate = is_held.then(|| Rate::new(self.rate / 10).expect("within bounds"));
+                world.change_room(move |room| room.throttled = rate);
+            }
+            world.run(Self::TICK);
+            crowd.read(&world);
+            crowd.poll(&mut world);
+            if joined == self.visitors && crowd.everybody_entered(joined) {
+                break;
+            }
+        }
+        world.drain(10);
+        crowd.read(&world);
+        crowd.report(&mut world)
+    }
+}
+
+/// How many have come after this time, if all come evenly.
+fn share(all: usize, elapsed: Duration, within: Duration) -> usize {
+    let all_by_then = all as u128 * elapsed.as_millis() / within.as_millis();
+    usize::try_from(all_by_then).unwrap_or(all).min(all)
+}
+
+impl SimCrowd {
+    fn new(seed: u64) -> Self {
+        let rng = StdRng::seed_from_u64(!seed);
+        Self { rng, visitors: Vec::new(), by_token: HashMap::new(), redirected: 0, confirmed: 0 }
+    }
+
+    /// Who got a place since the last call, and who was admitted.
+    fn read(&mut self, world: &World) {
+        let now = world.clock.now();
+        let observations = world.observations.lock();
+        for place in &observations.redirected[self.redirected..] {
+            if let Some(&known) = self.by_token.get(&place.token) {
+                // Joined again. The page starts anew with the new place.
+                let visitor = &mut self.visitors[known];
+                (visitor.place, visitor.shown) = (*place, None);
+                continue;
+            }
+            self.by_token.insert(place.token, self.visitors.len());
+            self.visitors.push(SimVisitor {
+                place: *place,
+                first_ticket: place.ticket.get(),
+                next_poll: now,
+                shown: None,
+                ranges: Vec::new(),
+                polls: 0,
+                asked_door: None,
+                entered: None,
+            });
+        }
+        self.redirected = observations.redirected.len();
+        for (token, at) in &observations.confirmed[self.confirmed..] {
+            if let Some(&known) = self.by_token.get(token) {
+                self.visitors[known].entered.get_or_insert(*at);
+            }
+        }
+        self.confirmed = observations.confirmed.len();
+    }
+
+    fn poll(&mut self, world: &mut World) {
+        let (now, line) = (world.clock.now(), world.status());
+        for visitor in &mut self.visitors {
+            if visitor.next_poll <= now && visitor.asks(now, &line, self.rng.random()) {
+                world.visit(Some(visitor.place));
+            }
+        }
+    }
+
+    fn everybody_entered(&self, joined: usize) -> bool {
+        self.visitors.len() >= joined && self.visitors.iter().all(|visitor| visitor.entered.is_some())
+    }
+
+    fn report(&self, world: &mut World) -> OrderReport {
+        let outcome = world.outcome();
+        let mut by_entry: Vec<_> = self.visitors.iter().collect();
+        by_entry.sort_by_key(|visitor| (visitor.entered, visitor.first_ticket));
+        let mut tickets: Vec<_> = by_entry.iter().map(|visitor| visitor.first_ticket).collect();
+        tickets.sort_unstable();
+        let displaced = by_entry.iter().enumerate().map(|(entered, visitor)| {
+            let turn = tickets.partition_point(|ticket| *ticket < visitor.first_ticket);
+            entered.abs_diff(turn) as u64
+        });
+        let off = self.visitors.iter().flat_map(|visitor| {
+            visitor.ranges.iter().map(|range| range.off_by(visitor.entered.unwrap_or_default()))
+        });
+        let observations = world.observations.lock();
+        let told: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
+        let late = told.iter().filter(|visitor| {
+            let delivered = observations.delivered.get(&(visitor.place.token, visitor.first_ticket));
+            // A batch that was received is released within a second or two.
+            visitor
+                .entered
+                .zip(delivered)
+                .is_some_and(|(entered, delivered)| entered > *delivered + Duration::from_secs(5))
+        });
+        OrderReport {
+            displaced: Spread::of(displaced.collect()),
+            forecast_off: Spread::of(off.collect()),
+            polls: Spread::of(self.visitors.iter().map(|visitor| visitor.polls).collect()),
+            told_passed: told.len(),
+            entered_late: late.count(),
+            lost: outcome.lost.len(),
+            twice: outcome.twice.len(),
+            above_plan: !outcome.above_quota().is_empty() || outcome.above_rate().is_some(),
+        }
+    }
+}
+
+impl SimVisitor {
+    /// One poll. Returns whether the page goes to the door, because it is their turn or because the line has passed them.
+    fn asks(&mut self, now: Timestamp, line: &LineStatus, random: f64) -> bool {
+        self.polls += 1;
+        if self.entered.is_some() {
+            self.next_poll = Timestamp::from_millis(u64::MAX);
+            return false;
+        }
+        let ticket = self.place.ticket.get();
+        let forecast = page::forecast(ticket, line);
+        let range = page::narrow(self.shown, forecast, millis(now));
+        self.shown = Some(range);
+        self.ranges.push(range);
+        self.next_poll = now + wait(page::next_poll(forecast.earliest, 1.0, random));
+        let may_ask = self.asked_door.is_none_or(|at| now.since(at) > wait(2.0 * MINUTE));
+        let goes = page::is_passed(ticket, line) && may_ask;
+        if goes {
+            self.asked_door = Some(now);
+        }
+        goes
+    }
+}
+
+impl ShownRange {
+    /// How many seconds this instant is outside of the range.
+    fn off_by(&self, entered: Timestamp) -> u64 {
+        let entered = millis(entered);
+        wait((self.from - entered).max(entered - self.to).max(0.0)).as_secs()
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "instants of this century are exact")]
+fn millis(at: Timestamp) -> f64 {
+    at.as_millis() as f64
+}
+
+fn wait(millis: f64) -> Duration {
+    Duration::from_secs_f64(millis / 1000.0)
+}

@@ -1,0 +1,68 @@
+//! A room over a line that is out of order, and the line itself.
+
+use std::time::Duration;
+
+use fault_simulation::{LineBehaviour, SimClock, SimLine};
+use futures_executor::block_on;
+use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
+use waitroom::{Place, Ticket, Timestamp, Token};
+
+fn line(behaviour: LineBehaviour) -> (SimClock, SimLine) {
+    let clock = SimClock::at(Timestamp::from_millis(1_700_000_000_000));
+    (clock.clone(), SimLine::new(clock, 1, behaviour))
+}
+
+fn join(line: &SimLine, people: u64) {
+    for ticket in 1..=people {
+        let token = Token::from_bytes(u128::from(ticket).to_be_bytes());
+        let place = Place { epoch: "ab12".parse().unwrap(), token, ticket: Ticket::new(ticket).unwrap() };
+        block_on(line.join(place)).unwrap();
+    }
+}
+
+/// Receives and removes one batch after the other, and returns the tickets in the order of delivery.
+fn receive_all(line: &SimLine) -> Vec<u64> {
+    let mut order = Vec::new();
+    loop {
+        let received = block_on(line.receive(10, Duration::ZERO)).unwrap();
+        if received.is_empty() {
+            return order;
+        }
+        order.extend(received.iter().map(|delivery| delivery.visitor.as_ref().unwrap().ticket.get()));
+        block_on(line.remove(received.into_iter().map(|delivery| delivery.receipt).collect())).unwrap();
+    }
+}
+
+#[test]
+fn a_line_is_as_much_out_of_order_as_it_is_told_to_be() {
+    for disorder in [0, 100, 1000] {
+        let (_, line) = line(LineBehaviour { disorder, ..LineBehaviour::default() });
+        join(&line, 5000);
+        let order = receive_all(&line);
+        let farthest = (1..).zip(&order).map(|(turn, ticket)| ticket.abs_diff(turn)).max().unwrap();
+        assert!(farthest <= disorder && farthest >= disorder / 2, "{farthest} of {disorder}");
+        assert_eq!(order.len(), 5000);
+    }
+}
+
+#[test]
+fn a_count_is_as_late_as_it_is_told_to_be() {
+    let (clock, line) = line(LineBehaviour { count_lag: Duration::from_secs(90), ..Default::default() });
+    join(&line, 300);
+    for (seconds, expected) in [(0, 0), (89, 0), (90, 300)] {
+        clock.advance_to(Timestamp::from_millis(1_700_000_000_000) + Duration::from_secs(seconds));
+        assert_eq!(block_on(line.waiting()).unwrap(), expected, "after {seconds} s");
+    }
+}
+
+#[test]
+fn some_are_delivered_twice_and_nobody_while_too_many_are_in_flight() {
+    let (clock, line) = line(LineBehaviour { duplicates: 0.5, most_in_flight: 15, ..Default::default() });
+    join(&line, 100);
+    let received = [0; 3].map(|_| block_on(line.receive(10, Duration::ZERO)).unwrap().len());
+    assert_eq!(received, [10, 5, 0]);
+    clock.advance_to(clock.now() + Duration::from_secs(30));
+    let order = receive_all(&line);
+    let distinct: std::collections::HashSet<_> = order.iter().collect();
+    assert!(order.len() > 100 && distinct.len() == 100, "{} deliveries", order.len());
+}
