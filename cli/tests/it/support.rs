@@ -123,6 +123,7 @@ impl RoomUnderTest for Local {
         let (command, value) = match &order {
             Order::Status => ("status", None),
             Order::On => ("on", None),
+            Order::OpenAt { at } => ("on", Some(format!("--at={}", at.to_string().replace(" UTC", "Z")))),
             Order::Off => ("off", Some("--yes".into())),
             Order::Pause => ("pause", None),
             // The command draws an epoch itself.

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use waitroom::ports::{
     AuditTrail, LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
 };
-use waitroom::{AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, Rate, Room, RoomState, Stretch};
+use waitroom::{
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, Rate, Room, RoomState, Stretch, Timestamp,
+};
 
 pub use status::{Alarm, AlarmState, Status, WindowCount};
 pub use undo::{NothingToUndo, UndoableOrder};
@@ -48,6 +50,11 @@ pub enum Order {
     Pause,
     /// Visitors join and are released.
     On,
+    /// Visitors join, and are released from this instant on. Not a field of `on`: a room that does not know it must refuse
+    /// the order, and not turn on at once.
+    OpenAt {
+        at: Timestamp,
+    },
     /// The door sends every visitor straight to the shop.
     Off,
     /// Empties the line and starts this epoch.
@@ -96,7 +103,8 @@ impl From<PortError> for Reply {
     }
 }
 
-/// Carries out an order by `who`. [`Order::On`], [`Order::Pause`] and [`Order::Off`] work from every state of the room.
+/// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every
+/// state of the room.
 pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> PortResult<Reply> {
     let note = |subject| AuditNote::new(who.clone(), subject);
     let (before, after) = match order {
@@ -119,15 +127,19 @@ pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> P
             store.change("stretch the polls", note(AuditSubject::Stretch), set).await?
         }
         Order::Pause => {
-            let pause = |room: &mut Room| room.state = RoomState::Paused;
+            let pause = |room: &mut Room| room.turn(RoomState::Paused);
             store.change("pause the room", note(AuditSubject::State), pause).await?
         }
         Order::On => {
-            let turn_on = |room: &mut Room| room.state = RoomState::On;
+            let turn_on = |room: &mut Room| room.turn(RoomState::On);
             store.change("turn the room on", note(AuditSubject::State), turn_on).await?
         }
+        Order::OpenAt { at } => {
+            let open = move |room: &mut Room| room.open_at(at);
+            store.change("set when the room opens", note(AuditSubject::State), open).await?
+        }
         Order::Off => {
-            let turn_off = |room: &mut Room| room.state = RoomState::Off;
+            let turn_off = |room: &mut Room| room.turn(RoomState::Off);
             store.change("turn the room off", note(AuditSubject::State), turn_off).await?
         }
         Order::Undo { number } => return undo::execute(store, number, who).await,
@@ -145,7 +157,7 @@ pub(crate) mod tests {
     use futures_executor::block_on;
     use serde_json::json;
     use waitroom::ports::{Fault, PlanRecord, ThrottleMemory};
-    use waitroom::{LineProgress, LineStatus, Plan, Settings, Timestamp};
+    use waitroom::{LineProgress, LineStatus, Plan, Settings};
 
     use super::*;
 
@@ -193,6 +205,7 @@ pub(crate) mod tests {
                 quota: 300,
                 releases_from: window.start,
                 valve_from: waitroom::Timestamp::default(),
+                made_at: waitroom::Timestamp::default(),
             };
             Ok(vec![PlanRecord { plan, released: 31 }])
         }
@@ -282,6 +295,32 @@ pub(crate) mod tests {
                 let room = store.0.lock().unwrap();
                 assert_eq!(room.state, expected, "{first:?}, then {second:?}");
             }
+        }
+    }
+
+    #[test]
+    fn an_opening_is_withdrawn_by_on_pause_and_off_and_kept_by_every_other_order() {
+        let store = memory_store();
+        let at = Timestamp::from_millis(1_800_000_000_000);
+        assert_eq!(
+            serde_json::to_value(Order::OpenAt { at }).unwrap(),
+            json!({ "order": "open-at", "at": 1_800_000_000_000_u64 })
+        );
+        for order in [Order::On, Order::Pause, Order::Off] {
+            store.execute(Order::OpenAt { at });
+            assert_eq!(store.0.lock().unwrap().opens, Some(at));
+            store.execute(order.clone());
+            assert_eq!(store.0.lock().unwrap().opens, None, "{order:?}");
+        }
+        store.execute(Order::OpenAt { at });
+        for order in [
+            Order::SetRate { rate: Rate::MAX },
+            Order::Message { text: "Soon".parse().unwrap() },
+            Order::Stretch { factor: Stretch::MAX },
+            Order::Reset { epoch: "cd34".parse().unwrap() },
+        ] {
+            store.execute(order.clone());
+            assert_eq!(store.0.lock().unwrap().opens, Some(at), "{order:?}");
         }
     }
 

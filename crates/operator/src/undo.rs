@@ -120,6 +120,8 @@ mod tests {
             Order::Message { text: "Soon".parse().unwrap() },
             Order::Stretch { factor: waitroom::Stretch::MAX },
             Order::Pause,
+            Order::OpenAt { at: waitroom::Timestamp::from_millis(1) },
+            Order::OpenAt { at: waitroom::Timestamp::from_millis(2) },
             Order::Off,
         ];
         for order in &orders {

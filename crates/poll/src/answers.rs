@@ -29,6 +29,9 @@ pub struct Wait {
     rate: Rate,
     waiting: u64,
     state: RoomState,
+    /// When a paused room turns on by itself. Pages count down to it, by the clock of the `Date` header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opens: Option<Timestamp>,
     /// Whether the throttle holds the rate down.
     slow: bool,
     message: String,
@@ -54,6 +57,7 @@ impl PollAnswer {
             rate: line.rate,
             waiting: line.waiting,
             state: room.state,
+            opens: room.opens,
             slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
@@ -122,6 +126,15 @@ mod tests {
         assert_eq!(poll(&room(), VisitorState::Waiting), expected);
         expected["join"] = true.into();
         assert_eq!(poll(&room(), VisitorState::Newcomer), expected);
+    }
+
+    #[test]
+    fn a_paused_room_says_when_it_opens() {
+        let mut room = room();
+        room.open_at(Timestamp::from_millis(1_700_000_600_000));
+        let answer = poll(&room, VisitorState::Waiting);
+        assert_eq!((&answer["state"], &answer["opens"]), (&json!("paused"), &json!(1_700_000_600_000_u64)));
+        assert_eq!(poll(&room, admitted())["allow"], true, "who was admitted before may still enter");
     }
 
     #[test]

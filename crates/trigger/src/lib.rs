@@ -168,7 +168,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let now = self.clock.now();
         let is_live = |plan: &Plan| {
             let ended = room.valves.after(plan.valve_from).is_some_and(|change| change.from <= now);
-            plan.window.end > now && !ended
+            plan.window.end > now && !ended && room.valves.knows(plan.valve_from)
         };
         let slices = plans.into_iter().filter(is_live).flat_map(|plan| plan.slices());
         let sent: Vec<bool> =

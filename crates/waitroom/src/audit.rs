@@ -69,6 +69,12 @@ pub enum AuditedChange {
     State {
         from: RoomState,
         to: RoomState,
+        /// When the room was to open before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_opens: Option<Timestamp>,
+        /// When the room opens now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_opens: Option<Timestamp>,
     },
     Stretch {
         from: Stretch,
@@ -91,7 +97,7 @@ impl AuditedChange {
         match self {
             Self::Rate { from, to } | Self::Throttle { from, to } => from != to,
             Self::Message { from, to } => from != to,
-            Self::State { from, to } => from != to,
+            Self::State { from, to, from_opens, to_opens } => (from, from_opens) != (to, to_opens),
             Self::Stretch { from, to } => from != to,
             Self::Reset { from, to } => from != to,
         }
@@ -103,7 +109,9 @@ impl AuditedChange {
         Some(match self.clone() {
             Self::Rate { from, to } => Self::Rate { from: to, to: from },
             Self::Message { from, to } => Self::Message { from: to, to: from },
-            Self::State { from, to } => Self::State { from: to, to: from },
+            Self::State { from, to, from_opens, to_opens } => {
+                Self::State { from: to, to: from, from_opens: to_opens, to_opens: from_opens }
+            }
             Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
             Self::Reset { .. } | Self::Throttle { .. } => return None,
         })
@@ -121,7 +129,15 @@ impl AuditedChange {
         match self {
             Self::Rate { from, to } => set(&mut room.settings.rate, from, to),
             Self::Message { from, to } => set(&mut room.settings.message, from, to),
-            Self::State { from, to } => set(&mut room.state, from, to),
+            Self::State { from, to, from_opens, to_opens } => {
+                let is_as_before = (room.state, room.opens) == (*from, *from_opens);
+                // A room that has opened is as it was ordered.
+                let has_opened = from_opens.is_some() && room.state == RoomState::On && *to != RoomState::On;
+                if is_as_before || has_opened {
+                    (room.state, room.opens) = (*to, *to_opens);
+                }
+                is_as_before || has_opened
+            }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
             Self::Reset { .. } | Self::Throttle { .. } => false,
         }
@@ -145,7 +161,11 @@ impl fmt::Display for AuditedChange {
         match self {
             Self::Rate { from, to } => write!(f, "rate: {from} -> {to}"),
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
-            Self::State { from, to } => write!(f, "room: {from} -> {to}"),
+            Self::State { from, to, from_opens, to_opens } => {
+                let opens =
+                    |at: &Option<Timestamp>| at.map_or_else(String::new, |at| format!(", opens {at}"));
+                write!(f, "room: {from}{} -> {to}{}", opens(from_opens), opens(to_opens))
+            }
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
             Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
             Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
@@ -191,7 +211,12 @@ impl AuditNote {
                 from: before.settings.message.clone(),
                 to: after.settings.message.clone(),
             },
-            AuditSubject::State => AuditedChange::State { from: before.state, to: after.state },
+            AuditSubject::State => AuditedChange::State {
+                from: before.state,
+                to: after.state,
+                from_opens: before.opens,
+                to_opens: after.opens,
+            },
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
@@ -220,6 +245,8 @@ mod tests {
         Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
     }
 
+    const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);
+
     fn rate(per_minute: u32) -> Rate {
         Rate::new(per_minute).unwrap()
     }
@@ -228,7 +255,7 @@ mod tests {
         let mut room = room();
         room.settings.rate = rate(600);
         room.settings.message = "More \"beer\"".parse().unwrap();
-        room.state = RoomState::Paused;
+        room.open_at(OPENS);
         room.stretch = Stretch::MAX;
         room.epoch = "cd34".parse().unwrap();
         room.throttled = Some(rate(30));
@@ -245,7 +272,7 @@ mod tests {
         let rows = [
             (AuditSubject::Rate, "rate: 60 -> 600"),
             (AuditSubject::Message, r#"message: "" -> "More \"beer\"""#),
-            (AuditSubject::State, "room: on -> paused"),
+            (AuditSubject::State, "room: on -> paused, opens 2027-03-05 11:00:00 UTC"),
             (AuditSubject::Stretch, "stretch: 1 -> 12"),
             (AuditSubject::Reset, "reset, epoch: ab12 -> cd34"),
             (AuditSubject::Throttle, "rate in force: 60 -> 30"),
@@ -267,6 +294,49 @@ mod tests {
             let json = serde_json::to_string(&entry).unwrap();
             assert_eq!(serde_json::from_str::<AuditEntry>(&json).unwrap(), entry, "{json}");
         }
+    }
+
+    #[test]
+    fn an_opening_is_in_the_entry() {
+        let opens = entry(AuditSubject::State);
+        let json = serde_json::to_string(&opens).unwrap();
+        assert!(
+            json.ends_with(r#""what":"state","from":"on","to":"paused","to_opens":1804244400000}"#),
+            "{json}"
+        );
+        let earlier = r#"{"number":1,"at":0,"who":"anna","what":"state","from":"on","to":"paused"}"#;
+        let earlier: AuditEntry = serde_json::from_str(earlier).unwrap();
+        assert_eq!(
+            serde_json::to_string(&earlier.change).unwrap(),
+            r#"{"what":"state","from":"on","to":"paused"}"#
+        );
+        // An opening that is moved or withdrawn is a change.
+        let to = |change: &dyn Fn(&mut Room)| {
+            let (before, mut after) = (changed(), changed());
+            change(&mut after);
+            let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+            note.entry(1, OPENS, &before, &after).unwrap().change
+        };
+        let (moved, withdrawn) =
+            (to(&|room| room.open_at(Timestamp::default())), to(&|room| room.turn(RoomState::Paused)));
+        assert!(moved.is_change() && withdrawn.is_change());
+        assert_eq!(withdrawn.to_string(), "room: paused, opens 2027-03-05 11:00:00 UTC -> paused");
+    }
+
+    #[test]
+    fn an_opening_is_taken_back_also_after_it_has_come() {
+        let ordered = entry(AuditSubject::State).change;
+        let mut open = changed();
+        open.turn(RoomState::On);
+        assert!(!ordered.reverted().unwrap().apply(&mut open), "the room is on again already");
+        let before = Room { state: RoomState::Off, ..room() };
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+        let reverted = note.entry(1, OPENS, &before, &changed()).unwrap().change.reverted().unwrap();
+        assert!(reverted.apply(&mut open));
+        assert_eq!(open.state, RoomState::Off);
+        let mut paused = changed();
+        paused.turn(RoomState::Paused);
+        assert!(!reverted.apply(&mut paused), "somebody withdrew it");
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub trait TokenSource: Send + Sync {
     fn token(&self) -> PortResult<Token>;
 }
 
-/// Reads the room.
+/// Reads the room as it is at the time of reading. A room that [was to open](Room::opens) by then is on.
 pub trait RoomReader: Send + Sync {
     /// The room as it is now or was at most a second ago, so that every handler sees a change within two seconds.
     fn room(&self) -> impl Future<Output = PortResult<Arc<Room>>> + Send;

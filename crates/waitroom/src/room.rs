@@ -1,11 +1,13 @@
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use url::Url;
 
+use crate::valve::WantedValve;
 use crate::{Epoch, Rate, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl};
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -16,6 +18,10 @@ pub struct Room {
     pub url: WebUrl,
     pub epoch: Epoch,
     pub state: RoomState,
+    /// When a paused room turns on by itself. Stores keep the room as it was ordered, and return it as it is [`Room::at`]
+    /// the time of reading. So nothing has to run at this instant.
+    #[serde(default)]
+    pub opens: Option<Timestamp>,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
     /// Whether nobody waits and nobody has come for a while. One slice a minute is enough then.
@@ -82,12 +88,47 @@ impl Room {
             url,
             epoch,
             state: RoomState::On,
+            opens: None,
             throttled: None,
             quiet: false,
             highest_rate: None,
             valves: ValveSchedule::default(),
             stretch: Stretch::USUAL,
             version: 0,
+        }
+    }
+
+    /// Turns the room on, pauses it or turns it off. An opening ahead is withdrawn.
+    pub fn turn(&mut self, state: RoomState) {
+        (self.state, self.opens) = (state, None);
+    }
+
+    /// Pauses the room until it opens by itself.
+    pub fn open_at(&mut self, opens: Timestamp) {
+        (self.state, self.opens) = (RoomState::Paused, Some(opens));
+    }
+
+    /// The room at `now`: on, if it was to open by then.
+    #[must_use]
+    pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
+        if self.opens.is_none_or(|opens| opens > now) {
+            return self;
+        }
+        let mut room = Self::clone(&self);
+        room.settle(now);
+        Arc::new(room)
+    }
+
+    /// Opens the room if it was to open by `now`. Only a paused room opens. It is not quiet until then, because the crowd
+    /// that waits gets the full rate at once.
+    fn settle(&mut self, now: Timestamp) {
+        if self.state != RoomState::Paused {
+            self.opens = None;
+        }
+        match self.opens {
+            Some(opens) if opens <= now => self.turn(RoomState::On),
+            Some(_) => self.quiet = false,
+            None => {}
         }
     }
 
@@ -131,21 +172,28 @@ impl Room {
         self.highest_rate.map_or(self.settings.rate, |highest| highest.max(self.settings.rate))
     }
 
-    /// Schedules what [`Self::valve`] says now, to hold after `notice`. `before` is the room before it was changed.
-    /// Every store does this with every change.
+    /// What this room wants of its valve from now on.
+    fn wanted_valve(&self) -> WantedValve {
+        let opening = self.opens.map(|from| ValveChange { from, valve: Valve::Open(self.rate()) });
+        WantedValve { now: self.valve(), opening }
+    }
+
+    /// Schedules what [`Self::valve`] says now, to hold after `notice`, and the opening ahead. `before` is the room before
+    /// it was changed. Every store does this with every change.
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, notice: Duration) {
+        self.settle(now);
         if self.settings.rate != before.settings.rate {
             self.highest_rate = Some(before.highest_rate().max(self.settings.rate));
         }
-        if self.valve() != before.valve() {
-            let wanted = ValveChange { from: now + notice, valve: self.valve() };
-            self.valves.set(before.valve(), &[wanted], now, notice);
+        let (before, wanted) = (before.wanted_valve(), self.wanted_valve());
+        if wanted != before {
+            self.valves.set(before, wanted, self.version, now, notice);
         }
     }
 
-    /// From when a change of the valve is in force, if this room has one that the room `before` did not have.
+    /// From when what is released changes: the first change of the valve that the room `before` did not have.
     pub fn changes_valve_from(&self, before: &Self) -> Option<Timestamp> {
-        self.valves.last().filter(|_| self.valves != before.valves).map(|change| change.from)
+        self.valves.first_not_in(&before.valves).map(|change| change.from)
     }
 
     /// Whether `url` is this room's door or page. A shop with such a URL would send visitors back to the room.
@@ -225,6 +273,93 @@ mod tests {
         assert_eq!(room.valves.to_string(), "0=100 51000=closed");
         assert_eq!(room.valve_at(now).valve, before.valve());
         assert_eq!(room.valve_at(now + notice).valve, Valve::Closed);
+    }
+
+    /// A change of a room at 50 s, as stores make it.
+    fn change(room: &mut Room, change: impl FnOnce(&mut Room)) {
+        let before = room.clone();
+        change(room);
+        room.version += 1;
+        room.schedule_valve(&before, Timestamp::from_millis(50_000), Duration::from_secs(1));
+    }
+
+    const OPENS: Timestamp = Timestamp::from_millis(600_000);
+
+    #[test]
+    fn a_room_that_was_to_open_is_on() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.open_at(OPENS));
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 600002=100");
+        let room = Arc::new(room);
+        assert_eq!(room.clone().at(OPENS - Duration::from_millis(1)), room);
+        let open = room.clone().at(OPENS);
+        assert_eq!((open.state, open.opens), (RoomState::On, None));
+        assert_eq!((&open.valves, open.version), (&room.valves, room.version));
+        assert_eq!(open.wanted_valve().now, open.valve_at(OPENS + Duration::from_secs(1)).valve);
+    }
+
+    #[test]
+    fn an_opening_has_the_rate_in_force_however_often_that_changes() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.open_at(OPENS));
+        change(&mut room, |room| room.settings.rate = Rate::new(600).unwrap());
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 600003=600");
+        change(&mut room, |room| room.throttled = Rate::new(300).ok());
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 600004=300");
+        change(&mut room, |room| room.stretch = Stretch::MAX);
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 600004=300", "nothing else moves it");
+    }
+
+    #[test]
+    fn on_pause_and_off_withdraw_an_opening() {
+        for (state, valves) in [
+            (RoomState::On, "0=100 51000=closed 51503=100"),
+            (RoomState::Paused, "0=100 51000=closed"),
+            (RoomState::Off, "0=100 51000=closed"),
+        ] {
+            let mut room = room("https://room.example/");
+            change(&mut room, |room| room.open_at(OPENS));
+            change(&mut room, |room| room.turn(state));
+            assert_eq!((room.state, room.opens, &*room.valves.to_string()), (state, None, valves));
+            // A state that is set in another way has no opening either, unless it is paused.
+            change(&mut room, |room| (room.state, room.opens) = (state, Some(OPENS)));
+            assert_eq!(room.opens.is_some(), state == RoomState::Paused);
+        }
+    }
+
+    #[test]
+    fn an_opening_that_is_past_opens_the_room_at_once() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.turn(RoomState::Paused));
+        change(&mut room, |room| room.open_at(Timestamp::from_millis(49_999)));
+        assert_eq!((room.state, room.opens), (RoomState::On, None));
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 51500=100");
+    }
+
+    #[test]
+    fn a_quiet_room_opens_at_the_full_rate() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| room.settings.rate = Rate::new(3300).unwrap());
+        change(&mut room, |room| room.quiet = true);
+        change(&mut room, |room| room.open_at(OPENS));
+        assert!(!room.quiet);
+        assert_eq!(room.valves.last().unwrap().valve, Valve::Open(Rate::new(3300).unwrap()));
+        change(&mut room, |room| room.quiet = true);
+        assert!(!room.quiet, "not before it has opened");
+    }
+
+    #[test]
+    fn a_change_is_in_force_from_its_first_new_valve_on() {
+        let mut room = room("https://room.example/");
+        let in_force = |room: &mut Room, order: &dyn Fn(&mut Room)| {
+            let before = room.clone();
+            change(room, order);
+            room.changes_valve_from(&before).map(Timestamp::as_millis)
+        };
+        assert_eq!(in_force(&mut room, &|room| room.open_at(OPENS)), Some(51_000));
+        let faster = Rate::new(600).unwrap();
+        assert_eq!(in_force(&mut room, &|room| room.settings.rate = faster), Some(600_003));
+        assert_eq!(in_force(&mut room, &|room| room.turn(RoomState::Paused)), None);
     }
 
     #[test]

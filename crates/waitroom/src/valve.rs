@@ -37,6 +37,14 @@ pub struct ValveChange {
     pub valve: Valve,
 }
 
+/// What a room wants of its valve from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WantedValve {
+    pub(crate) now: Valve,
+    /// The opening ahead.
+    pub(crate) opening: Option<ValveChange>,
+}
+
 /// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
 ///
 /// In text: `0=300 1700000000000=closed`.
@@ -57,6 +65,8 @@ impl ValveSchedule {
     const GAP: Duration = Duration::from_millis(500);
     /// The most changes that wait for their turn, if they are ordered faster than that.
     const QUEUE: u32 = 16;
+    /// How many changes may be withdrawn before one gets the instant of another. That takes longer than a plan lasts.
+    const OWN_MILLIS: u64 = 100;
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -89,28 +99,54 @@ impl ValveSchedule {
             || self.0.iter().any(|change| change.from == from)
     }
 
-    /// Adds the changes that are `wanted`, oldest first. `before` is the valve so far, for an empty schedule.
+    /// The first change that `other` does not have.
+    pub fn first_not_in(&self, other: &Self) -> Option<ValveChange> {
+        // The first one is in force, or was.
+        self.0.iter().skip(1).find(|change| !other.0.contains(change)).copied()
+    }
+
+    /// Replaces what was wanted `before` by what is `wanted`, after `notice`. `version` is another number for each call.
     ///
-    /// Changes that are in force soon stay: somebody may already act on them. Later ones are withdrawn.
-    pub(crate) fn set(&mut self, before: Valve, wanted: &[ValveChange], now: Timestamp, notice: Duration) {
+    /// Changes that are in force soon stay, in their order. Later ones are withdrawn. An opening is withdrawn until the
+    /// last moment: until somebody may already act on it.
+    pub(crate) fn set(
+        &mut self,
+        before: WantedValve,
+        wanted: WantedValve,
+        version: u64,
+        now: Timestamp,
+        notice: Duration,
+    ) {
         if self.0.is_empty() {
-            self.0.push(ValveChange { from: Timestamp::default(), valve: before });
+            self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
         }
-        let soon = now + notice + Self::GAP * Self::QUEUE;
-        let withdrawn = self.0.split_off(self.0.partition_point(|change| change.from < soon).max(1));
-        for change in wanted {
-            let last = self.0.last().copied();
-            if last.is_some_and(|last| last.valve == change.valve) {
-                continue;
-            }
-            let earliest = last.map_or(change.from, |last| last.from + Self::GAP);
-            let mut change = ValveChange { from: change.from.max(earliest), ..*change };
-            // An instant identifies one change, also after that change was withdrawn: a plan may exist for it.
-            while withdrawn.iter().any(|other| other.from == change.from && other.valve != change.valve) {
-                change.from = change.from + Duration::from_millis(1);
-            }
-            self.0.push(change);
+        let announced = now + notice;
+        let queue_ends = announced + Self::GAP * Self::QUEUE;
+        let opened = before.opening.map_or(queue_ends, |opening| opening.from);
+        let stays = |change: &ValveChange| change.from < opened.min(queue_ends).max(announced);
+        let stay = self.0.partition_point(stays).max(1);
+        let replaces = stay < self.0.len();
+        self.0.truncate(stay);
+        // An instant identifies one change, also after that change was withdrawn: a plan may exist for it. So every change
+        // that may be withdrawn, or that replaces one, gets milliseconds of its own.
+        let own = Duration::from_millis(1 + version % Self::OWN_MILLIS);
+        let (valve, opening) = match wanted.opening {
+            Some(opening) if opening.from < announced => (opening.valve, None),
+            opening => (wanted.now, opening),
+        };
+        self.push(announced, valve, if replaces { own } else { Duration::ZERO });
+        if let Some(opening) = opening {
+            self.push(opening.from, opening.valve, own);
         }
+        self.forget_old(now);
+    }
+
+    fn push(&mut self, from: Timestamp, valve: Valve, later: Duration) {
+        let Some(last) = self.last().filter(|last| last.valve != valve) else { return };
+        self.0.push(ValveChange { from: from.max(last.from + Self::GAP) + later, valve });
+    }
+
+    fn forget_old(&mut self, now: Timestamp) {
         let past = self.0.partition_point(|change| change.from <= now).saturating_sub(1);
         let old = self.0[..past].partition_point(|change| now.since(change.from) > Self::KEPT);
         self.0.drain(..old.max(past.min(self.0.len().saturating_sub(Self::MOST))));
@@ -175,8 +211,14 @@ mod tests {
 
     /// Wants this valve, at this time.
     fn order(schedule: &mut ValveSchedule, now: u64, valve: Valve) {
-        let wanted = ValveChange { from: at(now) + NOTICE, valve };
-        schedule.set(open(60), &[wanted], at(now), NOTICE);
+        let before = WantedValve { now: open(60), opening: None };
+        schedule.set(before, WantedValve { now: valve, opening: None }, now / 100, at(now), NOTICE);
+    }
+
+    /// A room that is closed until this instant, or on for `None`.
+    fn until(opens: Option<(u64, u32)>) -> WantedValve {
+        let opening = opens.map(|(from, rate)| ValveChange { from: at(from), valve: open(rate) });
+        WantedValve { now: if opens.is_some() { Valve::Closed } else { open(60) }, opening }
     }
 
     #[test]
@@ -204,18 +246,45 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_far_away_can_be_withdrawn() {
+    fn an_opening_is_replaced_by_one_with_another_instant() {
         let mut schedule = ValveSchedule::default();
-        let opens = |at| ValveChange { from: at, valve: open(60) };
-        let closes = ValveChange { from: at(2000), valve: Valve::Closed };
-        schedule.set(open(60), &[closes, opens(at(90_000))], at(1000), NOTICE);
-        assert_eq!(schedule.to_string(), "0=60 2000=closed 90000=60");
-        schedule.set(open(60), &[opens(at(90_000))], at(20_000), NOTICE);
-        assert_eq!(schedule.to_string(), "0=60 2000=closed 90000=60", "the same again");
-        let faster = ValveChange { from: at(90_000), valve: open(600) };
-        schedule.set(open(60), &[faster], at(30_000), NOTICE);
-        assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=600", "another change, so another instant");
-        assert!(!schedule.knows(at(90_000)));
+        let (on, noon, faster) = (until(None), until(Some((90_000, 60))), until(Some((90_000, 600))));
+        schedule.set(on, noon, 0, at(1000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=60");
+        schedule.set(noon, faster, 1, at(30_000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90002=600");
+        assert!(!schedule.knows(at(90_001)));
+        schedule.set(faster, noon, 2, at(40_000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90003=60", "not that of the first one again");
+        let paused = WantedValve { now: Valve::Closed, opening: None };
+        schedule.set(noon, paused, 3, at(50_000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed");
+    }
+
+    #[test]
+    fn an_opening_can_be_withdrawn_until_its_notice_begins() {
+        let (paused, noon) = (WantedValve { now: Valve::Closed, opening: None }, until(Some((90_000, 60))));
+        let faster = until(Some((90_000, 600)));
+        let after = |wanted, now| {
+            let mut schedule = ValveSchedule::default();
+            schedule.set(paused, noon, 0, at(1000), NOTICE);
+            schedule.set(noon, wanted, 1, at(now), NOTICE);
+            schedule.to_string()
+        };
+        assert_eq!(after(paused, 89_000), "0=closed");
+        assert_eq!(after(paused, 89_500), "0=closed 90001=60 90501=closed", "consumers act on it already");
+        assert_eq!(after(faster, 88_000), "0=closed 90002=600");
+        assert_eq!(after(faster, 89_500), "0=closed 90001=60 90501=600", "it is not closed in between");
+    }
+
+    #[test]
+    fn an_opening_right_after_an_order_holds_after_that_order() {
+        let mut schedule = ValveSchedule::default();
+        schedule.set(until(None), until(Some((6100, 60))), 0, at(5000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 6000=closed 6501=60");
+        let mut schedule = ValveSchedule::default();
+        schedule.set(until(None), until(Some((5100, 600))), 0, at(5000), NOTICE);
+        assert_eq!(schedule.to_string(), "0=60 6000=600", "it would be closed for no time");
     }
 
     #[test]

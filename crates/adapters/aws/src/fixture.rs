@@ -77,6 +77,7 @@ fn plan() -> Plan {
         quota: 3300,
         releases_from: Timestamp::default(),
         valve_from: Timestamp::default(),
+        made_at: Timestamp::default(),
     }
 }
 

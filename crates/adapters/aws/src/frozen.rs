@@ -67,7 +67,8 @@ fn room() -> Room {
     settings.health = Some("https://shop.example/health".parse().unwrap());
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
-    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, ..room }
+    let opens = Some(Timestamp::from_millis(1_700_000_600_000));
+    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, ..room }
 }
 
 /// The attributes of an encoded item. The items here have all optional attributes.

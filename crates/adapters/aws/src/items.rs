@@ -202,6 +202,7 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
             ("quota", number(plan.quota)),
             ("releases_from", number(plan.releases_from.as_millis())),
             ("valve_from", number(plan.valve_from.as_millis())),
+            ("made_at", number(plan.made_at.as_millis())),
         ],
     )
 }
@@ -222,6 +223,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         // Plans of the first format do not have these two.
         releases_from: reader.optional("releases_from", Reader::time)?.unwrap_or_default(),
         valve_from: reader.optional("valve_from", Reader::time)?.unwrap_or_default(),
+        made_at: reader.optional("made_at", Reader::time)?.unwrap_or_default(),
     })
 }
 
@@ -325,6 +327,7 @@ pub(crate) mod tests {
             rate: Rate::MAX,
             quota: 265_500,
             valve_from: at(0),
+            made_at: at(0),
         }
     }
 
@@ -390,7 +393,7 @@ pub(crate) mod tests {
     fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
-        let later = ["releases_from", "valve_from"];
+        let later = ["releases_from", "valve_from", "made_at"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
         let progress = ProgressItem { served: 41, latest: 7, closed: 4, released: 300, before_epoch: 2 };
         assert_invalid_attributes_are_named(&progress.encode(), &["closed"], ProgressItem::decode);

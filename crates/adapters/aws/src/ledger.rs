@@ -25,18 +25,20 @@ impl AwsStore {
         self.read_room_and_trail(attempt).await.map(|(room, _)| room)
     }
 
-    /// The room as it is in the table, and the number of the last entry of its audit trail.
+    /// The room as it is now, and the number of the last entry of its audit trail.
     pub(crate) async fn read_room_and_trail(&self, attempt: &'static str) -> PortResult<(Room, u64)> {
         let item = self.table.get(attempt, Key::Room).await?;
         let item = item.ok_or_else(|| missing(attempt, Key::Room))?;
         let last_entry = decode_last_entry(&item).map_err(unreadable(attempt))?;
-        Ok((decode_room(&item).map_err(unreadable(attempt))?, last_entry))
+        let room = Arc::new(decode_room(&item).map_err(unreadable(attempt))?).at(self.now());
+        Ok((Arc::unwrap_or_clone(room), last_entry))
     }
 }
 
 impl RoomReader for AwsStore {
     async fn room(&self) -> PortResult<Arc<Room>> {
-        self.room.get(self.read_room("read the room")).await
+        // The cached room may have opened since.
+        Ok(self.room.get(self.read_room("read the room")).await?.at(self.now()))
     }
 
     async fn room_now(&self) -> PortResult<Arc<Room>> {

@@ -16,7 +16,7 @@ use crate::expressions::{self, Statement};
 use crate::items::{Item, ProgressItem, encode_entry, item, number};
 use crate::keys::Key;
 use crate::retry::with_retries;
-use crate::room_item::{encode_first_status, encode_room, encode_status};
+use crate::room_item::{absent_from_status, encode_first_status, encode_room, encode_status};
 use crate::table::{Write, Written};
 
 /// How often a change is attempted while other writes change the room or publish its progress.
@@ -94,7 +94,8 @@ impl AwsStore {
             let mut writes = other_writes();
             writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?);
             writes.extend(Key::STATUS.map(|digit| {
-                Write::Update(Key::Status(digit), expressions::set(&status(digit, &after), &[], None))
+                let (item, absent) = (status(digit, &after), absent_from_status(&after));
+                Write::Update(Key::Status(digit), expressions::set(&item, absent, None))
             }));
             match self.table.write_together(attempt, writes).await {
                 Ok(true) => {
@@ -202,6 +203,7 @@ fn write_with_entry(
 pub(crate) fn write_room(before: &Room, after: &Room, last_entry: Option<u64>) -> Statement {
     let absent = [
         ("health", after.settings.health.is_none()),
+        ("opens", after.opens.is_none()),
         ("throttled", after.throttled.is_none()),
         ("highest_rate", after.highest_rate.is_none()),
         ("valves", after.valves.is_empty()),
@@ -236,11 +238,13 @@ mod tests {
     #[test]
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
-        assert!(update(&held, &room()).ends_with("REMOVE #health, #throttled, #highest_rate, #valves"));
+        assert!(
+            update(&held, &room()).ends_with("REMOVE #health, #opens, #throttled, #highest_rate, #valves")
+        );
         let update = update(&room(), &held);
         assert!(
             update.contains("#throttled = :throttled")
-                && update.ends_with("REMOVE #health, #highest_rate, #valves"),
+                && update.ends_with("REMOVE #health, #opens, #highest_rate, #valves"),
             "{update}"
         );
     }

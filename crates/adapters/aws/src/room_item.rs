@@ -27,6 +27,9 @@ pub(crate) fn encode_room(room: &Room) -> Item {
             ("version", number(room.version)),
         ],
     );
+    if let Some(opens) = room.opens {
+        encoded.insert("opens".into(), number(opens.as_millis()));
+    }
     if let Some(health) = &settings.health {
         encoded.insert("health".into(), text(health));
     }
@@ -59,7 +62,8 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of the first format do not have these three.
+        // Rooms of the first format do not have these four.
+        opens: room.optional("opens", Reader::time)?,
         highest_rate: room.optional("highest_rate", Reader::bounded::<_, u32>)?,
         quiet: room.optional("quiet", Reader::flag)?.unwrap_or_default(),
         valves: room.optional("valves", Reader::parsed)?.unwrap_or_default(),
@@ -80,7 +84,7 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 /// marks.
 pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
     let shop = &room.settings.shop;
-    item(
+    let mut encoded = item(
         Key::Status(digit),
         [
             ("epoch", text(&room.epoch)),
@@ -92,7 +96,16 @@ pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
             ("rate", number(room.rate().get())),
             ("slow", flag(room.is_slowed())),
         ],
-    )
+    );
+    if let Some(opens) = room.opens {
+        encoded.insert("opens".into(), number(opens.as_millis()));
+    }
+    encoded
+}
+
+/// The attributes of the status that this room does not have.
+pub(crate) fn absent_from_status(room: &Room) -> &'static [&'static str] {
+    if room.opens.is_none() { &["opens"] } else { &[] }
 }
 
 /// The status of a new line.
@@ -110,7 +123,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, RoomState, Stretch, ValveSchedule};
+    use waitroom::{Rate, RoomState, Stretch, Timestamp, ValveSchedule};
 
     use super::*;
 
@@ -131,6 +144,7 @@ mod tests {
         Room {
             throttled: Some(Rate::MIN),
             highest_rate: Some(Rate::MAX),
+            opens: Some(Timestamp::from_millis(1_700_000_600_000)),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             state: RoomState::Paused,
@@ -145,9 +159,10 @@ mod tests {
         let mut plain = room();
         plain.settings.health = None;
         plain.throttled = None;
+        plain.opens = None;
         plain.valves = ValveSchedule::default();
         let item = encode_room(&plain);
-        assert!(!item.contains_key("health") && !item.contains_key("throttled"));
+        assert!(["health", "throttled", "opens"].iter().all(|name| !item.contains_key(*name)));
         assert_eq!(decode_room(&item), Ok(plain));
     }
 
@@ -159,6 +174,10 @@ mod tests {
         assert_eq!(status["origin"], text("https://shop.example:8443/sale?a=1"));
         assert_eq!(status["cors"], text("https://shop.example:8443"));
         assert_eq!(status["rate"], number(1u64), "the rate in force");
+        assert_eq!((&status["opens"], absent_from_status(&room())), (&number(1_700_000_600_000u64), &[][..]));
+        let plain = Room { opens: None, ..room() };
+        assert!(!encode_status(0, &plain).contains_key("opens"));
+        assert_eq!(absent_from_status(&plain), ["opens"]);
         let first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
     }
@@ -167,7 +186,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &["health", "throttled", "quiet", "highest_rate", "valves"],
+            &["health", "throttled", "opens", "quiet", "highest_rate", "valves"],
             decode_room,
         );
         let rows = [

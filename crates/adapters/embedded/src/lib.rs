@@ -183,10 +183,10 @@ impl EmbeddedStore {
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let shared = self.shared.clone();
         self.change(attempt, move |draft| {
-            let before = draft.room().unwrap_or_else(|| shared.room());
+            let now = (shared.now)();
+            let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
             let mut room = Room::clone(&before);
             change(&mut room);
-            let now = (shared.now)();
             room.schedule_valve(&before, now, Self::NOTICE);
             let after = Arc::new(room);
             draft.set_room(&after)?;

@@ -172,8 +172,21 @@ impl SharedState {
         self.write_failure.read().clone()
     }
 
+    /// The room as it is now.
     pub(crate) fn room(&self) -> Arc<Room> {
-        self.room.read().clone()
+        let kept = self.room.read().clone();
+        if kept.opens.is_none() {
+            return kept;
+        }
+        let room = kept.clone().at((self.now)());
+        if !Arc::ptr_eq(&room, &kept) {
+            // Kept in memory, so that it is computed once. The file has the opening until the next change.
+            let mut current = self.room.write();
+            if Arc::ptr_eq(&current, &kept) {
+                *current = room.clone();
+            }
+        }
+        room
     }
 
     pub(crate) fn served(&self) -> u64 {

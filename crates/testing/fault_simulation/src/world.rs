@@ -203,6 +203,12 @@ impl World {
         self.disk.lose_power(&mut self.rng);
     }
 
+    /// Lets time pass while no process runs. The schedule begins when the next process runs, as it does in a real one.
+    pub fn stay_down(&mut self, time: Duration) {
+        self.clock.advance_to(self.clock.now() + time);
+        self.next_tick = self.clock.now();
+    }
+
     /// Kills one running consumer and returns whether there was one. The process goes on.
     pub fn kill_one_consumer(&mut self) -> bool {
         let consumers = &mut self.process().consumers;

@@ -20,11 +20,11 @@ pub mod visitor;
 
 use std::future::Future;
 
-use waitroom::Room;
 use waitroom::ports::{
     Admissions, AuditTrail, Keys, LineBack, LineFront, LineLength, Plans, QuietSwitch, RoomReader, Slices,
     StatusBoard, ThrottleStore, TicketCounter,
 };
+use waitroom::{Room, Timestamp};
 
 /// All ports of a store.
 pub trait Ports:
@@ -76,6 +76,11 @@ pub trait Fixture: Sized {
     /// Changes the room as the operator would.
     fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) -> impl Future<Output = ()>;
 
+    /// The store's time.
+    fn now(&self) -> Timestamp;
+
+    fn wait_until(&self, at: Timestamp) -> impl Future<Output = ()>;
+
     /// Waits until visitors who were received and not removed are delivered again.
     fn wait_for_redelivery(&self) -> impl Future<Output = ()>;
 }
@@ -107,6 +112,7 @@ macro_rules! port_contracts {
             slices::totals_add_up_over_many_plans,
             room::a_change_is_seen_within_two_seconds,
             room::a_change_of_the_valve_is_scheduled,
+            room::a_paused_room_opens_by_itself,
             room::of_concurrent_changes_none_is_lost,
             room::a_quiet_room_is_woken_once,
             room::the_throttle_can_hold_the_rate_down_and_end_that,

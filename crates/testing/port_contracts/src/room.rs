@@ -1,5 +1,7 @@
 //! The room's state, the throttle's memory, the signing keys and the status.
 
+use std::time::Duration;
+
 use futures_util::future;
 use pass::KeyRing;
 use waitroom::ports::{Keys, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
@@ -37,6 +39,25 @@ pub async fn a_change_of_the_valve_is_scheduled<F: Fixture>() {
         assert!(last.is_none_or(|last| last < scheduled.from), "each change has its own instant");
         last = Some(scheduled.from);
     }
+}
+
+pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let opens = fixture.now() + Duration::from_secs(3);
+    fixture.change_room(move |room| room.open_at(opens)).await;
+    let paused = store.room_now().await.expect("room");
+    assert_eq!((paused.state, paused.opens), (RoomState::Paused, Some(opens)));
+    fixture.wait_until(opens).await;
+    // Nobody has written anything.
+    for room in [store.room().await, store.room_now().await] {
+        let room = room.expect("room");
+        assert_eq!((room.state, room.opens, room.version), (RoomState::On, None, paused.version));
+    }
+    // The next write keeps it.
+    store.hold(Some(Rate::MIN)).await.expect("hold");
+    let room = store.room_now().await.expect("room");
+    assert_eq!((room.state, room.opens, room.version), (RoomState::On, None, paused.version + 1));
 }
 
 pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {

@@ -1,12 +1,13 @@
 //! Runs the ports' contracts, once with DynamoDB Local and once with LocalEmu's DynamoDB.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use aws::AwsStore;
 use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::Fixture;
-use waitroom::Room;
 use waitroom::ports::RoomReader;
+use waitroom::{Room, Timestamp};
 
 use crate::room::{TestRoom, run};
 
@@ -36,8 +37,21 @@ impl Fixture for OnDynamoDbLocal {
         change(&mut room);
         let mut item = self.0.item("room").await.unwrap();
         item.insert("state".into(), AttributeValue::S(room.state.to_string()));
+        if let Some(opens) = room.opens {
+            item.insert("opens".into(), AttributeValue::N(opens.as_millis().to_string()));
+        }
         item.insert("version".into(), AttributeValue::N((room.version + 1).to_string()));
         self.0.put(item).await;
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.store.now()
+    }
+
+    async fn wait_until(&self, at: Timestamp) {
+        while self.now() < at {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     async fn wait_for_redelivery(&self) {
@@ -69,6 +83,16 @@ impl Fixture for OnLocalEmu {
         let change = Mutex::new(Some(change));
         let once = |room: &mut Room| change.lock().unwrap().take().expect("called once")(room);
         self.0.store.change_room("change the room", once).await.unwrap();
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.store.now()
+    }
+
+    async fn wait_until(&self, at: Timestamp) {
+        while self.now() < at {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     async fn wait_for_redelivery(&self) {

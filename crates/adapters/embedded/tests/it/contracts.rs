@@ -4,7 +4,7 @@ use embedded::EmbeddedStore;
 use futures_executor::block_on;
 use port_contracts::Fixture;
 use redb::TableDefinition;
-use waitroom::Room;
+use waitroom::{Room, Timestamp};
 
 use crate::support::TestStore;
 
@@ -30,6 +30,14 @@ impl Fixture for TestStore {
 
     async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
         self.store.change_room("change the room", change).await.unwrap();
+    }
+
+    fn now(&self) -> Timestamp {
+        self.time.now()
+    }
+
+    async fn wait_until(&self, at: Timestamp) {
+        self.time.pass(at.since(self.time.now()));
     }
 
     async fn wait_for_redelivery(&self) {

@@ -54,6 +54,7 @@ fn plan() -> Plan {
         quota: 300,
         releases_from: Timestamp::default(),
         valve_from: Timestamp::default(),
+        made_at: Timestamp::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use fault_simulation::{InjectedFault, LineBehaviour, PortCall, ShopHealth, SimOu
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::RoomState;
-use waitroom::ports::Fault;
+use waitroom::ports::{Clock, Fault};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -61,7 +61,7 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     }
     world.set_faults(random_faults(seed, chance));
     for _ in 0..rng.random_range(20..60) {
-        match rng.random_range(0..13) {
+        match rng.random_range(0..14) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
@@ -83,6 +83,10 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
                     _ => RoomState::On,
                 };
                 world.change_room(move |room| room.state = state);
+            }
+            13 => {
+                let opens = world.clock.now() + Duration::from_millis(rng.random_range(0..240_000));
+                world.change_room(move |room| room.open_at(opens));
             }
             9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {

@@ -88,7 +88,7 @@ fn functions_that_a_schedule_or_another_function_starts_are_never_retried() {
             "{function}"
         );
     }
-    assert_eq!(stack.properties("Consumer").unwrap()["Timeout"], 240);
+    assert_eq!(stack.properties("Consumer").unwrap()["Timeout"], 330);
 }
 
 #[test]

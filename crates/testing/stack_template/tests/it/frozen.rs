@@ -62,7 +62,7 @@ fn polls_and_client_checks_keep_their_fields() {
     let mut off = on.clone();
     off.room.state = RoomState::Off;
     let mut paused = on.clone();
-    paused.room.state = RoomState::Paused;
+    paused.room.open_at(NOW + Duration::from_hours(1));
     let admitted = place("ab12", TOKEN, "7");
     let waiting = place("ab12", crate::support::OTHER, "8");
     let asked = [&on, &off, &paused].into_iter().flat_map(|ledger| {

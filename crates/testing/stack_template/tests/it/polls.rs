@@ -78,6 +78,27 @@ fn a_poll_shows_that_the_room_is_paused() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_poll_says_when_the_room_opens_until_it_is_on() {
+    let millisecond = Duration::from_millis(1);
+    for (opens, state) in [
+        (NOW + HOUR, "paused"),
+        (NOW + millisecond, "paused"),
+        (NOW, "on"),
+        (NOW - millisecond, "on"),
+        (NOW - HOUR, "on"),
+    ] {
+        let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+        ledger.room.open_at(opens);
+        for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
+            ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let answer = ledger.poll_answer(&[&mine()]);
+        assert_eq!((&answer["state"], answer.get("opens").is_some()), (&json!(state), state == "paused"));
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn the_largest_numbers_are_not_rounded() {
     let mut ledger = Ledger::new();
     ledger.line.served = Ticket::MAX;

@@ -1,7 +1,7 @@
 //! A ledger that responds like DynamoDB, and requests that go through the mapping templates.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use poll::{ClientAnswer, PollAnswer, VisitorState};
@@ -103,6 +103,9 @@ impl Ledger {
             item["stretch"] = json!({ "N": self.room.stretch.to_string() });
             item["message"] = json!({ "S": escaped(self.room.settings.message.as_str()) });
             item["origin"] = json!({ "S": escaped(&shop.to_string()) });
+            if let Some(opens) = self.room.opens {
+                item["opens"] = json!({ "N": opens.as_millis().to_string() });
+            }
             item["cors"] = json!({ "S": shop.as_url().origin().ascii_serialization() });
         }
         if self.has_progress {
@@ -143,7 +146,9 @@ impl Ledger {
 
     pub(crate) fn poll_answer(&self, cookies: &[&str]) -> Value {
         let (_, visitor) = self.visitor(cookies, NOW);
-        serde_json::to_value(PollAnswer::new(&self.room, &self.line, visitor)).unwrap()
+        // As every store returns it.
+        let room = Arc::new(self.room.clone()).at(NOW);
+        serde_json::to_value(PollAnswer::new(&room, &self.line, visitor)).unwrap()
     }
 
     pub(crate) fn client_answer(&self, cookies: &[&str]) -> Value {
