@@ -110,7 +110,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     }
 
     async fn claim_and_release(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
-        let mut tally = Tally::new(slice.id);
+        let mut tally = Tally::new(slice);
         let Claimed::Granted { released } = self.claim(slice, claimant, &mut tally).await? else {
             return Ok(SliceOutcome::Taken);
         };
@@ -268,7 +268,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         let mut failed = None;
         let mut answered = 0;
         let mut charged = 0;
-        let mut lowest = None;
+        let mut left = Vec::with_capacity(written.len());
         for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
             answered += u32::from(result.is_ok());
             match result {
@@ -281,13 +281,14 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                     }
                     if !may_be_predecessors {
                         tally.count(visitor.token);
-                        lowest = Some(lowest.map_or(visitor.ticket, |lowest| visitor.ticket.min(lowest)));
                     }
+                    left.push(visitor.ticket);
                     finished.extend(receipts);
                 }
                 // Admissions written by another slice are not counted.
                 Ok(_) => {
                     tally.report.dropped += 1;
+                    left.push(visitor.ticket);
                     finished.extend(receipts);
                 }
                 Err(error) => {
@@ -301,9 +302,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 }
             }
         }
-        if let Some(lowest) = lowest {
-            tally.served = tally.served.max(lowest.get());
-        }
+        tally.leave(left);
         if charged > 0 {
             pace.record_released(charged, released_at);
         }
@@ -370,22 +369,31 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     /// Records how many the slice has released. The plan's first slice also publishes the line's status.
     async fn report(&self, tally: &mut Tally, room: &Room) {
         let written = async {
-            self.store.record(tally.slice, tally.released(), tally.served).await?;
+            self.store.record(tally.slice, tally.released(), tally.served()).await?;
+            if tally.served.is_some() && tally.slice.index > 0 {
+                return Ok(());
+            }
+            let served = self.store.served().await?;
+            tally.begin_at(served);
             if tally.slice.index == 0 {
-                let served = self.store.served().await?;
-                let waiting = self.store.waiting().await?;
-                let status = LineStatus::of(room, served, waiting);
-                // An unchanged status is not written again: an idle room must cost next to nothing.
-                if tally.published != Some(status) {
-                    self.store.publish(status).await?;
-                    tally.published = Some(status);
-                }
+                self.publish(tally, room, served).await?;
             }
             PortResult::Ok(())
         };
         if let Err(error) = written.await {
             tally.failed(&error);
         }
+    }
+
+    async fn publish(&self, tally: &mut Tally, room: &Room, served: u64) -> PortResult<()> {
+        let waiting = self.store.waiting().await?;
+        let status = LineStatus::of(room, served, waiting);
+        // An unchanged status is not written again: an idle room must cost next to nothing.
+        if tally.published != Some(status) {
+            self.store.publish(status).await?;
+            tally.published = Some(status);
+        }
+        Ok(())
     }
 
     /// Counts a failure and pauses, so that retries do not become a storm.

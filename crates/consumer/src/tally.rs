@@ -5,7 +5,7 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{PortError, Receipt};
-use waitroom::{Epoch, LineStatus, Room, SliceId, Timestamp, Token};
+use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
 
 use crate::SliceReport;
 
@@ -13,11 +13,13 @@ use crate::SliceReport;
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) slice: SliceId,
+    /// How many slices the plan has.
+    slices: u32,
     pub(crate) report: SliceReport,
     /// How many visitors were released by an earlier consumer of this slice that died.
     released_before: u32,
-    /// The lowest ticket of each batch is taken; this is the highest of those.
-    pub(crate) served: u64,
+    /// The ticket that the line has reached. `None` until it is known where the line was when this slice began.
+    pub(crate) served: Option<ServedEstimate>,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
@@ -37,12 +39,13 @@ impl Tally {
     /// costs money, also in a room that is idle all day.
     const REPORT_EVERY_WHILE_IDLE: Duration = Duration::from_secs(10);
 
-    pub(crate) fn new(slice: SliceId) -> Self {
+    pub(crate) fn new(slice: Slice) -> Self {
         Self {
-            slice,
+            slice: slice.id,
+            slices: slice.slices(),
             report: SliceReport::default(),
             released_before: 0,
-            served: 0,
+            served: None,
             visitors: HashMap::new(),
             reported: None,
             published: None,
@@ -88,6 +91,23 @@ impl Tally {
         if self.visitors.insert(visitor, true) != Some(true) {
             self.report.released += 1;
         }
+    }
+
+    /// Notes that the line has reached this ticket before this slice released anybody.
+    pub(crate) fn begin_at(&mut self, served: u64) {
+        self.served.get_or_insert_with(|| ServedEstimate::new(served, self.slices));
+    }
+
+    /// Visitors with these tickets have left the line.
+    pub(crate) fn leave(&mut self, tickets: Vec<Ticket>) {
+        if let Some(served) = &mut self.served {
+            served.leave(tickets);
+        }
+    }
+
+    /// The ticket that the line has reached as far as this slice knows, or 0.
+    pub(crate) fn served(&self) -> u64 {
+        self.served.map_or(0, |served| served.served())
     }
 
     /// Counts a failed call after which the slice goes on. Only the first is a warning, so that an outage does not

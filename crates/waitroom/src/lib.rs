@@ -14,6 +14,7 @@
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
+//! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
@@ -28,6 +29,7 @@ mod plan;
 pub mod ports;
 mod rate;
 mod room;
+mod served;
 mod settings;
 mod status;
 mod stretch;
@@ -49,6 +51,7 @@ pub use place::{Place, PlaceError, Scheme};
 pub use plan::{BATCH, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
 pub use room::{Room, RoomState, RoomStateError};
+pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
 pub use status::{LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};

@@ -307,6 +307,11 @@ impl Slice {
         self.quota.div_ceil(BATCH)
     }
 
+    /// How many slices the plan has.
+    pub fn slices(&self) -> u32 {
+        self.of
+    }
+
     /// The size of batch `n`, counted from 0. All are as large as each other, as far as whole visitors allow.
     pub fn size(&self, n: u32) -> u32 {
         self.released_before(n + 1) - self.released_before(n)

@@ -5,9 +5,7 @@ use crate::{Rate, Room};
 /// How far the line has come in this epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineProgress {
-    /// The highest ticket that the line has reached: the maximum, over all batches, of the lowest ticket in a
-    /// batch. It uses the lowest ticket, so that one visitor who is delivered too early does not make thousands
-    /// believe that they were passed by.
+    /// The ticket that the line has reached: the highest [estimate](crate::ServedEstimate) of a slice.
     pub served: u64,
     /// How many visitors were released.
     pub released: u64,
