@@ -22,7 +22,8 @@ use waitroom::ports::{
     PortResult, Receipt, RoomReader, Slices, StatusBoard,
 };
 use waitroom::{
-    Admission, AdmittedBy, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve, ValveChange,
+    Admission, AdmittedBy, LineCount, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve,
+    ValveChange,
 };
 
 /// What a consumer needs of a store.
@@ -76,8 +77,6 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
     /// The pause after an empty answer, which does not mean that the line is empty.
     const EMPTY_PAUSE: Duration = Duration::from_millis(200);
-    /// After only empty answers for this long, the line is empty.
-    const LINE_IS_EMPTY: Duration = Duration::from_secs(2);
     const FAILURE_PAUSE: Duration = Duration::from_secs(1);
     /// How long reading the room may take. Every change of the valve is announced longer before it holds. So a slice that
     /// read the room no longer ago than this knows every change that holds.
@@ -116,7 +115,6 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         };
         tally.resume(released);
         let mut pace = Pace::resumed(slice, released);
-        let mut empty_since = None;
         loop {
             let asked = self.clock.now();
             let room = match self.store.room().await {
@@ -162,14 +160,14 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             let patience = Self::LONGEST_WAIT.min(deadline(slice, &room).since(now));
             match self.store.receive(most, patience).await {
                 Ok(batch) if batch.is_empty() => {
-                    let since = *empty_since.get_or_insert(now);
-                    if self.clock.now().since(since) >= Self::LINE_IS_EMPTY {
+                    tally.found_nobody(now, self.clock.now());
+                    if tally.finds_nobody(self.clock.now()) {
                         pace.forfeit();
                     }
                     self.clock.sleep_until((now + Self::EMPTY_PAUSE).min(slice.ends_at())).await;
                 }
                 Ok(batch) => {
-                    empty_since = None;
+                    tally.found_somebody();
                     match self.room_if_open_at(at, slice).await {
                         Some(room) => self.release(batch, &room, &mut pace, &mut tally, slice).await,
                         None => {
@@ -386,7 +384,13 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     }
 
     async fn publish(&self, tally: &mut Tally, room: &Room, served: u64) -> PortResult<()> {
-        let waiting = self.store.waiting().await?;
+        let now = self.clock.now();
+        let count = LineCount {
+            counted: self.store.waiting().await?,
+            issued: self.store.issued().await?,
+            found_empty: tally.finds_nobody(now),
+        };
+        let waiting = count.waiting(served, now);
         let status = LineStatus::of(room, served, waiting);
         // An unchanged status is not written again: an idle room must cost next to nothing.
         if tally.published != Some(status) {

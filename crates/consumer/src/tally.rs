@@ -25,6 +25,8 @@ pub(crate) struct Tally {
     visitors: HashMap<Token, bool>,
     /// When progress was last reported, and how many were released by then.
     reported: Option<(Timestamp, u32)>,
+    /// When the line first and last answered that nobody waits, since it delivered somebody.
+    empty: Option<(Timestamp, Timestamp)>,
     /// The status that this slice published last.
     pub(crate) published: Option<LineStatus>,
     /// Deliveries from another epoch than the room had when they were received.
@@ -34,6 +36,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// After only empty answers for this long, the line is empty.
+    const LINE_IS_EMPTY: Duration = Duration::from_secs(2);
     const REPORT_EVERY: Duration = Duration::from_secs(2);
     /// While nobody is released, only newcomers change the status. Reports are less frequent then, because each one
     /// costs money, also in a room that is idle all day.
@@ -48,6 +52,7 @@ impl Tally {
             served: None,
             visitors: HashMap::new(),
             reported: None,
+            empty: None,
             published: None,
             other_epochs: Vec::new(),
             logged_epoch: None,
@@ -91,6 +96,23 @@ impl Tally {
         if self.visitors.insert(visitor, true) != Some(true) {
             self.report.released += 1;
         }
+    }
+
+    /// The line was asked at `asked`, and answered now that nobody waits.
+    pub(crate) fn found_nobody(&mut self, asked: Timestamp, now: Timestamp) {
+        self.empty = Some((self.empty.map_or(asked, |(since, _)| since), now));
+    }
+
+    pub(crate) fn found_somebody(&mut self) {
+        self.empty = None;
+    }
+
+    /// Whether the line is empty: for two seconds there were only empty answers, and the last one is not older than that.
+    pub(crate) fn finds_nobody(&self, now: Timestamp) -> bool {
+        let is_over = |(since, last): (Timestamp, Timestamp)| {
+            now.since(since) >= Self::LINE_IS_EMPTY && now.since(last) < Self::LINE_IS_EMPTY
+        };
+        self.empty.is_some_and(is_over)
     }
 
     /// Notes that the line has reached this ticket before this slice released anybody.

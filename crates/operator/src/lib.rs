@@ -192,6 +192,10 @@ pub(crate) mod tests {
         async fn waiting(&self) -> PortResult<u64> {
             Ok(7)
         }
+
+        async fn issued(&self) -> PortResult<waitroom::IssuedTickets> {
+            unreachable!("no order calls this")
+        }
     }
 
     impl Plans for MemoryStore {

@@ -14,7 +14,7 @@ use waitroom::ports::{
     Clock, Dispatch, Fault, LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, RoomReader,
     StatusBoard,
 };
-use waitroom::{Epoch, LineStatus, Plan, Room, RoomId, Slice};
+use waitroom::{Epoch, LineCount, LineStatus, Plan, Room, RoomId, Slice};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard {}
@@ -198,7 +198,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let served = self.store.served().await?;
         // Read again, because it may have changed while consumers were started.
         let room = self.store.room().await?;
-        self.store.publish(LineStatus::of(&room, served, waiting)).await
+        let count = LineCount { counted: waiting, issued: self.store.issued().await?, found_empty: false };
+        self.store.publish(LineStatus::of(&room, served, count.waiting(served, self.clock.now()))).await
     }
 }
 

@@ -15,12 +15,14 @@
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
 //! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
+//! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
 mod admission;
 mod audit;
 mod epoch;
+mod line_count;
 mod mistakes;
 mod name;
 mod pace;
@@ -44,6 +46,7 @@ mod web_url;
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
 pub use epoch::{Epoch, EpochError};
+pub use line_count::{IssuedTickets, LineCount};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};

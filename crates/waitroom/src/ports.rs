@@ -16,8 +16,8 @@ use pass::KeyRing;
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, LineProgress, LineStatus, Place, Plan, Rate, Room,
-    Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LineProgress, LineStatus, Place, Plan,
+    Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -128,8 +128,11 @@ pub struct Receipt(pub String);
 
 /// How many visitors wait.
 pub trait LineLength: Send + Sync {
-    /// An approximate number. On AWS it may lag by a minute.
+    /// An approximate number. On AWS it may lag by a minute, and [`LineCount`](crate::LineCount) makes up for it.
     fn waiting(&self) -> impl Future<Output = PortResult<u64>> + Send;
+
+    /// The last ticket number that was [reserved](TicketCounter::lease), and when.
+    fn issued(&self) -> impl Future<Output = PortResult<IssuedTickets>> + Send;
 }
 
 /// The ledger's admissions.

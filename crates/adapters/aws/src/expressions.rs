@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::Claimant;
-use waitroom::{LineStatus, SliceId};
+use waitroom::{LineStatus, SliceId, Timestamp};
 
 use crate::items::{Item, ProgressItem, flag, number, text};
 
@@ -66,8 +66,9 @@ pub(crate) fn if_version_precedes(version: u64) -> Statement {
 }
 
 /// Reserves ticket numbers. `last` is the last reserved number.
-pub(crate) fn lease(count: u32) -> Statement {
-    Statement::new("ADD #last :count", "", [(":count", number(count))])
+pub(crate) fn lease(count: u32, now: Timestamp) -> Statement {
+    let values = [(":count", number(count)), (":now", number(now.as_millis()))];
+    Statement::new("SET #leased_at = :now ADD #last :count", "", values)
 }
 
 /// Gives a slice to the claimant unless another claimant has it. The plan's write has created the page.
@@ -189,7 +190,7 @@ mod tests {
             if_absent(),
             if_version_precedes(1),
             if_version_precedes(2),
-            lease(64),
+            lease(64, Timestamp::from_millis(1)),
             claim(slice, Claimant(5)),
             record(slice, 10),
             raise_served(7, 4711),

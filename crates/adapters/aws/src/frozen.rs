@@ -118,7 +118,7 @@ fn items_keep_their_attributes() {
         updated(slices, &expressions::record(SLICE, 1)),
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),
-        updated(Key::Tickets, &expressions::lease(1)),
+        updated(Key::Tickets, &expressions::lease(1, Timestamp::default())),
         updated(Key::Throttle, &expressions::if_version_precedes(1)),
     ];
     assert_frozen(Section::LedgerAttributes, found.concat());

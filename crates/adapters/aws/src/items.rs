@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{Fault, PortError, ThrottleMemory};
-use waitroom::{Admission, AdmittedBy, AuditEntry, LineProgress, Place, Plan, Timestamp, Token, Window};
+use waitroom::{
+    Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, Place, Plan, Timestamp, Token, Window,
+};
 
 use crate::keys::Key;
 
@@ -279,6 +281,13 @@ impl ProgressItem {
     pub(crate) fn with(&self, recorded: u64) -> LineProgress {
         LineProgress { served: self.served, released: self.released.saturating_add(recorded) }
     }
+}
+
+/// The ticket counter. In rooms of the first format, nothing says when it last changed: long ago, as far as is known.
+pub(crate) fn decode_tickets(item: &Item) -> Result<IssuedTickets, ItemError> {
+    let tickets = Reader::open(Key::Tickets, item)?;
+    let at = tickets.optional("leased_at", Reader::time)?.unwrap_or_default();
+    Ok(IssuedTickets { last: tickets.number("last")?, at })
 }
 
 pub(crate) fn encode_memory(memory: &ThrottleMemory) -> serde_json::Result<Item> {

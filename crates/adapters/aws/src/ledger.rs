@@ -55,7 +55,7 @@ impl QuietSwitch for AwsStore {
 impl TicketCounter for AwsStore {
     async fn lease(&self, count: u32) -> PortResult<u64> {
         let attempt = "reserve ticket numbers";
-        match self.table.update(attempt, Key::Tickets, expressions::lease(count)).await? {
+        match self.table.update(attempt, Key::Tickets, expressions::lease(count, self.clock.now())).await? {
             Written::Done(counter) => {
                 let last =
                     Reader::of_update(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;

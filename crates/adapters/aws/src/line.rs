@@ -8,10 +8,12 @@ use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, QueueAttributeName};
 use futures_util::future;
 use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
-use waitroom::{BATCH, Place};
+use waitroom::{BATCH, IssuedTickets, Place};
 
 use crate::AwsStore;
 use crate::config::{LINE_TIMEOUT, timeouts};
+use crate::items::{decode_tickets, missing, unreadable};
+use crate::keys::Key;
 use crate::retry::{CallError, with_retries};
 
 #[derive(Clone, Debug)]
@@ -116,9 +118,16 @@ impl LineLength for AwsStore {
         let attributes = answer.attributes.unwrap_or_default();
         counts.iter().try_fold(0u64, |sum, count| {
             let number = attributes.get(count).and_then(|number| number.parse::<u64>().ok());
-            let missing =
+            let no_count =
                 || PortError::new(attempt, Fault::Broken, format!("the response of SQS has no {count}"));
-            number.map(|number| sum.saturating_add(number)).ok_or_else(missing)
+            number.map(|number| sum.saturating_add(number)).ok_or_else(no_count)
         })
+    }
+
+    async fn issued(&self) -> PortResult<IssuedTickets> {
+        let attempt = "read the ticket counter";
+        let item = self.table.get(attempt, Key::Tickets).await?;
+        let item = item.ok_or_else(|| missing(attempt, Key::Tickets))?;
+        decode_tickets(&item).map_err(unreadable(attempt))
     }
 }

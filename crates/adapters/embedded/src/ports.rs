@@ -14,8 +14,8 @@ use waitroom::ports::{
     RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, LineProgress, LineStatus, Place,
-    Plan, Rate, Room, SliceId, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LineProgress,
+    LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -96,6 +96,7 @@ impl TicketCounter for EmbeddedStore {
     /// Only in memory. Each join stores the ticket that it used, so after a crash the count continues after the last
     /// one.
     async fn lease(&self, count: u32) -> PortResult<u64> {
+        self.shared.leased_at.store((self.shared.now)().as_millis(), Ordering::Relaxed);
         Ok(self.shared.next_ticket.fetch_add(count.into(), Ordering::Relaxed))
     }
 }
@@ -181,6 +182,11 @@ fn delivery(key: u64, record: &[u8]) -> Delivery {
 impl LineLength for EmbeddedStore {
     async fn waiting(&self) -> PortResult<u64> {
         Ok(self.shared.waiting())
+    }
+
+    async fn issued(&self) -> PortResult<IssuedTickets> {
+        let at = Timestamp::from_millis(self.shared.leased_at.load(Ordering::Relaxed));
+        Ok(IssuedTickets { last: self.shared.next_ticket.load(Ordering::Relaxed) - 1, at })
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct SharedState {
     waiting: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
+    /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
+    pub(crate) leased_at: AtomicU64,
     write_failure: RwLock<Option<WriteFailure>>,
     /// A failure is logged once, not once for every visitor.
     is_failure_logged: AtomicBool,
@@ -71,6 +73,7 @@ impl SharedState {
             waiting: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
             next_ticket: AtomicU64::new(1),
+            leased_at: AtomicU64::new(0),
             write_failure: RwLock::new(None),
             is_failure_logged: AtomicBool::new(false),
         };

@@ -12,7 +12,9 @@ use waitroom::ports::{
     LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader, Slices,
     StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token};
+use waitroom::{
+    Admission, IssuedTickets, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token,
+};
 
 use crate::{Observations, SimClock, SimLine};
 
@@ -232,6 +234,16 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
             }
         };
         self.call(PortCall::CountWaiting, waiting).await
+    }
+
+    async fn issued(&self) -> PortResult<IssuedTickets> {
+        let issued = async {
+            match &self.line {
+                Some(line) => line.issued().await,
+                None => self.inner.issued().await,
+            }
+        };
+        self.call(PortCall::CountWaiting, issued).await
     }
 }
 

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::{Clock, Delivery, LineBack, LineFront, LineLength, PortResult, Receipt, TicketCounter};
-use waitroom::{BATCH, LineStatus, Place, Timestamp};
+use waitroom::{BATCH, IssuedTickets, LineStatus, Place, Timestamp};
 
 use crate::SimClock;
 
@@ -72,6 +72,7 @@ struct LineState {
     /// The counts of the last while, oldest first.
     counts: VecDeque<(Timestamp, u64)>,
     next_ticket: u64,
+    leased_at: Timestamp,
     published: Option<LineStatus>,
 }
 
@@ -108,6 +109,7 @@ impl SimLine {
             next_delivery: 0,
             counts: VecDeque::new(),
             next_ticket: 1,
+            leased_at: Timestamp::default(),
             published: None,
         };
         Self { clock, state: Arc::new(Mutex::new(state)) }
@@ -227,6 +229,7 @@ impl TicketCounter for SimLine {
         let mut state = self.state.lock();
         let first = state.next_ticket;
         state.next_ticket += u64::from(count);
+        state.leased_at = self.clock.now();
         Ok(first)
     }
 }
@@ -274,6 +277,11 @@ impl LineLength for SimLine {
         state.note_count(now);
         let known = state.counts.front().filter(|(at, _)| *at + state.behaviour.count_lag <= now);
         Ok(known.map_or(0, |(_, count)| *count))
+    }
+
+    async fn issued(&self) -> PortResult<IssuedTickets> {
+        let state = self.state.lock();
+        Ok(IssuedTickets { last: state.next_ticket - 1, at: state.leased_at })
     }
 }
 

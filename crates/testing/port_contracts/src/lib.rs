@@ -99,6 +99,7 @@ macro_rules! port_contracts {
             line::a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried,
             line::waiting_counts_the_visitors_in_line,
             line::every_ticket_is_leased_once,
+            line::the_last_leased_ticket_is_known,
             admissions::nobody_is_admitted_at_first,
             admissions::the_first_admission_wins,
             admissions::of_concurrent_admissions_one_wins,

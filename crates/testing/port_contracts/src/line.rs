@@ -6,6 +6,8 @@ use std::time::Duration;
 use futures_util::future;
 use waitroom::ports::{Delivery, LineBack, LineFront, LineLength, TicketCounter};
 
+use waitroom::Timestamp;
+
 use crate::Fixture;
 use crate::visitor::visitor;
 
@@ -158,4 +160,16 @@ pub async fn every_ticket_is_leased_once<F: Fixture>() {
     }
     let later = fixture.store().lease(1).await.expect("lease");
     assert!(seen.iter().all(|&earlier| earlier < later), "later tickets are higher");
+}
+
+pub async fn the_last_leased_ticket_is_known<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert_eq!(store.issued().await.expect("issued").last, 0);
+    for count in [1, 64, 3] {
+        let first = store.lease(count).await.expect("lease");
+        let issued = store.issued().await.expect("issued");
+        assert_eq!(issued.last, first + u64::from(count) - 1);
+        assert!(issued.at > Timestamp::default(), "{issued:?}");
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, SimClock, SimLine};
+use fault_simulation::{LineBehaviour, SimClock, SimLine, World};
 use futures_executor::block_on;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
-use waitroom::{Place, Ticket, Timestamp, Token};
+use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
 
 fn line(behaviour: LineBehaviour) -> (SimClock, SimLine) {
     let clock = SimClock::at(Timestamp::from_millis(1_700_000_000_000));
@@ -65,4 +65,26 @@ fn some_are_delivered_twice_and_nobody_while_too_many_are_in_flight() {
     let order = receive_all(&line);
     let distinct: std::collections::HashSet<_> = order.iter().collect();
     assert!(order.len() > 100 && distinct.len() == 100, "{} deliveries", order.len());
+}
+
+#[test]
+fn in_a_rush_with_a_late_count_nobody_believes_to_be_first_and_an_empty_line_is_empty_again() {
+    let late = LineBehaviour { count_lag: Duration::from_secs(90), ..Default::default() };
+    for state in [RoomState::On, RoomState::Paused] {
+        let mut world = World::new(1, 1200).with_line(late);
+        world.run(Duration::from_mins(5));
+        world.change_room(move |room| room.state = state);
+        for _ in 0..60 {
+            world.join(100);
+            world.run(Duration::from_secs(1));
+        }
+        // In a room that is paused, the trigger publishes the status once a minute.
+        world.run(Duration::from_mins(1));
+        let (published, truly) = (world.status().waiting, world.waiting());
+        assert!(published >= truly && published <= truly * 3 / 2, "{published} of {truly}, {state:?}");
+        world.change_room(|room| room.state = RoomState::On);
+        world.drain(20);
+        world.run(Duration::from_mins(4));
+        assert_eq!((world.status().waiting, world.waiting()), (0, 0), "{state:?}");
+    }
 }
