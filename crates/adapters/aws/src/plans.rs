@@ -27,8 +27,6 @@ const OPEN: u64 = 3;
 const RECORDS_FOR: Duration = Duration::from_mins(1);
 /// The most plans that are closed in one transaction, which may have a hundred writes.
 const CLOSED_AT_ONCE: u64 = 3;
-/// The pages of a plan at the highest rate, which has 270 slices.
-const PAGES: std::ops::Range<u16> = 0..17;
 /// How often the write of a plan is attempted while other writes change the progress.
 const ATTEMPTS: u32 = 4;
 
@@ -48,6 +46,13 @@ struct PlanItems {
     recorded: u64,
 }
 
+/// The items of a plan's slices.
+fn pages(plan: &Plan) -> Vec<Key> {
+    let mut pages: Vec<_> = plan.slices().map(|slice| Key::slices_with(slice.id)).collect();
+    pages.dedup();
+    pages
+}
+
 impl AwsStore {
     async fn read_progress(&self, attempt: &'static str) -> PortResult<ProgressItem> {
         let item = self.table.get(attempt, Key::Progress).await?;
@@ -61,15 +66,19 @@ impl AwsStore {
         attempt: &'static str,
         numbers: impl Iterator<Item = u64> + Clone + Send,
     ) -> PortResult<Vec<PlanItems>> {
-        let pages = |number| PAGES.map(move |page| Key::Slices(number, page));
-        let keys =
-            numbers.clone().flat_map(|number| std::iter::once(Key::Window(number)).chain(pages(number)));
+        let windows = self.table.get_all(attempt, numbers.clone().map(Key::Window)).await?;
+        let plan_of = |number: u64| {
+            let item = windows.get(&Key::Window(number).id());
+            item.map(|item| decode_plan(number, item)).transpose()
+        };
+        let plans: Result<Vec<_>, _> = numbers.map(plan_of).collect();
+        let plans = plans.map_err(unreadable(attempt))?;
+        // Only the pages that exist, because DynamoDB charges for asking for others, too.
+        let keys = plans.iter().flatten().flat_map(pages);
         let mut found = self.table.get_all(attempt, keys).await?;
-        let mut items_of = |number| {
-            let plan = found.remove(&Key::Window(number).id());
-            let plan = plan.map(|item| decode_plan(number, &item)).transpose()?;
+        let mut items_of = |plan: Option<Plan>| {
             let mut items = PlanItems { plan, pages: Vec::new(), recorded: 0 };
-            for page in pages(number) {
+            for page in plan.iter().flat_map(pages) {
                 if let Some(item) = found.remove(&page.id()) {
                     items.recorded = items.recorded.saturating_add(decode_slices(page, &item)?);
                     items.pages.push(page);
@@ -77,7 +86,7 @@ impl AwsStore {
             }
             Ok(items)
         };
-        numbers.map(&mut items_of).collect::<Result<_, _>>().map_err(unreadable(attempt))
+        plans.into_iter().map(&mut items_of).collect::<Result<_, _>>().map_err(unreadable(attempt))
     }
 
     /// All writes that belong to a new plan: its items, the progress, and the closing of an old plan.
@@ -88,9 +97,7 @@ impl AwsStore {
         before: &ProgressItem,
     ) -> PortResult<Vec<Write>> {
         let mut writes = vec![Write::Put(encode_plan(plan), expressions::if_absent())];
-        let mut pages: Vec<_> = plan.slices().map(|slice| Key::slices_with(slice.id)).collect();
-        pages.dedup();
-        writes.extend(pages.into_iter().map(|page| Write::Put(item(page, []), expressions::always())));
+        writes.extend(pages(plan).into_iter().map(|page| Write::Put(item(page, []), expressions::always())));
 
         let last = plan.number.saturating_sub(OPEN).min(before.closed.saturating_add(CLOSED_AT_ONCE));
         let candidates = before.closed.saturating_add(1)..=last;
