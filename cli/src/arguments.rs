@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use operator::Order;
-use waitroom::{AuditEntry, Message, Rate, RoomId, Stretch};
+use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RoomId, Stretch};
 
 pub(crate) use deploy::Deploy;
 pub(crate) use destroy::Destroy;
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Destroy(Destroy),
     /// Show the state of a room
     Status(ShowStatus),
-    /// Show who gave which order, and when
+    /// Show who gave which order, and when; or how the line was, minute by minute
     History(History),
     /// Turn a room on after `off` or `pause`: visitors join, and are released at the rate
     #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
@@ -161,13 +161,21 @@ pub(crate) struct ShowStatus {
 #[command(after_help = "Examples:
   beekeeper history spring-sale
   beekeeper history --local --limit 500
-  beekeeper history spring-sale --json | jq -r '[.at, .who, .what, .from, .to] | @csv'")]
+  beekeeper history spring-sale --minutes --since 6h
+  beekeeper history spring-sale --json | jq -r '[.at, .who, .what, .from, .to] | @csv'
+  beekeeper history spring-sale --minutes --since 14d --json | jq -r '[.at, .joined, .released, .waiting] | @csv'")]
 pub(crate) struct History {
     #[command(flatten)]
     pub(crate) which: Which,
     /// How many entries to show, from 1 to 500; the latest is the last
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=i64::from(AuditEntry::KEPT)))]
     pub(crate) limit: u16,
+    /// Show the line minute by minute instead: how many joined, were released and waited
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) minutes: bool,
+    /// How far back --minutes begins, from 1m to 14d
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = past, requires = "minutes")]
+    pub(crate) since: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -274,6 +282,10 @@ impl SetMessage {
 
 fn every(text: &str) -> Result<Duration, String> {
     time::between(text, Duration::from_secs(1)..=Duration::from_hours(1), "must be from 1s to 1h")
+}
+
+fn past(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_mins(1)..=MinuteRecord::KEPT, "must be from 1m to 14d")
 }
 
 #[cfg(test)]

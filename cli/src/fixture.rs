@@ -31,8 +31,10 @@ pub(crate) fn suffering() -> Status {
     Status {
         line: LineStatus::of(&room, 4100, 9120),
         room,
+        joined: 13_210,
         released: 4090,
         wait: Some(1824),
+        longest_wait: Some(1720),
         windows: vec![
             WindowCount { number: 15, released: 31, planned: 300 },
             WindowCount { number: 14, released: 298, planned: 300 },

@@ -9,7 +9,7 @@ use config::RoomConfig;
 use operator::{Order, Reply, Status};
 use server::control::{self, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
-use waitroom::{RoomId, Timestamp};
+use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
 
 use crate::arguments::Which;
 use crate::config_folder::ConfigFolder;
@@ -153,8 +153,9 @@ impl RoomHandle {
     async fn execute(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
         use futures_util::future::try_join3;
 
+        let now = deployed.store().now();
         let executed = async {
-            let reply = operator::execute(deployed.store(), command.clone(), deployed.author()).await;
+            let reply = operator::execute(deployed.store(), command.clone(), deployed.author(), now).await;
             let attempt = || format!("operate the room {}", self.name);
             reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
         };
@@ -207,6 +208,22 @@ impl RoomHandle {
     pub(crate) async fn status(&self) -> Result<Status> {
         match self.send(Order::Status).await? {
             Reply::Status(status) => Ok(*status),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The latest entries of the audit trail, oldest first.
+    pub(crate) async fn entries(&self, most: u16) -> Result<Vec<AuditEntry>> {
+        match self.send(Order::History { most }).await? {
+            Reply::History { entries } => Ok(entries),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The history of the line from this instant on, oldest first, after the record before it.
+    pub(crate) async fn minutes(&self, since: Timestamp) -> Result<Vec<MinuteRecord>> {
+        match self.send(Order::Minutes { since }).await? {
+            Reply::Minutes { records } => Ok(records),
             _ => Err(self.unexpected()),
         }
     }

@@ -1,6 +1,9 @@
 //! The words for a room's state, shared by `status`, its charts and the orders.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use operator::{AlarmState, Status};
+use waitroom::Timestamp;
 use waitroom::throttle_rules::{Finding, Verdict};
 
 pub(crate) fn word(finding: &Finding) -> &'static str {
@@ -43,15 +46,40 @@ pub(crate) fn rate(status: &Status) -> String {
     }
 }
 
-/// How long somebody who joins now will wait; nothing if they would not have to, or if nobody is released.
-pub(crate) fn newcomers_wait(status: &Status) -> String {
-    let time = match status.wait {
-        None | Some(0) => return String::new(),
-        Some(seconds @ ..120) => format!("{seconds} s"),
-        Some(seconds @ ..7200) => format!("{} min", seconds / 60),
-        Some(seconds) => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    };
-    format!(", {time} for somebody who joins now")
+/// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
+pub(crate) fn newcomers_wait(status: &Status) -> Option<String> {
+    status.wait.filter(|wait| *wait > 0).map(time)
+}
+
+/// The longest wait of those who were released in the last two minutes. None if nobody was.
+pub(crate) fn longest_wait(status: &Status) -> Option<String> {
+    status.longest_wait.map(time)
+}
+
+/// Both waits, in a few words.
+pub(crate) fn waits(status: &Status) -> impl Iterator<Item = String> {
+    let newcomers = newcomers_wait(status).map(|wait| format!("newcomers wait {wait}"));
+    newcomers.into_iter().chain(longest_wait(status).map(|wait| format!("longest wait {wait}")))
+}
+
+/// How many have joined. On AWS the line is counted only roughly.
+pub(crate) fn joined(status: &Status) -> String {
+    let about = if status.dead_letters.is_some() { "about " } else { "" };
+    format!("{about}{}", status.joined)
+}
+
+/// An instant in UTC, to the second: `2026-03-20 09:46:40`.
+pub(crate) fn day_and_time(at: Timestamp) -> String {
+    let at = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at.as_millis()));
+    at.to_string().trim_end_matches('Z').replace('T', " ")
+}
+
+pub(crate) fn time(seconds: u64) -> String {
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        ..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
 }
 
 /// A summary of all alarms; none if there are none.
@@ -86,10 +114,25 @@ mod tests {
             status.wait = wait;
             newcomers_wait(&status)
         };
-        assert_eq!((told(None), told(Some(0))), (String::new(), String::new()));
-        assert_eq!(told(Some(45)), ", 45 s for somebody who joins now");
-        assert_eq!(told(Some(1824)), ", 30 min for somebody who joins now");
-        assert_eq!(told(Some(11_100)), ", 3 h 5 min for somebody who joins now");
+        assert_eq!((told(None), told(Some(0))), (None, None));
+        let told = [45, 1824, 11_100].map(|seconds| told(Some(seconds)).unwrap());
+        assert_eq!(told, ["45 s", "30 min", "3 h 5 min"]);
+    }
+
+    #[test]
+    fn both_waits_are_told_if_they_are_known() {
+        let mut status = suffering();
+        assert_eq!(waits(&status).collect::<Vec<_>>(), ["newcomers wait 30 min", "longest wait 28 min"]);
+        (status.wait, status.longest_wait) = (None, Some(0));
+        assert_eq!(waits(&status).collect::<Vec<_>>(), ["longest wait 0 s"]);
+    }
+
+    #[test]
+    fn only_a_room_on_this_machine_knows_exactly_how_many_have_joined() {
+        let mut status = suffering();
+        assert_eq!(joined(&status), "about 13210");
+        status.dead_letters = None;
+        assert_eq!(joined(&status), "13210");
     }
 
     #[test]

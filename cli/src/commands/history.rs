@@ -1,44 +1,56 @@
-//! `beekeeper history`: who changed what, when, from what to what.
-
-use std::time::{Duration, UNIX_EPOCH};
+//! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
-use operator::{Order, Reply};
-use waitroom::AuditEntry;
+use serde::Serialize;
+use waitroom::{AuditEntry, MinuteCount};
 
 use crate::arguments::History;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
+use crate::wording::{day_and_time, time};
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&history.which).await?;
-        let entries = entries(&room, history.limit).await?;
-        if entries.is_empty() && !json {
+        if history.minutes {
+            let since = room.now() - history.since;
+            let minutes = MinuteCount::from_records(&room.minutes(since).await?, since);
+            if json {
+                return say_json(&minutes);
+            }
+            let busy: Vec<_> = minutes.iter().filter(|minute| !minute.is_idle()).collect();
+            if busy.is_empty() {
+                note(&format!("nobody came to {} in this time", room.name));
+            }
+            return busy.into_iter().try_for_each(|minute| Ok(say(&minute_line(minute))?));
+        }
+        let entries = room.entries(history.limit).await?;
+        if json {
+            return say_json(&entries);
+        }
+        if entries.is_empty() {
             note(&format!("no orders yet for {}", room.name));
         }
-        for entry in &entries {
-            say(&if json { serde_json::to_string(entry)? } else { line(entry) })?;
-        }
-        Ok(())
+        entries.iter().try_for_each(|entry| Ok(say(&entry_line(entry))?))
     })
 }
 
-/// The latest entries, oldest first.
-pub(crate) async fn entries(room: &RoomHandle, most: u16) -> Result<Vec<AuditEntry>> {
-    match room.send(Order::History { most }).await? {
-        Reply::History { entries } => Ok(entries),
-        _ => Err(room.unexpected()),
-    }
+fn say_json(lines: &[impl Serialize]) -> Result<()> {
+    lines.iter().try_for_each(|line| Ok(say(&serde_json::to_string(line)?)?))
 }
 
-fn line(entry: &AuditEntry) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(entry.at.as_millis());
-    let at = humantime::format_rfc3339_seconds(at).to_string();
-    let (day, time) = at.trim_end_matches('Z').split_once('T').unwrap_or((&at, ""));
+fn entry_line(entry: &AuditEntry) -> String {
     let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
-    format!("{day} {time} UTC  {:<10} {}{undone}", entry.who, entry.change)
+    format!("{} UTC  {:<10} {}{undone}", day_and_time(entry.at), entry.who, entry.change)
+}
+
+fn minute_line(minute: &MinuteCount) -> String {
+    let MinuteCount { at, joined, released, waiting, rate, longest_wait } = minute;
+    let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
+    let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
+    let at = day_and_time(*at);
+    format!("{at} UTC  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}")
 }
 
 #[cfg(test)]
@@ -47,21 +59,39 @@ mod tests {
 
     use super::*;
 
+    const AT: Timestamp = Timestamp::from_millis(1_774_000_000_123);
+
     #[test]
-    fn a_line_has_its_time_and_who() {
+    fn an_entry_has_its_time_and_who() {
         let mut entry = AuditEntry {
             number: 3,
-            at: Timestamp::from_millis(1_774_000_000_123),
+            at: AT,
             who: Author::new("anna"),
             change: AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX },
             undoes: None,
         };
-        assert_eq!(line(&entry), "2026-03-20 09:46:40 UTC  anna       rate: 1 -> 270000");
+        assert_eq!(entry_line(&entry), "2026-03-20 09:46:40 UTC  anna       rate: 1 -> 270000");
         entry.undoes = Some(2);
         entry.who = Author::new("arn:aws:iam::123456789012:user/anna");
         assert_eq!(
-            line(&entry),
+            entry_line(&entry),
             "2026-03-20 09:46:40 UTC  arn:aws:iam::123456789012:user/anna rate: 1 -> 270000 (undo)"
+        );
+    }
+
+    #[test]
+    fn a_minute_has_its_time_and_counts() {
+        let rate = Some(Rate::new(600).unwrap());
+        let busy =
+            MinuteCount { at: AT, joined: 812, released: 600, waiting: 9332, rate, longest_wait: Some(930) };
+        assert_eq!(
+            minute_line(&busy),
+            "2026-03-20 09:46:40 UTC  812 joined, 600 released, 9332 waiting, rate 600, longest wait 15 min"
+        );
+        let paused = MinuteCount { released: 0, rate: None, longest_wait: None, ..busy };
+        assert_eq!(
+            minute_line(&paused),
+            "2026-03-20 09:46:40 UTC  812 joined, 0 released, 9332 waiting, nobody released"
         );
     }
 }

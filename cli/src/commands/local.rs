@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clock::SystemClock;
 use embedded::EmbeddedStore;
+use operator::Status;
 use probe::HttpProbe;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
@@ -14,7 +16,7 @@ use server::control::{self, Control};
 use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, Preview, TrustedProxies, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use waitroom::ports::ThrottleStore;
+use waitroom::ports::{Clock, ThrottleStore};
 use waitroom::{Room, Scheme, WebUrl};
 
 use crate::arguments::Local;
@@ -22,7 +24,7 @@ use crate::local_settings::{DEMO_SHOP, LocalSettings};
 use crate::local_start::LocalStart;
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
-use crate::wording::rate;
+use crate::wording::{rate, waits};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
@@ -242,18 +244,18 @@ fn greeting_for_scripts(
 async fn keep_up(store: EmbeddedStore) {
     let line = LiveLine::new();
     loop {
-        if let Ok(status) = operator::Status::of(&store).await {
-            let window = status.windows.first().map_or(0, |window| window.released);
-            let joined = status.released + status.line.waiting;
-            line.show_facts(&format!(
-                "{joined} joined, {} waiting, served up to {}, {window} released in this window, rate {}",
-                status.line.waiting,
-                status.line.served,
-                rate(&status)
-            ));
+        if let Ok(status) = Status::of(&store, SystemClock.now()).await {
+            line.show_facts(&live_facts(&status));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+}
+
+fn live_facts(status: &Status) -> String {
+    let Status { joined, released, line, .. } = status;
+    let counts = format!("{joined} joined, {} waiting, {released} released", line.waiting);
+    let rate = format!("rate {}", rate(status));
+    [counts, rate].into_iter().chain(waits(status)).collect::<Vec<_>>().join(", ")
 }
 
 /// Starts to listen at once, so that an early Ctrl-C also stops the room cleanly.

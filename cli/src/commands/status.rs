@@ -10,7 +10,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarms, found, newcomers_wait, rate, urls};
+use crate::wording::{alarms, found, joined, longest_wait, newcomers_wait, rate, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -29,15 +29,17 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
 }
 
 fn text(status: &Status) -> String {
-    let Status { room, line, released, wait: _, windows, findings, dead_letters, alarms: _ } = status;
+    let Status { room, line, released, windows, findings, dead_letters, .. } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
         format!("{} ({}), {}", room.settings.title, room.settings.room, room.state),
-        format!("waiting        {}{}", line.waiting, newcomers_wait(status)),
+        format!("joined         {}", joined(status)),
+        format!("waiting        {}{}", line.waiting, for_newcomers(status)),
+        format!("released       {released}{}", rest(status)),
+        format!("longest wait   {}", of_those_released(status)),
         format!("served up to   {}", line.served),
-        format!("released       {released}"),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", rate(status)),
@@ -64,6 +66,25 @@ fn text(status: &Status) -> String {
     lines.join("\n")
 }
 
+fn for_newcomers(status: &Status) -> String {
+    newcomers_wait(status).map_or_else(String::new, |wait| format!(", {wait} for somebody who joins now"))
+}
+
+fn of_those_released(status: &Status) -> String {
+    match longest_wait(status) {
+        Some(wait) => format!("{wait}, of those released in the last two minutes"),
+        None => "nobody was released in the last two minutes".into(),
+    }
+}
+
+/// Who joined, and neither waits nor is counted as released.
+fn rest(status: &Status) -> String {
+    match status.joined.saturating_sub(status.released.saturating_add(status.line.waiting)) {
+        0 => String::new(),
+        rest => format!(", and {rest} not counted yet or left otherwise"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,9 +96,11 @@ mod tests {
             text(&suffering()),
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
+joined         about 13210
 waiting        9120, 30 min for somebody who joins now
-served up to   4100
 released       4090
+longest wait   28 min, of those released in the last two minutes
+served up to   4100
 this window    31 of 300
 window before  298 of 300
 rate           600 a minute, throttled to 300: the shop is slow or fails
@@ -93,5 +116,19 @@ client check   https://abc.example/prod/client
 shop           https://shop.example/sale
 "#]]
         );
+    }
+
+    #[test]
+    fn the_numbers_of_a_status_add_up() {
+        let mut status = suffering();
+        status.joined += 3;
+        assert!(text(&status).contains("released       4090, and 3 not counted yet or left otherwise\n"));
+        (status.joined, status.longest_wait) = (0, None);
+        let text = text(&status);
+        assert!(
+            text.contains("released       4090\n"),
+            "the room's version does not count who joins: {text}"
+        );
+        assert!(text.contains("longest wait   nobody was released in the last two minutes\n"), "{text}");
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use operator::{Order, UndoableOrder};
 use waitroom::{AuditEntry, AuditedChange, RoomState};
 
-use super::{change, history, off};
+use super::{change, off};
 use crate::arguments::Drastic;
 use crate::ask;
 use crate::room::RoomHandle;
@@ -13,7 +13,7 @@ use crate::runtime::block_on;
 pub(crate) fn run(undo: &Drastic, json: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&undo.which).await?;
-        let entries = history::entries(&room, AuditEntry::KEPT).await?;
+        let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
         if turns_off(&last.reverted) && !undo.yes {

@@ -11,7 +11,7 @@ use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
 use super::course::Course;
-use crate::wording::{alarms, found, rate, urls};
+use crate::wording::{alarms, found, joined, rate, urls, waits};
 
 /// A colour is never the only sign: a word always says the same.
 #[derive(Clone, Copy)]
@@ -101,10 +101,12 @@ fn facts(course: &Course, palette: Palette, width: u16, with_window: bool) -> Ve
     };
     let mut numbers = vec![
         Span::styled(state, palette.strong(colour)),
+        Span::raw(format!("joined {}", joined(status))),
         Span::raw(format!("waiting {}", line.waiting)),
-        Span::raw(format!("served up to {}", line.served)),
         Span::raw(format!("released {}", status.released)),
     ];
+    numbers.extend(waits(status).map(Span::raw));
+    numbers.push(Span::raw(format!("served up to {}", line.served)));
     if let Some(window) = status.windows.first().filter(|_| with_window) {
         numbers.push(Span::raw(format!("window {}/{}", window.released, window.planned)));
     }
@@ -257,7 +259,8 @@ mod tests {
         status.room.settings.message = waitroom::Message::default();
         status.line = waitroom::LineStatus::of(&status.room, 0, 0);
         (status.findings, status.windows, status.alarms) = (Vec::new(), Vec::new(), Vec::new());
-        (status.dead_letters, status.released) = (None, 0);
+        (status.dead_letters, status.joined, status.released) = (None, 0, 0);
+        (status.wait, status.longest_wait) = (Some(0), None);
         let mut course = Course::new("demo".parse().unwrap(), status);
         course.problem = Some("could not reach the room demo".into());
         let expected = snapbox::file!["opened.txt"];

@@ -24,7 +24,7 @@ use waitroom::ports::Clock;
 
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
-use crate::wording::{alarms, rate, word};
+use crate::wording::{alarms, joined, rate, waits, word};
 use course::Course;
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -67,21 +67,13 @@ struct Reading<'a> {
 
 fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
-    let mut summary = format!(
-        "{}, {} waiting, served up to {}, {} released, rate {}",
-        room.state,
-        line.waiting,
-        line.served,
-        status.released,
-        rate(status)
-    );
-    if let Some(finding) = status.findings.last() {
-        summary = format!("{summary}, shop {}", word(finding));
-    }
-    match alarms(status) {
-        Some(alarms) => format!("{summary}, alarms: {alarms}"),
-        None => summary,
-    }
+    let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
+    let mut facts = vec![room.state.to_string(), counts];
+    facts.extend(waits(status));
+    facts.push(format!("rate {}", rate(status)));
+    facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
+    facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}")));
+    facts.join(", ")
 }
 
 fn ticks(every: Duration) -> tokio::time::Interval {
@@ -183,7 +175,7 @@ mod tests {
     fn a_line_has_everything_important() {
         assert_eq!(
             in_short(&suffering()),
-            "on, 9120 waiting, served up to 4100, 4090 released, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
+            "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
         );
     }
 

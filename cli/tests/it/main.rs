@@ -17,6 +17,7 @@ mod list;
 mod local;
 mod log;
 mod manners;
+mod numbers;
 mod orders;
 mod page;
 mod readme;

@@ -131,7 +131,7 @@ impl RoomUnderTest for Local {
             Order::SetRate { rate } => ("set-rate", Some(rate.to_string())),
             Order::Stretch { factor } => ("stretch", Some(factor.to_string())),
             Order::Undo { .. } => ("undo", None),
-            Order::History { .. } => ("history", None),
+            Order::History { .. } | Order::Minutes { .. } => ("history", None),
             Order::Message { text } => ("message", Some(text.to_string())),
         };
         let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();

@@ -85,9 +85,12 @@ pub(crate) fn estimate(inputs: CostInputs) -> Costs {
         Architecture::Arm64 => price::GB_SECOND_ARM64,
         Architecture::X86 => price::GB_SECOND_X86,
     };
-    // The trigger runs once a minute for a second, with a few reads and writes.
-    let trigger =
-        price::INVOCATION + gb_second * MEMORY_GB + 5.0 * price::READ_UNIT + 2.0 * price::QUEUE_CALL;
+    // The trigger runs once a minute for a second, with about twenty reads, and writes the minute's record.
+    let trigger = price::INVOCATION
+        + gb_second * MEMORY_GB
+        + 20.0 * price::READ_UNIT
+        + price::WRITE_UNIT
+        + 2.0 * price::QUEUE_CALL;
     // The throttle sends 20 requests, four at a time, to a shop that responds within half a second.
     let throttle = if inputs.throttle {
         price::INVOCATION + gb_second * MEMORY_GB * 3.0 + 4.0 * price::WRITE_UNIT
@@ -121,13 +124,14 @@ pub(crate) fn estimate(inputs: CostInputs) -> Costs {
             VISITORS * 2.0 * (price::INVOCATION + gb_second * PRODUCER_MEMORY_GB * 0.02)
                 + slices * slice(gb_second),
         ),
-        // A poll reads two items, eventually consistent. Each admission is one item. The rest are tickets, slices and the
-        // sixteen copies of the status, which are written every two seconds at most.
+        // A poll reads two items, eventually consistent. Each admission is one item. The rest are tickets, slices, the
+        // longest waits, which a slice notes every five seconds at most, and the sixteen copies of the status, which are
+        // written every two seconds at most.
         (
             "DynamoDB",
             VISITORS * ((polls + 3.0) * price::READ_UNIT + 1.3 * price::WRITE_UNIT)
                 + minutes * 30.0 * 16.0 * price::WRITE_UNIT
-                + slices * SLICE_SECONDS * price::READ_UNIT,
+                + slices * (SLICE_SECONDS * price::READ_UNIT + 12.0 * price::WRITE_UNIT),
         ),
         // Messages are sent one by one, and received and deleted in batches of ten.
         ("SQS", VISITORS * 1.2 * price::QUEUE_CALL),

@@ -7,6 +7,7 @@
 //! nobody is counted twice.
 
 mod tally;
+mod waits;
 
 use std::error::Error;
 use std::pin::pin;
@@ -18,8 +19,8 @@ use tally::Tally;
 use tracing::Instrument;
 use tracing::field::Empty;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Fault, LineFront, LineLength, PortError,
-    PortResult, Receipt, RoomReader, Slices, StatusBoard,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Fault, LineFront, LineLength, MinuteLog,
+    PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard,
 };
 use waitroom::{
     Admission, AdmittedBy, LineCount, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve,
@@ -27,9 +28,15 @@ use waitroom::{
 };
 
 /// What a consumer needs of a store.
-pub trait ConsumerStore: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard {}
+pub trait ConsumerStore:
+    RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard + MinuteLog
+{
+}
 
-impl<S: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard> ConsumerStore for S {}
+impl<S: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard + MinuteLog> ConsumerStore
+    for S
+{
+}
 
 #[derive(Debug)]
 pub struct Consumer<S, C> {
@@ -242,13 +249,13 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         slice: Slice,
     ) {
         let mut finished = Vec::with_capacity(batch.len());
-        let mut visitors: Vec<(Place, Vec<Receipt>)> = Vec::with_capacity(batch.len());
-        for Delivery { receipt, visitor } in batch {
+        let mut visitors: Vec<(Place, Option<Timestamp>, Vec<Receipt>)> = Vec::with_capacity(batch.len());
+        for Delivery { receipt, visitor, joined } in batch {
             match visitor {
                 Ok(visitor) if visitor.epoch == room.epoch => {
-                    match visitors.iter_mut().find(|(known, _)| known.token == visitor.token) {
-                        Some((_, receipts)) => receipts.push(receipt),
-                        None => visitors.push((visitor, vec![receipt])),
+                    match visitors.iter_mut().find(|(known, ..)| known.token == visitor.token) {
+                        Some((.., receipts)) => receipts.push(receipt),
+                        None => visitors.push((visitor, joined, vec![receipt])),
                     }
                 }
                 Ok(visitor) => tally.set_aside(self.clock.now(), visitor.epoch, receipt),
@@ -260,14 +267,14 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
 
         let released_at = self.clock.now();
-        let writes = visitors.iter().map(|(visitor, _)| self.admit(visitor, room, slice));
+        let writes = visitors.iter().map(|(visitor, ..)| self.admit(visitor, room, slice));
         let written = future::join_all(writes).await;
 
         let mut failed = None;
         let mut answered = 0;
         let mut charged = 0;
         let mut left = Vec::with_capacity(written.len());
-        for ((visitor, receipts), result) in visitors.into_iter().zip(written) {
+        for ((visitor, joined, receipts), result) in visitors.into_iter().zip(written) {
             answered += u32::from(result.is_ok());
             match result {
                 Ok(found) if found.by == AdmittedBy::Slice(slice.id) => {
@@ -279,6 +286,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                     }
                     if !may_be_predecessors {
                         tally.count(visitor.token);
+                        tally.waits.see(joined, released_at);
                     }
                     left.push(visitor.ticket);
                     finished.extend(receipts);
@@ -368,6 +376,9 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     async fn report(&self, tally: &mut Tally, room: &Room) {
         let written = async {
             self.store.record(tally.slice, tally.released(), tally.served()).await?;
+            if let Some((at, wait)) = tally.waits.take_due() {
+                self.store.note_wait(at, wait).await?;
+            }
             if tally.served.is_some() && tally.slice.index > 0 {
                 return Ok(());
             }

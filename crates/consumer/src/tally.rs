@@ -8,6 +8,7 @@ use waitroom::ports::{PortError, Receipt};
 use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
 
 use crate::SliceReport;
+use crate::waits::LongestWait;
 
 /// What a slice has released so far, visitor by visitor.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(crate) struct Tally {
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
+    pub(crate) waits: LongestWait,
     /// When progress was last reported, and how many were released by then.
     reported: Option<(Timestamp, u32)>,
     /// When the line first and last answered that nobody waits, since it delivered somebody.
@@ -51,6 +53,7 @@ impl Tally {
             released_before: 0,
             served: None,
             visitors: HashMap::new(),
+            waits: LongestWait::default(),
             reported: None,
             empty: None,
             published: None,

@@ -9,10 +9,12 @@ mod undo;
 
 use serde::{Deserialize, Serialize};
 use waitroom::ports::{
-    AuditTrail, LineLength, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard, ThrottleStore,
+    AuditTrail, LineLength, MinuteLog, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard,
+    ThrottleStore,
 };
 use waitroom::{
-    AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, Rate, Room, RoomState, Stretch, Timestamp,
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, MinuteRecord, Rate, Room, RoomState,
+    Stretch, Timestamp,
 };
 
 pub use status::{Alarm, AlarmState, Status, WindowCount};
@@ -20,12 +22,12 @@ pub use undo::{NothingToUndo, UndoableOrder};
 
 /// The ports that [`execute`] uses.
 pub trait OperatorStore:
-    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail
+    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog
 {
 }
 
 impl<S> OperatorStore for S where
-    S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail
+    S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog
 {
 }
 
@@ -69,6 +71,10 @@ pub enum Order {
     History {
         most: u16,
     },
+    /// Reads the history of the line from this instant on. Changes nothing.
+    Minutes {
+        since: Timestamp,
+    },
 }
 
 /// How a room replies to an [`Order`]. In JSON: `{"reply": "failed", "error": "…"}`.
@@ -91,6 +97,10 @@ pub enum Reply {
     History {
         entries: Vec<AuditEntry>,
     },
+    /// Oldest first, after the record before the first minute.
+    Minutes {
+        records: Vec<MinuteRecord>,
+    },
     Failed {
         error: String,
     },
@@ -105,10 +115,15 @@ impl From<PortError> for Reply {
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every
 /// state of the room.
-pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> PortResult<Reply> {
+pub async fn execute(
+    store: &impl OperatorStore,
+    order: Order,
+    who: Author,
+    now: Timestamp,
+) -> PortResult<Reply> {
     let note = |subject| AuditNote::new(who.clone(), subject);
     let (before, after) = match order {
-        Order::Status => return Status::of(store).await.map(Box::new).map(Reply::Status),
+        Order::Status => return Status::of(store, now).await.map(Box::new).map(Reply::Status),
         Order::Reset { epoch } => {
             let before = store.room().await?.epoch;
             let lost_places = store.start_epoch(epoch, who).await?;
@@ -146,6 +161,9 @@ pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> P
         Order::History { most } => {
             return store.entries(most).await.map(|entries| Reply::History { entries });
         }
+        Order::Minutes { since } => {
+            return store.minutes(since).await.map(|records| Reply::Minutes { records });
+        }
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
 }
@@ -153,13 +171,16 @@ pub async fn execute(store: &impl OperatorStore, order: Order, who: Author) -> P
 #[cfg(test)]
 pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
+    use std::time::Duration;
 
     use futures_executor::block_on;
     use serde_json::json;
     use waitroom::ports::{Fault, PlanRecord, ThrottleMemory};
-    use waitroom::{LineProgress, LineStatus, Plan, Settings};
+    use waitroom::{LineProgress, LineStatus, LineTotals, Plan, Settings};
 
     use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     /// A store in memory in which 7 visitors wait.
     pub(crate) struct MemoryStore(pub(crate) Mutex<Room>, Mutex<Vec<AuditEntry>>);
@@ -195,6 +216,10 @@ pub(crate) mod tests {
 
         async fn issued(&self) -> PortResult<waitroom::IssuedTickets> {
             unreachable!("no order calls this")
+        }
+
+        async fn joined(&self) -> PortResult<Option<u64>> {
+            Ok(Some(4100))
         }
     }
 
@@ -265,7 +290,7 @@ pub(crate) mod tests {
 
         /// Carries out an order by Anna.
         pub(crate) fn execute(&self, order: Order) -> Reply {
-            block_on(execute(self, order, Author::new("anna"))).unwrap()
+            block_on(execute(self, order, Author::new("anna"), NOW)).unwrap()
         }
     }
 
@@ -273,6 +298,27 @@ pub(crate) mod tests {
         async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
             let entries = self.1.lock().unwrap();
             Ok(entries[entries.len().saturating_sub(most.into())..].to_vec())
+        }
+    }
+
+    impl MinuteLog for MemoryStore {
+        async fn note(&self, _: LineTotals) -> PortResult<()> {
+            unreachable!("no order calls this")
+        }
+
+        async fn note_wait(&self, _: Timestamp, _: Duration) -> PortResult<()> {
+            unreachable!("no order calls this")
+        }
+
+        async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
+            assert_eq!(NOW.since(since), Duration::from_mins(1));
+            Ok(Some(Duration::from_secs(90)))
+        }
+
+        async fn minutes(&self, at: Timestamp) -> PortResult<Vec<MinuteRecord>> {
+            let epoch = self.0.lock().unwrap().epoch;
+            let totals = LineTotals { at, epoch, joined: 4100, released: 4090, waiting: 7, rate: None };
+            Ok(vec![MinuteRecord { totals, longest_wait: None }])
         }
     }
 
@@ -354,11 +400,24 @@ pub(crate) mod tests {
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
+        assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(4100), &json!(90)));
         assert_eq!(json["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
         for only_on_aws in ["dead_letters", "alarms"] {
             assert_eq!(json.get(only_on_aws), None);
         }
         assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);
+    }
+
+    #[test]
+    fn the_history_of_the_line_has_this_json_and_reads_back() {
+        let minutes = memory_store().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
+        let record = json!({
+            "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "waiting": 7, "rate": null,
+            "longest_wait": null,
+        });
+        let json = serde_json::to_value(&minutes).unwrap();
+        assert_eq!(json, json!({ "reply": "minutes", "records": [record] }));
+        assert_eq!(serde_json::from_value::<Reply>(json).unwrap(), minutes);
     }
 
     #[test]

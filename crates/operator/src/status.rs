@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
-use waitroom::{LineStatus, Room, RoomState};
+use waitroom::{LineCount, LineStatus, Room, RoomState, Timestamp};
 
 use crate::OperatorStore;
 
@@ -10,11 +12,17 @@ use crate::OperatorStore;
 pub struct Status {
     pub room: Room,
     pub line: LineStatus,
+    /// How many have joined in this epoch. On AWS about: as many as were released and as wait.
+    #[serde(default)]
+    pub joined: u64,
     /// How many were released in this epoch.
     pub released: u64,
     /// How long somebody who joins now will wait, in seconds. `None` while nobody is released.
     #[serde(default)]
     pub wait: Option<u64>,
+    /// The longest wait of those who were released in this minute and the one before, in seconds. `None` if nobody was.
+    #[serde(default)]
+    pub longest_wait: Option<u64>,
     /// The latest windows, newest first.
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
@@ -57,15 +65,26 @@ pub enum AlarmState {
 
 impl Status {
     /// The status as far as the store knows it. The caller adds dead letters and alarms.
-    pub async fn of(store: &impl OperatorStore) -> PortResult<Self> {
+    pub async fn of(store: &impl OperatorStore, now: Timestamp) -> PortResult<Self> {
         let windows = store.recent().await?;
-        let (room, progress, waiting) =
+        let (room, progress, counted) =
             (store.room().await?, store.progress().await?, store.waiting().await?);
+        let (joined, waiting) = match store.joined().await? {
+            Some(joined) => (joined, counted),
+            None => {
+                let count = LineCount { counted, issued: store.issued().await?, found_empty: false };
+                let waiting = count.waiting(progress.served, now);
+                (progress.released.saturating_add(waiting), waiting)
+            }
+        };
+        let longest_wait = store.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
             line: LineStatus::of(&room, progress.served, waiting),
             room: Room::clone(&room),
+            joined,
             released: progress.released,
             wait: (room.state == RoomState::On).then(|| waiting * 60 / u64::from(room.rate().get())),
+            longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()
                 .map(|record| WindowCount {

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clock::SystemClock;
 use embedded::{BackedUp, EmbeddedStore};
 use operator::{Order, Reply, execute};
 use serde::de::DeserializeOwned;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use waitroom::Author;
+use waitroom::ports::Clock;
 
 /// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +127,7 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path, p
         serde_json::to_vec(&reply)?
     } else {
         let reply = match serde_json::from_str(&line) {
-            Ok(order) => execute(store, order, who).await.unwrap_or_else(Reply::from),
+            Ok(order) => execute(store, order, who, SystemClock.now()).await.unwrap_or_else(Reply::from),
             Err(error) => Reply::Failed { error: format!("not an order: {error}") },
         };
         serde_json::to_vec(&reply)?

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clock::SystemClock;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
 use operator::Status;
-use waitroom::ports::PortResult;
+use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
 
 use crate::connections::HttpService;
@@ -48,7 +49,7 @@ impl Monitor {
     }
 
     async fn text(&self) -> PortResult<String> {
-        let status = Status::of(&self.store).await?;
+        let status = Status::of(&self.store, SystemClock.now()).await?;
         let mut text = MetricsText::default();
         self.counts(&mut text, &status);
         line(&mut text, &status);

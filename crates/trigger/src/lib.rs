@@ -1,5 +1,5 @@
 //! Runs once a minute, and whenever the valve changes: plans how many visitors may enter, cuts the plan into slices, and
-//! starts a consumer for each.
+//! starts a consumer for each. Once a minute it also writes the record of the minute into the history.
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
 //! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use waitroom::ports::{
-    Clock, Dispatch, Fault, LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, RoomReader,
-    StatusBoard,
+    Clock, Dispatch, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
+    RoomReader, StatusBoard,
 };
-use waitroom::{Epoch, LineCount, LineStatus, Plan, Room, RoomId, Slice};
+use waitroom::{Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice};
 
 /// What the trigger needs of a store.
-pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard {}
+pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog {}
 
-impl<S: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard> TriggerStore for S {}
+impl<S: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog> TriggerStore for S {}
 
 #[derive(Debug)]
 pub struct Trigger<S, C, D> {
@@ -117,6 +117,9 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             if report.sent == 0 {
                 self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
             }
+            if cause == TriggerCause::Minute {
+                self.note_minute(&room, waiting).await.unwrap_or_else(|error| warn(&error));
+            }
         }
         Ok(report)
     }
@@ -192,6 +195,22 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             }
         }
         false
+    }
+
+    /// Writes the record of this minute into the history.
+    async fn note_minute(&self, room: &Room, counted: u64) -> PortResult<()> {
+        let progress = self.store.progress().await?;
+        let (released, at) = (progress.released, self.clock.now());
+        let (joined, waiting) = match self.store.joined().await? {
+            Some(joined) => (joined, counted),
+            None => {
+                let count = LineCount { counted, issued: self.store.issued().await?, found_empty: false };
+                let waiting = count.waiting(progress.served, at);
+                (released.saturating_add(waiting), waiting)
+            }
+        };
+        let rate = (room.state == RoomState::On).then(|| room.rate());
+        self.store.note(LineTotals { at, epoch: room.epoch, joined, released, waiting, rate }).await
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {

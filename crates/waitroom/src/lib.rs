@@ -16,6 +16,7 @@
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
 //! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
 //! | [`LineCount`] | how many wait, although the line's count is old |
+//! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
@@ -23,6 +24,7 @@ mod admission;
 mod audit;
 mod epoch;
 mod line_count;
+mod minute;
 mod mistakes;
 mod name;
 mod pace;
@@ -47,6 +49,7 @@ pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
 pub use epoch::{Epoch, EpochError};
 pub use line_count::{IssuedTickets, LineCount};
+pub use minute::{LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};

@@ -16,8 +16,8 @@ use pass::KeyRing;
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LineProgress, LineStatus, Place, Plan,
-    Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LineProgress, LineStatus, LineTotals,
+    MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -120,6 +120,8 @@ pub struct Delivery {
     pub receipt: Receipt,
     /// The visitor, or the message's text if it is not one.
     pub visitor: Result<Place, String>,
+    /// When the visitor joined. `None` for a visitor who joined before the line kept that.
+    pub joined: Option<Timestamp>,
 }
 
 /// Identifies one delivery, for removing it. Only the line that created it understands it.
@@ -133,6 +135,10 @@ pub trait LineLength: Send + Sync {
 
     /// The last ticket number that was [reserved](TicketCounter::lease), and when.
     fn issued(&self) -> impl Future<Output = PortResult<IssuedTickets>> + Send;
+
+    /// How many have joined in this epoch. `None` if the store does not count them: then they are about as many as were
+    /// released and as wait.
+    fn joined(&self) -> impl Future<Output = PortResult<Option<u64>>> + Send;
 }
 
 /// The ledger's admissions.
@@ -279,6 +285,22 @@ pub trait RoomAdmin: Send + Sync {
 pub trait AuditTrail: Send + Sync {
     /// The latest entries, oldest first, at most `most`. A room keeps [`AuditEntry::KEPT`].
     fn entries(&self, most: u16) -> impl Future<Output = PortResult<Vec<AuditEntry>>> + Send;
+}
+
+/// The history of the line, for [`MinuteRecord::KEPT`].
+pub trait MinuteLog: Send + Sync {
+    /// Writes the record of the minute of `totals.at`, in place of an earlier one.
+    fn note(&self, totals: LineTotals) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds.
+    fn note_wait(&self, at: Timestamp, wait: Duration) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// The longest wait that was noted for the minute of `since` and later ones.
+    fn longest_wait(&self, since: Timestamp) -> impl Future<Output = PortResult<Option<Duration>>> + Send;
+
+    /// The records of the minute of `since` and later ones, oldest first, after the one before them. That one may be
+    /// missing if it is more than an hour older.
+    fn minutes(&self, since: Timestamp) -> impl Future<Output = PortResult<Vec<MinuteRecord>>> + Send;
 }
 
 /// Sends one request to the shop.

@@ -3,12 +3,13 @@
 //! `#name` is the attribute `name`, because many of our names are reserved words in that language. `:value` is a value.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::Claimant;
-use waitroom::{LineStatus, SliceId, Timestamp};
+use waitroom::{LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
 
-use crate::items::{Item, ProgressItem, flag, number, text};
+use crate::items::{FORMAT, Item, ProgressItem, flag, number, text};
 
 /// An update and its condition. The update is empty if a whole item is put. The condition is empty if the write is
 /// unconditional.
@@ -158,6 +159,39 @@ pub(crate) fn replace(entry: &Item) -> Statement {
     Statement { condition: String::new(), ..set(entry, &[], None) }
 }
 
+/// Writes what the trigger counted into the record of its minute. The longest wait stays.
+pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
+    let rate = totals.rate.map_or(0, waitroom::Rate::get);
+    Statement::new(
+        "SET #at = :at, #epoch = :epoch, #joined = :joined, #released = :released, #waiting = :waiting, \
+         #rate = :rate, #format = :format, #delete_after = :delete_after",
+        "",
+        [
+            (":at", number(totals.at.as_millis())),
+            (":epoch", text(&totals.epoch)),
+            (":joined", number(totals.joined)),
+            (":released", number(totals.released)),
+            (":waiting", number(totals.waiting)),
+            (":rate", number(rate)),
+            (":format", number(FORMAT)),
+            (":delete_after", number((totals.at + MinuteRecord::KEPT).as_secs())),
+        ],
+    )
+}
+
+/// Raises the longest wait in the record of a minute. What the trigger counted stays.
+pub(crate) fn note_wait(at: Timestamp, wait: Duration) -> Statement {
+    Statement::new(
+        "SET #longest_wait = :wait, #format = :format, #delete_after = :delete_after",
+        "attribute_not_exists(#longest_wait) OR #longest_wait < :wait",
+        [
+            (":wait", number(wait.as_secs())),
+            (":format", number(FORMAT)),
+            (":delete_after", number((at + MinuteRecord::KEPT).as_secs())),
+        ],
+    )
+}
+
 /// Resets the progress for a new epoch. All plans so far belong to earlier epochs.
 pub(crate) fn reset_progress() -> Statement {
     Statement::new(
@@ -185,6 +219,8 @@ mod tests {
         let before = ProgressItem { served: 1, latest: 6, closed: 3, released: 3, before_epoch: 2 };
         let status = LineStatus { served: 1, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
+        let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
+        let totals = LineTotals { at, epoch, joined: 3, released: 2, waiting: 1, rate: Some(Rate::MIN) };
         vec![
             always(),
             if_absent(),
@@ -199,6 +235,8 @@ mod tests {
             set(&room, &[], None),
             set(&room, &["health", "throttled"], Some(8)),
             replace(&room),
+            note_minute(&totals),
+            note_wait(totals.at, Duration::from_secs(7)),
             reset_progress(),
             reset_tickets(),
         ]

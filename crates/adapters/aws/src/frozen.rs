@@ -7,8 +7,8 @@ use pass::KeyRing;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, Rate, Room, Settings, SliceId,
-    Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, Rate, Room, Settings,
+    SliceId, Ticket, Timestamp, Token,
 };
 
 use crate::expressions::{self, Statement};
@@ -34,11 +34,12 @@ fn pattern(key: Key) -> String {
             id.replace(&plan.to_string(), "<plan>").replace(&format!("/{page}"), "/<page>")
         }
         Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
+        Key::Minute(number) => id.replace(&number.to_string(), "<minute>"),
         Key::Room | Key::Progress | Key::Tickets | Key::Throttle | Key::Private | Key::Public => id,
     }
 }
 
-const KEYS: [Key; 11] = [
+const KEYS: [Key; 12] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),
@@ -50,6 +51,7 @@ const KEYS: [Key; 11] = [
     Key::Private,
     Key::Public,
     Key::Audit(28),
+    Key::Minute(28),
 ];
 
 #[test]
@@ -100,6 +102,15 @@ fn items_keep_their_attributes() {
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
     let line = LineStatus::of(&room(), 1, 2);
+    let minute = Key::Minute(28);
+    let totals = LineTotals {
+        at: now,
+        epoch: room().epoch,
+        joined: 3,
+        released: 2,
+        waiting: 1,
+        rate: Some(Rate::MIN),
+    };
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
         encoded(Key::Room, &encode_room(&room())),
@@ -110,6 +121,8 @@ fn items_keep_their_attributes() {
         encoded(Key::Progress, &progress.encode()),
         encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
         encoded(entry, &encode_entry(&audit).unwrap()),
+        updated(minute, &expressions::note_minute(&totals)),
+        updated(minute, &expressions::note_wait(now, Duration::ZERO)),
         updated(Key::Room, &write_room(&room(), &room(), Some(1))),
         encoded(Key::Private, &private),
         encoded(Key::Public, &public),

@@ -8,7 +8,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::{Fault, PortError, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, Place, Plan, Timestamp, Token, Window,
+    Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, LineTotals, MinuteRecord, Place, Plan,
+    Rate, Timestamp, Token, Window,
 };
 
 use crate::keys::Key;
@@ -302,6 +303,29 @@ pub(crate) fn decode_memory(item: &Item) -> Result<ThrottleMemory, ItemError> {
 pub(crate) fn encode_entry(entry: &AuditEntry) -> serde_json::Result<Item> {
     let json = serde_json::to_string(entry);
     json.map(|json| item(Key::Audit(entry.number), [("entry", text(&json))]))
+}
+
+/// The record of a minute. `None` if only the longest wait was noted so far.
+pub(crate) fn decode_minute(number: u64, item: &Item) -> Result<Option<MinuteRecord>, ItemError> {
+    let minute = Reader::open(Key::Minute(number), item)?;
+    if !minute.has("at") {
+        return Ok(None);
+    }
+    let totals = LineTotals {
+        at: minute.time("at")?,
+        epoch: minute.parsed("epoch")?,
+        joined: minute.number("joined")?,
+        released: minute.number("released")?,
+        waiting: minute.number("waiting")?,
+        // 0 while nobody is released.
+        rate: minute.bounded::<u32, u32>("rate").map(|rate| Rate::new(rate).ok())?,
+    };
+    Ok(Some(MinuteRecord { totals, longest_wait: decode_longest_wait(number, item)? }))
+}
+
+/// The longest wait in the record of a minute, in seconds.
+pub(crate) fn decode_longest_wait(number: u64, item: &Item) -> Result<Option<u64>, ItemError> {
+    Reader::open(Key::Minute(number), item)?.optional("longest_wait", Reader::number)
 }
 
 pub(crate) fn decode_entry(number: u64, item: &Item) -> Result<AuditEntry, ItemError> {

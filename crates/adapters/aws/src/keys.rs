@@ -21,6 +21,8 @@ pub(crate) enum Key {
     Throttle,
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
     Audit(u64),
+    /// The record of a minute, by its number.
+    Minute(u64),
     /// The keys that sign passes.
     Private,
     /// The keys that verify passes.
@@ -47,6 +49,7 @@ impl Key {
             Self::Window(number) => format!("window/{number}"),
             Self::Slices(number, page) => format!("window/{number}/{page}"),
             Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
+            Self::Minute(number) => format!("minute/{number}"),
             Self::Room => "room".into(),
             Self::Progress => "progress".into(),
             Self::Tickets => "tickets".into(),
@@ -83,6 +86,7 @@ mod tests {
             (Key::slices_with(SliceId { plan: 28, index: 269 }), "window/28/16"),
             (Key::Audit(499), "audit/499"),
             (Key::Audit(1001), "audit/1"),
+            (Key::Minute(29_557_968), "minute/29557968"),
             (Key::Public, "key/public"),
         ];
         for (key, id) in ids {

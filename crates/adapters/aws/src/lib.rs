@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `ThrottleStore`, `AuditTrail` | `ledger` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
+//! | `MinuteLog` | `history` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Dispatch` | `dispatch` |
 //! | `RoomAdmin`, and what a deployment does | `operator`, `page_bucket` |
@@ -18,6 +19,7 @@ mod expressions;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod history;
 mod items;
 mod keys;
 mod ledger;

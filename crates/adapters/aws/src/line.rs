@@ -5,10 +5,12 @@ use std::time::Duration;
 use aws_config::SdkConfig;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
-use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, QueueAttributeName};
+use aws_sdk_sqs::types::{
+    DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, QueueAttributeName,
+};
 use futures_util::future;
 use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
-use waitroom::{BATCH, IssuedTickets, Place};
+use waitroom::{BATCH, IssuedTickets, Place, Timestamp};
 
 use crate::AwsStore;
 use crate::config::{LINE_TIMEOUT, timeouts};
@@ -57,10 +59,15 @@ impl Line {
     }
 }
 
+/// SQS keeps when each message was sent, also after it was received and not removed.
+const JOINED_AT: MessageSystemAttributeName = MessageSystemAttributeName::SentTimestamp;
+
 fn delivery(message: Message) -> Option<Delivery> {
     let receipt = Receipt(message.receipt_handle?);
+    let sent = message.attributes.as_ref().and_then(|found| found.get(&JOINED_AT)?.parse().ok());
     let body = message.body.unwrap_or_default();
-    Some(Delivery { receipt, visitor: body.parse().map_err(|_| body) })
+    let visitor = body.parse().map_err(|_| body);
+    Some(Delivery { receipt, visitor, joined: sent.map(Timestamp::from_millis) })
 }
 
 impl LineBack for AwsStore {
@@ -80,6 +87,7 @@ impl LineFront for AwsStore {
             .client
             .receive_message()
             .queue_url(&self.line.url)
+            .message_system_attribute_names(JOINED_AT)
             .max_number_of_messages(most)
             .wait_time_seconds(wait)
             .customize()
@@ -103,6 +111,11 @@ impl LineFront for AwsStore {
 }
 
 impl LineLength for AwsStore {
+    /// The counter of tickets has numbers that no visitor got.
+    async fn joined(&self) -> PortResult<Option<u64>> {
+        Ok(None)
+    }
+
     /// Visitors who were received and not yet removed count as waiting.
     async fn waiting(&self) -> PortResult<u64> {
         let counts = [

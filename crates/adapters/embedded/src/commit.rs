@@ -226,7 +226,7 @@ impl Committer {
         transaction: &WriteTransaction,
         group: &mut [Box<dyn QueuedChange>],
     ) -> Result<Committed, TableError> {
-        let mut draft = Draft::new(transaction, self.shared.next_in_line())?;
+        let mut draft = Draft::new(transaction, self.shared.next_in_line(), self.shared.joined())?;
         group.iter_mut().try_for_each(|change| change.apply(&mut draft))?;
         draft.finish()
     }

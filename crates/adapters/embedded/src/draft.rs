@@ -1,18 +1,23 @@
 //! One transaction, while changes are applied to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
-use waitroom::{AuditEntry, AuditNote, LineProgress, Room, Timestamp};
+use waitroom::{AuditEntry, AuditNote, LineProgress, Place, Room, Timestamp};
 
-use crate::tables::{TableError, Tables, single, to_json};
+use crate::tables::{TableError, Tables, encode_waiting, single, to_json};
+
+/// How precisely the time is kept at which visitors joined.
+const PRECISION: Duration = Duration::from_secs(1);
 
 /// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
     pub(crate) tables: Tables<'tx>,
     /// The key for the next visitor that joins.
-    pub(crate) next_in_line: u64,
+    next_in_line: u64,
     next_ticket: Option<u64>,
+    joined: u64,
     begins_epoch: bool,
     room: Option<Arc<Room>>,
     progress: Option<LineProgress>,
@@ -22,20 +27,57 @@ pub(crate) struct Draft<'tx> {
 pub(crate) struct Committed {
     pub(crate) waiting: u64,
     pub(crate) next_in_line: u64,
+    pub(crate) joined: u64,
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
     pub(crate) progress: Option<LineProgress>,
 }
 
 impl<'tx> Draft<'tx> {
-    pub(crate) fn new(transaction: &'tx WriteTransaction, next_in_line: u64) -> Result<Self, TableError> {
+    /// `joined` is how many have joined before in this epoch.
+    pub(crate) fn new(
+        transaction: &'tx WriteTransaction,
+        next_in_line: u64,
+        joined: u64,
+    ) -> Result<Self, TableError> {
         let tables = Tables::open(transaction)?;
-        Ok(Self { tables, next_in_line, next_ticket: None, begins_epoch: false, room: None, progress: None })
+        Ok(Self {
+            tables,
+            next_in_line,
+            next_ticket: None,
+            joined,
+            begins_epoch: false,
+            room: None,
+            progress: None,
+        })
     }
 
-    /// Stores that this ticket was used, so that only higher numbers are leased after a crash.
-    pub(crate) fn ticket_used(&mut self, ticket: u64) {
-        self.next_ticket = self.next_ticket.max(Some(ticket + 1));
+    /// Puts a visitor at the end of the line.
+    pub(crate) fn join(&mut self, visitor: &Place, at: Timestamp) -> Result<(), TableError> {
+        if self.next_ticket.is_none() {
+            // The first of this transaction. Those after it join within the same second.
+            self.keep_time(at)?;
+        }
+        self.tables.line.insert(self.next_in_line, encode_waiting(visitor).as_slice())?;
+        self.next_in_line += 1;
+        self.joined += 1;
+        // Stored, so that only higher numbers are leased after a crash.
+        self.next_ticket = self.next_ticket.max(Some(visitor.ticket.get() + 1));
+        Ok(())
+    }
+
+    /// Keeps that visitors join now, unless that is known to the second.
+    fn keep_time(&mut self, at: Timestamp) -> Result<(), TableError> {
+        let first = self.next_in_line;
+        let last = self.tables.joined_at.range(..=first)?.next_back().transpose()?;
+        let last = last.map(|(_, last)| Timestamp::from_millis(last.value()));
+        if last.is_some_and(|last| (last..last + PRECISION).contains(&at)) {
+            return Ok(());
+        }
+        // An empty line that is opened again begins with the lowest key, and older records may have higher keys.
+        self.tables.joined_at.retain_in(first.., |_, _| false)?;
+        self.tables.joined_at.insert(first, at.as_millis())?;
+        Ok(())
     }
 
     /// The room, if an earlier change in this transaction wrote it.
@@ -76,26 +118,47 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
         let waiting = self.tables.line.len()?;
         self.tables.line.retain(|_, _| false)?;
-        // Slices of the old epoch may still record. Their records must not count in the new one.
+        self.count_slices_so_far()?;
+        // Tickets that slices of the old epoch have reached must not count in the new one.
         let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
         self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
         self.tables.write(single::NEXT_TICKET, &1)?;
-        self.next_ticket = None;
+        self.tables.write(single::JOINED, &0)?;
+        (self.next_ticket, self.joined) = (None, 0);
         self.begins_epoch = true;
         self.set_progress(LineProgress::default())?;
         self.set_room(room)?;
         Ok(waiting)
     }
 
+    /// Running slices go on in a new epoch. Whom they have admitted so far belongs to the old one: that is recorded now, so
+    /// that later records count only what they add.
+    fn count_slices_so_far(&mut self) -> Result<(), TableError> {
+        let mut unrecorded = Vec::new();
+        for slice in self.tables.slice.iter()? {
+            let (key, record) = slice?;
+            let (claimant, recorded, admitted) = record.value();
+            if recorded < admitted {
+                unrecorded.push((key.value(), (claimant, admitted, admitted)));
+            }
+        }
+        for (key, record) in unrecorded {
+            self.tables.slice.insert(key, record)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn finish(mut self) -> Result<Committed, TableError> {
-        if let Some(next) = self.next_ticket
-            && self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next)
-        {
-            self.tables.write(single::NEXT_TICKET, &next)?;
+        if let Some(next) = self.next_ticket {
+            if self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next) {
+                self.tables.write(single::NEXT_TICKET, &next)?;
+            }
+            self.tables.write(single::JOINED, &self.joined)?;
         }
         Ok(Committed {
             waiting: self.tables.line.len()?,
             next_in_line: self.next_in_line,
+            joined: self.joined,
             begins_epoch: self.begins_epoch,
             room: self.room,
             progress: self.progress,

@@ -12,6 +12,7 @@ mod claimants;
 mod commit;
 mod deliveries;
 mod draft;
+mod history;
 mod ports;
 mod shared;
 mod sweep;

@@ -20,12 +20,12 @@ use waitroom::{
 
 use crate::EmbeddedStore;
 use crate::tables::{
-    ADMISSION, AUDIT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
-    encode_admission, encode_waiting, from_json, read_single, single, slice_key, to_json,
+    ADMISSION, AUDIT, JOINED_AT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
+    encode_admission, from_json, open_if_any, read_single, single, slice_key, to_json,
 };
 
 /// A failed read changed nothing. If the storage failed, the next change opens it again, so a retry may succeed.
-fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
+pub(crate) fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
     move |error| {
         let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
         PortError::new(attempt, fault, error)
@@ -75,11 +75,8 @@ impl RoomAdmin for EmbeddedStore {
 impl AuditTrail for EmbeddedStore {
     async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
         let read = || {
-            let table = match self.shared.database.begin_read()?.open_table(AUDIT) {
-                Ok(table) => table,
-                // The file was written before there was an audit trail, and nothing since.
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-                Err(error) => return Err(error.into()),
+            let Some(table) = open_if_any(&self.shared.database.begin_read()?, AUDIT)? else {
+                return Ok(Vec::new());
             };
             let mut entries = Vec::new();
             for entry in table.iter()?.rev().take(most.into()) {
@@ -103,13 +100,8 @@ impl TicketCounter for EmbeddedStore {
 
 impl LineBack for EmbeddedStore {
     async fn join(&self, visitor: Place) -> PortResult<()> {
-        self.change("put a visitor in line", move |draft| {
-            draft.tables.line.insert(draft.next_in_line, encode_waiting(&visitor).as_slice())?;
-            draft.next_in_line += 1;
-            draft.ticket_used(visitor.ticket.get());
-            Ok(())
-        })
-        .await
+        let at = (self.shared.now)();
+        self.change("put a visitor in line", move |draft| draft.join(&visitor, at)).await
     }
 }
 
@@ -154,18 +146,25 @@ impl EmbeddedStore {
         // Locked from reading to marking, so that no two receivers get the same visitor.
         let mut deliveries = self.shared.deliveries.lock();
         let now = (self.shared.now)();
-        let line = self.shared.database.begin_read()?.open_table(LINE)?;
+        let transaction = self.shared.database.begin_read()?;
+        let line = transaction.open_table(LINE)?;
+        let times = open_if_any(&transaction, JOINED_AT)?;
+        let delivery = |key: u64, record: &[u8]| -> Result<Delivery, TableError> {
+            let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
+            let joined = times.as_ref().map(|times| joined_at(times, key)).transpose()?.flatten();
+            Ok(Delivery { receipt: Receipt(key.to_string()), visitor, joined })
+        };
         let mut received = Vec::new();
         for key in deliveries.returned(most as usize, now) {
             match line.get(key)? {
-                Some(record) => received.push((key, delivery(key, record.value()))),
+                Some(record) => received.push((key, delivery(key, record.value())?)),
                 None => deliveries.forget(key),
             }
         }
         let left = most as usize - received.len();
         for entry in line.range(deliveries.cursor()..)?.take(left) {
             let (key, record) = entry?;
-            received.push((key.value(), delivery(key.value(), record.value())));
+            received.push((key.value(), delivery(key.value(), record.value())?));
         }
         for (key, _) in &received {
             deliveries.deliver(*key, now);
@@ -174,9 +173,10 @@ impl EmbeddedStore {
     }
 }
 
-fn delivery(key: u64, record: &[u8]) -> Delivery {
-    let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
-    Delivery { receipt: Receipt(key.to_string()), visitor }
+/// When the visitor with this key of the line joined, to the second.
+fn joined_at(times: &impl ReadableTable<u64, u64>, key: u64) -> Result<Option<Timestamp>, TableError> {
+    let last = times.range(..=key)?.next_back().transpose()?;
+    Ok(last.map(|(_, at)| Timestamp::from_millis(at.value())))
 }
 
 impl LineLength for EmbeddedStore {
@@ -187,6 +187,10 @@ impl LineLength for EmbeddedStore {
     async fn issued(&self) -> PortResult<IssuedTickets> {
         let at = Timestamp::from_millis(self.shared.leased_at.load(Ordering::Relaxed));
         Ok(IssuedTickets { last: self.shared.next_ticket.load(Ordering::Relaxed) - 1, at })
+    }
+
+    async fn joined(&self) -> PortResult<Option<u64>> {
+        Ok(Some(self.shared.joined()))
     }
 }
 
@@ -283,13 +287,12 @@ impl Slices for EmbeddedStore {
             };
             let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
             draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
+            progress.released += u64::from(released.saturating_sub(before));
             let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if last_plan_before_epoch.is_none_or(|last: u64| last < slice.plan) {
-                progress.released += u64::from(released.saturating_sub(before));
                 progress.served = progress.served.max(served);
-                draft.set_progress(progress)?;
             }
-            Ok(())
+            draft.set_progress(progress)
         })
         .await
     }

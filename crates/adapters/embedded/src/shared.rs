@@ -38,6 +38,7 @@ pub(crate) struct SharedState {
     served: AtomicU64,
     released: AtomicU64,
     waiting: AtomicU64,
+    joined: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
     /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
@@ -71,6 +72,7 @@ impl SharedState {
             served: AtomicU64::new(0),
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
@@ -113,14 +115,19 @@ impl SharedState {
         if let Some(room) = read_single::<Room>(&singles, single::ROOM).map_err(unreadable)? {
             *self.room.write() = Arc::new(room);
         }
-        let progress = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
-        self.set_progress(progress.unwrap_or_default());
+        let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
+        let progress = progress.unwrap_or_default();
+        self.set_progress(progress);
         let next_ticket = read_single(&singles, single::NEXT_TICKET).map_err(unreadable)?.unwrap_or(1);
         self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
         let line = transaction.open_table(LINE)?;
         let next_in_line = line.last()?.map_or(0, |(key, _)| key.value() + 1);
         self.next_in_line.fetch_max(next_in_line, Ordering::Relaxed);
-        self.waiting.store(line.len()?, Ordering::Relaxed);
+        let waiting = line.len()?;
+        self.waiting.store(waiting, Ordering::Relaxed);
+        let joined = read_single(&singles, single::JOINED).map_err(unreadable)?;
+        // A file that was written before those who join were counted.
+        self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
         Ok(())
     }
 
@@ -150,6 +157,7 @@ impl SharedState {
             self.set_progress(progress);
         }
         self.waiting.store(committed.waiting, Ordering::Relaxed);
+        self.joined.store(committed.joined, Ordering::Relaxed);
         self.next_in_line.store(committed.next_in_line, Ordering::Relaxed);
         if self.is_failure_logged.swap(false, Ordering::Relaxed) {
             tracing::info!("the store can write again; visitors join the line as before");
@@ -207,6 +215,10 @@ impl SharedState {
 
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn joined(&self) -> u64 {
+        self.joined.load(Ordering::Relaxed)
     }
 
     pub(crate) fn next_in_line(&self) -> u64 {

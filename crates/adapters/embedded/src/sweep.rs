@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redb::ReadableTable;
 use waitroom::ports::PortResult;
-use waitroom::{Plan, Timestamp};
+use waitroom::{MinuteRecord, Plan, Timestamp};
 
 use crate::EmbeddedStore;
 use crate::draft::Draft;
@@ -13,6 +13,7 @@ use crate::tables::{TableError, from_json};
 pub struct Swept {
     pub admissions: usize,
     pub plans: usize,
+    pub minutes: usize,
 }
 
 impl EmbeddedStore {
@@ -23,11 +24,15 @@ impl EmbeddedStore {
     /// `status` any more.
     const PLANS_KEPT: Duration = Duration::from_hours(1);
 
-    /// Removes the admissions whose cookies have expired, and old plans. Call it once a minute.
+    /// Removes the admissions whose cookies have expired, old plans and old history. Call it once a minute.
     pub async fn sweep(&self) -> PortResult<Swept> {
         let now = (self.shared.now)();
-        let plans = self.change("remove old plans", move |draft| sweep_plans(draft, now)).await?;
-        let mut swept = Swept { admissions: 0, plans };
+        let sweep_small = move |draft: &mut Draft<'_>| {
+            sweep_join_times(draft)?;
+            Ok((sweep_plans(draft, now)?, sweep_history(draft, now)?))
+        };
+        let (plans, minutes) = self.change("remove old plans and history", sweep_small).await?;
+        let mut swept = Swept { admissions: 0, plans, minutes };
         loop {
             let admissions =
                 self.change("remove old admissions", move |draft| sweep_admissions(draft, now)).await?;
@@ -70,4 +75,25 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
         draft.tables.slice.retain_in((number, 0)..=(number, u16::MAX), |_, _| false)?;
     }
     Ok(old.len())
+}
+
+fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
+    let old = ..MinuteRecord::number(now - MinuteRecord::KEPT);
+    draft.tables.longest_wait.retain_in(old, |_, _| false)?;
+    let mut swept = 0;
+    for record in draft.tables.minute.extract_from_if(old, |_, _| true)? {
+        record?;
+        swept += 1;
+    }
+    Ok(swept)
+}
+
+/// Removes when visitors joined who are no longer in line. The last record is kept, because newcomers may still need it.
+fn sweep_join_times(draft: &mut Draft<'_>) -> Result<(), TableError> {
+    let first = draft.tables.line.first()?.map_or(u64::MAX, |(key, _)| key.value());
+    let needed = draft.tables.joined_at.range(..=first)?.next_back().transpose()?.map(|(key, _)| key.value());
+    if let Some(needed) = needed {
+        draft.tables.joined_at.retain_in(..needed, |_, _| false)?;
+    }
+    Ok(())
 }

@@ -5,7 +5,10 @@
 
 use std::fmt;
 
-use redb::{ReadableTable, StorageError, Table, TableDefinition, WriteTransaction};
+use redb::{
+    Key, ReadOnlyTable, ReadTransaction, ReadableTable, StorageError, Table, TableDefinition, Value,
+    WriteTransaction,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use waitroom::{Admission, AdmittedBy, Epoch, Place, SliceId, Ticket, Timestamp, Token};
@@ -70,12 +73,19 @@ pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan"
 pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
 /// The latest entries of the audit trail, by number, as JSON.
 pub(crate) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
+/// When visitors joined: those from this key of the line on, up to the next key here. At most one record a second.
+pub(crate) const JOINED_AT: TableDefinition<u64, u64> = TableDefinition::new("joined_at");
+/// The history of the line: what the trigger counted, by minute, as JSON.
+pub(crate) const MINUTE: TableDefinition<u64, &[u8]> = TableDefinition::new("minute");
+/// The longest wait in seconds of those who were released in a minute, by minute.
+pub(crate) const LONGEST_WAIT: TableDefinition<u64, u64> = TableDefinition::new("longest_wait");
 /// Records that exist once, by name, as JSON.
 pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
 /// The names in [`SINGLE`].
 pub(crate) mod single {
     pub(crate) const FORMAT: &str = "format";
+    pub(crate) const JOINED: &str = "joined";
     pub(crate) const KEYS: &str = "keys";
     pub(crate) const LAST_PLAN_BEFORE_EPOCH: &str = "last-plan-before-epoch";
     pub(crate) const NEXT_TICKET: &str = "next-ticket";
@@ -93,6 +103,9 @@ pub(crate) struct Tables<'tx> {
     pub(crate) plan: Table<'tx, u64, &'static [u8]>,
     pub(crate) slice: Table<'tx, (u64, u16), SliceRecord>,
     pub(crate) audit: Table<'tx, u64, &'static [u8]>,
+    pub(crate) joined_at: Table<'tx, u64, u64>,
+    pub(crate) minute: Table<'tx, u64, &'static [u8]>,
+    pub(crate) longest_wait: Table<'tx, u64, u64>,
     single: Table<'tx, &'static str, &'static [u8]>,
 }
 
@@ -106,6 +119,9 @@ impl<'tx> Tables<'tx> {
             plan: transaction.open_table(PLAN)?,
             slice: transaction.open_table(SLICE)?,
             audit: transaction.open_table(AUDIT)?,
+            joined_at: transaction.open_table(JOINED_AT)?,
+            minute: transaction.open_table(MINUTE)?,
+            longest_wait: transaction.open_table(LONGEST_WAIT)?,
             single: transaction.open_table(SINGLE)?,
         })
     }
@@ -117,6 +133,18 @@ impl<'tx> Tables<'tx> {
     pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), TableError> {
         self.single.insert(name, to_json(value)?.as_slice())?;
         Ok(())
+    }
+}
+
+/// A table, unless the file was written before there was such a table, and nothing since.
+pub(crate) fn open_if_any<K: Key + 'static, V: Value + 'static>(
+    transaction: &ReadTransaction,
+    table: TableDefinition<'_, K, V>,
+) -> Result<Option<ReadOnlyTable<K, V>>, TableError> {
+    match transaction.open_table(table) {
+        Ok(table) => Ok(Some(table)),
+        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -241,6 +269,7 @@ mod tests {
         assert_frozen(Section::FileTables, tables);
         let singles = [
             single::FORMAT,
+            single::JOINED,
             single::KEYS,
             single::LAST_PLAN_BEFORE_EPOCH,
             single::NEXT_TICKET,

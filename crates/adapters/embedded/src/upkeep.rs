@@ -13,7 +13,9 @@ use waitroom::ports::PortResult;
 
 use crate::EmbeddedStore;
 use crate::shared::SharedState;
-use crate::tables::{ADMISSION, AUDIT, DEAD_LETTER, EXPIRY, LINE, PLAN, SINGLE, SLICE};
+use crate::tables::{
+    ADMISSION, AUDIT, DEAD_LETTER, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE, SLICE,
+};
 
 /// How many visitors a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,9 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     copier.copy(PLAN)?;
     copier.copy(SLICE)?;
     copier.copy(AUDIT)?;
+    copier.copy(JOINED_AT)?;
+    copier.copy(MINUTE)?;
+    copier.copy(LONGEST_WAIT)?;
     copier.copy(SINGLE)?;
     if let Some(table) = rest.first() {
         return Err(redb::Error::Corrupted(format!(

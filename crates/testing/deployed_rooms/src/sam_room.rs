@@ -157,7 +157,9 @@ impl http_contract::RoomUnderTest for SamRoom {
     }
 
     fn order(&self, order: Order) {
-        let executed = self.ask(|| operator::execute(&self.store, order.clone(), Author::new("operator")));
+        let executed = self.ask(|| {
+            operator::execute(&self.store, order.clone(), Author::new("operator"), SystemClock.now())
+        });
         executed.unwrap_or_else(|error| panic!("{order:?}: {error:#}"));
     }
 

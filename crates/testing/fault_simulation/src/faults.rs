@@ -9,11 +9,12 @@ use parking_lot::Mutex;
 use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
-    LineLength, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader, Slices,
-    StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
+    Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, IssuedTickets, LineProgress, LineStatus, Place, Plan, Rate, Room, Slice, SliceId, Token,
+    Admission, IssuedTickets, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room,
+    Slice, SliceId, Timestamp, Token,
 };
 
 use crate::{Observations, SimClock, SimLine};
@@ -36,6 +37,7 @@ pub enum PortCall {
     Record,
     Progress,
     Publish,
+    History,
     Keys,
     Throttle,
     Send,
@@ -245,6 +247,16 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
         };
         self.call(PortCall::CountWaiting, issued).await
     }
+
+    async fn joined(&self) -> PortResult<Option<u64>> {
+        let joined = async {
+            match &self.line {
+                Some(line) => line.joined().await,
+                None => self.inner.joined().await,
+            }
+        };
+        self.call(PortCall::CountWaiting, joined).await
+    }
 }
 
 impl<S: Admissions> Admissions for FaultyPorts<S> {
@@ -301,6 +313,24 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
             self.inner.publish(status).await
         };
         self.call(PortCall::Publish, publish).await
+    }
+}
+
+impl<S: MinuteLog> MinuteLog for FaultyPorts<S> {
+    async fn note(&self, totals: LineTotals) -> PortResult<()> {
+        self.call(PortCall::History, self.inner.note(totals)).await
+    }
+
+    async fn note_wait(&self, at: Timestamp, wait: Duration) -> PortResult<()> {
+        self.call(PortCall::History, self.inner.note_wait(at, wait)).await
+    }
+
+    async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
+        self.call(PortCall::History, self.inner.longest_wait(since)).await
+    }
+
+    async fn minutes(&self, since: Timestamp) -> PortResult<Vec<MinuteRecord>> {
+        self.call(PortCall::History, self.inner.minutes(since)).await
     }
 }
 

@@ -199,7 +199,7 @@ impl LineState {
         self.next_delivery += 1;
         let until = now + SimLine::HIDDEN_FOR;
         self.in_flight.insert(delivery, InFlight { until, host, position, visitor });
-        Some(Delivery { receipt: Receipt(delivery.to_string()), visitor: Ok(visitor) })
+        Some(Delivery { receipt: Receipt(delivery.to_string()), visitor: Ok(visitor), joined: None })
     }
 
     fn receive(&mut self, most: usize, now: Timestamp) -> Vec<Delivery> {
@@ -282,6 +282,10 @@ impl LineLength for SimLine {
     async fn issued(&self) -> PortResult<IssuedTickets> {
         let state = self.state.lock();
         Ok(IssuedTickets { last: state.next_ticket - 1, at: state.leased_at })
+    }
+
+    async fn joined(&self) -> PortResult<Option<u64>> {
+        Ok(None)
     }
 }
 

@@ -22,9 +22,10 @@ use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Claimant, Clock, Dispatch, LineLength, PortResult, StatusBoard, TokenSource,
+    Admissions, Claimant, Clock, Dispatch, LineLength, MinuteLog, PortError, PortResult, StatusBoard,
+    TokenSource,
 };
-use waitroom::{LineStatus, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
+use waitroom::{LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
@@ -438,6 +439,23 @@ impl World {
     pub fn room(&mut self) -> Arc<Room> {
         let store = self.process().store.inner().clone();
         futures_executor::block_on(waitroom::ports::RoomReader::room(&store)).expect("answered from memory")
+    }
+
+    /// How many have joined, wait, and were released in this epoch, as the operator sees it.
+    pub fn counts(&mut self) -> (u64, u64, u64) {
+        let store = self.process().store.inner().clone();
+        let counts = async {
+            let joined = store.joined().await?.unwrap_or_default();
+            Ok::<_, PortError>((joined, store.waiting().await?, store.progress().await?.released))
+        };
+        futures_executor::block_on(counts).expect("answered from memory")
+    }
+
+    /// The whole history of the line.
+    pub fn minutes(&mut self) -> Vec<MinuteCount> {
+        let store = self.process().store.inner().clone();
+        let records = futures_executor::block_on(store.minutes(Timestamp::default()));
+        MinuteCount::from_records(&records.expect("the history can be read"), Timestamp::default())
     }
 
     /// Compares the observations with the ledger.

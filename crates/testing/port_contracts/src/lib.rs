@@ -13,6 +13,7 @@
 
 pub mod admissions;
 pub mod audit;
+pub mod history;
 pub mod line;
 pub mod room;
 pub mod slices;
@@ -21,8 +22,8 @@ pub mod visitor;
 use std::future::Future;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, Keys, LineBack, LineFront, LineLength, Plans, QuietSwitch, RoomReader, Slices,
-    StatusBoard, ThrottleStore, TicketCounter,
+    Admissions, AuditTrail, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans, QuietSwitch, RoomReader,
+    Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
@@ -41,6 +42,7 @@ pub trait Ports:
     + Keys
     + ThrottleStore
     + AuditTrail
+    + MinuteLog
 {
 }
 
@@ -58,6 +60,7 @@ impl<S> Ports for S where
         + Keys
         + ThrottleStore
         + AuditTrail
+        + MinuteLog
 {
 }
 
@@ -97,6 +100,7 @@ macro_rules! port_contracts {
             line::a_visitor_who_joins_twice_is_delivered_twice,
             line::concurrent_receivers_get_different_visitors,
             line::a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried,
+            line::a_delivery_says_when_the_visitor_joined,
             line::waiting_counts_the_visitors_in_line,
             line::every_ticket_is_leased_once,
             line::the_last_leased_ticket_is_known,
@@ -120,6 +124,9 @@ macro_rules! port_contracts {
             room::of_two_concurrent_throttle_runs_one_is_remembered,
             audit::a_decision_of_the_throttle_is_an_entry,
             audit::the_latest_entries_are_read_oldest_first,
+            history::a_minute_is_noted_and_read_after_the_one_before,
+            history::a_record_replaces_the_one_of_the_same_minute,
+            history::a_minute_keeps_its_longest_wait,
             room::the_first_keys_win,
             room::a_status_can_be_published,
         }

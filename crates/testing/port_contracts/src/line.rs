@@ -123,6 +123,23 @@ pub async fn a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried<F: F
     assert_nobody_is_delivered(&fixture).await;
 }
 
+pub async fn a_delivery_says_when_the_visitor_joined<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, [1, 2]).await;
+    let first = receive(&fixture, 2).await;
+    let joined: Vec<_> = first.iter().map(|delivery| delivery.joined.expect("it is known")).collect();
+    assert!(
+        joined[0].since(joined[1]).max(joined[1].since(joined[0])) < Duration::from_mins(1),
+        "{joined:?}"
+    );
+    fixture.wait_for_redelivery().await;
+    let again = receive(&fixture, 2).await;
+    for delivery in &first {
+        let again = again.iter().find(|again| again.visitor == delivery.visitor).expect("delivered again");
+        assert_eq!(again.joined, delivery.joined, "waiting in between does not change it");
+    }
+}
+
 pub async fn waiting_counts_the_visitors_in_line<F: Fixture>() {
     let fixture = F::new().await;
     wait_for_count(&fixture, 0).await;

@@ -13,8 +13,8 @@ use flate2::write::GzEncoder;
 use futures_executor::block_on;
 use pass::KeyRing;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, PlanRecord,
-    Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, MinuteLog,
+    PlanRecord, Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
@@ -92,6 +92,10 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(*block_on(store.room()).unwrap(), expected);
     assert_eq!(block_on(store.waiting()).unwrap(), 2);
     let received: Vec<_> = block_on(store.receive(10, Duration::ZERO)).unwrap();
+    assert!(
+        received.iter().all(|delivery| delivery.joined.is_none()),
+        "this format did not keep it at first"
+    );
     let received: Vec<_> = received.into_iter().map(|delivery| delivery.visitor.unwrap()).collect();
     assert_eq!(received, [waiting(3), waiting(4)]);
     assert_eq!(block_on(store.lease(1)).unwrap(), 5);
@@ -103,6 +107,9 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(block_on(store.claim(SLICE, Claimant(2))).unwrap(), Claimed::Granted { released: 1 });
     assert_eq!(block_on(store.recall()).unwrap(), memory());
     assert_eq!(block_on(store.entries(10)).unwrap(), [], "this format had no audit trail at first");
+    assert_eq!(block_on(store.minutes(Timestamp::default())).unwrap(), [], "no history either");
+    assert_eq!(block_on(store.longest_wait(Timestamp::default())).unwrap(), None);
+    assert_eq!(block_on(store.joined()).unwrap(), Some(3), "as many as were released and as wait");
     block_on(store.hold(None)).unwrap();
     assert_eq!(block_on(store.entries(10)).unwrap().len(), 1);
     let keys = block_on(store.keys()).unwrap().unwrap();

@@ -11,6 +11,7 @@ mod audit;
 mod backup;
 mod contracts;
 mod fixture;
+mod history;
 mod room;
 mod support;
 mod sweeping;

@@ -117,6 +117,12 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
     assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
+    let admit = |n: u64| {
+        let admission =
+            Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
+        block_on(test.store.admit(port_contracts::visitor::visitor(n).token, admission)).unwrap();
+    };
+    (1..=5).for_each(admit);
     block_on(test.store.record(slice, 3, 3)).unwrap();
 
     let epoch = "next".parse().unwrap();
@@ -124,9 +130,17 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
-    // A slice of the old epoch still records.
+    // A slice still records whom it released in the old epoch, and then one more visitor.
     block_on(test.store.record(slice, 5, 5)).unwrap();
     assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress::default());
+    admit(6);
+    block_on(test.store.record(slice, 6, 6)).unwrap();
+    let expected = LineProgress { served: 0, released: 1 };
+    assert_eq!(
+        block_on(test.store.progress()).unwrap(),
+        expected,
+        "tickets of the old epoch are not reached"
+    );
     join(2);
     let test = test.restarted();
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);

@@ -31,10 +31,10 @@ fn admissions_are_removed_when_their_cookies_have_expired() {
     test.time.pass(HOUR);
     admit(&test, 2501..=2600);
     test.time.pass(Place::MAX_AGE.saturating_sub(HOUR));
-    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 2500, plans: 0 });
+    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 2500, plans: 0, minutes: 0 });
     assert_eq!(block_on(test.store.admission(visitor(1).token)).unwrap(), None);
     assert!(block_on(test.store.admission(visitor(2501).token)).unwrap().is_some());
-    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 0, plans: 0 });
+    assert_eq!(block_on(test.store.sweep()).unwrap(), Swept { admissions: 0, plans: 0, minutes: 0 });
 }
 
 #[test]

@@ -11,6 +11,7 @@
 mod door;
 mod faults;
 mod killed;
+mod numbers;
 mod openings;
 mod order;
 mod orders;

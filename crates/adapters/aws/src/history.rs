@@ -1,0 +1,67 @@
+//! The history of the line: an item a minute, which the table deletes after fourteen days.
+
+use std::time::Duration;
+
+use waitroom::ports::{MinuteLog, PortResult};
+use waitroom::{LineTotals, MinuteRecord, Timestamp};
+
+use crate::AwsStore;
+use crate::expressions;
+use crate::items::{decode_longest_wait, decode_minute, unreadable};
+use crate::keys::Key;
+
+/// How many minutes before the first one are searched for the record before it.
+const SEARCHED: u64 = 60;
+
+impl MinuteLog for AwsStore {
+    async fn note(&self, totals: LineTotals) -> PortResult<()> {
+        let key = Key::Minute(MinuteRecord::number(totals.at));
+        let note = expressions::note_minute(&totals);
+        self.table.update("write the record of a minute", key, note).await.map(drop)
+    }
+
+    /// If a longer wait is noted already, this changes nothing.
+    async fn note_wait(&self, at: Timestamp, wait: Duration) -> PortResult<()> {
+        let key = Key::Minute(MinuteRecord::number(at));
+        self.table.update("note a visitor's wait", key, expressions::note_wait(at, wait)).await.map(drop)
+    }
+
+    async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
+        let attempt = "read the longest wait";
+        let numbers = MinuteRecord::number(since)..=self.latest_minute();
+        let items = self.table.get_all(attempt, numbers.clone().map(Key::Minute)).await?;
+        let found = numbers.filter_map(|number| Some((number, items.get(&Key::Minute(number).id())?)));
+        let waits: Result<Vec<_>, _> =
+            found.map(|(number, item)| decode_longest_wait(number, item)).collect();
+        let longest = waits.map_err(unreadable(attempt))?.into_iter().flatten().max();
+        Ok(longest.map(Duration::from_secs))
+    }
+
+    async fn minutes(&self, since: Timestamp) -> PortResult<Vec<MinuteRecord>> {
+        let attempt = "read the history of the line";
+        let latest = self.latest_minute();
+        // The table has deleted older ones, or will do so soon.
+        let first = MinuteRecord::number(since).max(latest.saturating_sub(MinuteRecord::KEPT.as_secs() / 60));
+        let numbers = first.saturating_sub(SEARCHED)..=latest;
+        let items = self.table.get_all(attempt, numbers.clone().map(Key::Minute)).await?;
+        let mut records = Vec::new();
+        for number in numbers {
+            let item = items.get(&Key::Minute(number).id());
+            let record =
+                item.map(|item| decode_minute(number, item)).transpose().map_err(unreadable(attempt))?;
+            let Some(record) = record.flatten() else { continue };
+            if number < first {
+                records.clear();
+            }
+            records.push(record);
+        }
+        Ok(records)
+    }
+}
+
+impl AwsStore {
+    /// The last minute that can have a record. A function's clock may be ahead of this one.
+    fn latest_minute(&self) -> u64 {
+        MinuteRecord::number(self.now()) + 1
+    }
+}

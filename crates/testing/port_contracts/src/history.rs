@@ -1,0 +1,87 @@
+//! The history of the line.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use waitroom::ports::MinuteLog;
+use waitroom::{LineTotals, MinuteRecord, Rate, Timestamp};
+
+use crate::Fixture;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// This long before the minute that has just begun. The history of a store on AWS ends now.
+fn ago(time: Duration) -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    Timestamp::from_millis(now / 60 * 60_000) - time
+}
+
+fn totals(at: Timestamp, joined: u64) -> LineTotals {
+    let epoch = "ab12".parse().expect("four characters");
+    LineTotals {
+        at,
+        epoch,
+        joined,
+        released: joined / 2,
+        waiting: joined - joined / 2,
+        rate: Some(Rate::MAX),
+    }
+}
+
+pub async fn a_minute_is_noted_and_read_after_the_one_before<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let first = ago(10 * MINUTE);
+    assert_eq!(store.minutes(first).await.expect("minutes"), []);
+    let paused = LineTotals { rate: None, ..totals(first + 5 * MINUTE, 40) };
+    let noted = [totals(first, 10), totals(first + MINUTE, 30), paused];
+    for totals in noted {
+        store.note(totals).await.expect("note");
+    }
+    for (since, expected) in [
+        (first - MINUTE, &noted[..]),
+        (first, &noted[..]),
+        (first + MINUTE, &noted[..]),
+        (first + 2 * MINUTE, &noted[1..]),
+        (first + 5 * MINUTE + MINUTE / 2, &noted[1..]),
+        (first + 6 * MINUTE, &noted[2..]),
+    ] {
+        let minutes = store.minutes(since).await.expect("minutes");
+        let expected: Vec<_> =
+            expected.iter().map(|&totals| MinuteRecord { totals, longest_wait: None }).collect();
+        assert_eq!(minutes, expected, "since {since:?}");
+    }
+}
+
+pub async fn a_record_replaces_the_one_of_the_same_minute<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let at = ago(3 * MINUTE);
+    for (second, joined) in [(1, 10), (7, 12), (59, 15)] {
+        store.note(totals(at + Duration::from_secs(second), joined)).await.expect("note");
+    }
+    let minutes = store.minutes(at).await.expect("minutes");
+    assert_eq!(minutes.iter().map(|minute| minute.totals.joined).collect::<Vec<_>>(), [15]);
+}
+
+pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let first = ago(5 * MINUTE);
+    assert_eq!(store.longest_wait(first).await.expect("longest wait"), None);
+    for (second, wait) in [(3, 70), (9, 90), (20, 80), (130, 0)] {
+        let at = first + Duration::from_secs(second);
+        store.note_wait(at, Duration::from_secs(wait)).await.expect("note");
+    }
+    for (since, expected) in [(0, Some(90)), (1, Some(0)), (2, Some(0)), (3, None)] {
+        let longest = store.longest_wait(first + since * MINUTE).await.expect("longest wait");
+        assert_eq!(longest, expected.map(Duration::from_secs), "since minute {since}");
+    }
+    assert_eq!(store.minutes(first).await.expect("minutes"), [], "nothing was counted in these minutes");
+    for minute in 0..3 {
+        store.note(totals(first + minute * MINUTE + Duration::from_secs(30), 1)).await.expect("note");
+    }
+    store.note_wait(first + Duration::from_secs(59), Duration::from_secs(100)).await.expect("note");
+    let minutes = store.minutes(first).await.expect("minutes");
+    let waits: Vec<_> = minutes.iter().map(|minute| minute.longest_wait).collect();
+    assert_eq!(waits, [Some(100), None, Some(0)]);
+}

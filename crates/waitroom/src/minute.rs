@@ -1,0 +1,154 @@
+//! The history of the line: a record a minute.
+//!
+//! A record has totals, not what happened in its minute. So a record that is written twice, or by two triggers, counts
+//! nothing twice, and a minute without a record loses nothing: the next record has it. What happened in a minute is the
+//! [difference](MinuteCount::from_records) to the record before it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Epoch, Rate, Timestamp};
+
+/// The line as the trigger counts it, once a minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTotals {
+    /// When it was counted.
+    pub at: Timestamp,
+    pub epoch: Epoch,
+    /// How many have joined in this epoch.
+    pub joined: u64,
+    /// How many were released in this epoch.
+    pub released: u64,
+    pub waiting: u64,
+    /// The rate in force; `None` while nobody is released.
+    pub rate: Option<Rate>,
+}
+
+/// The record of one minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MinuteRecord {
+    #[serde(flatten)]
+    pub totals: LineTotals,
+    /// The longest wait of those who were released in this minute, in seconds; `None` if nobody was.
+    pub longest_wait: Option<u64>,
+}
+
+impl MinuteRecord {
+    /// How long a record is kept.
+    pub const KEPT: Duration = Duration::from_hours(14 * 24);
+
+    /// The minute of an instant, counted since 1970. Its record has this number.
+    pub fn number(at: Timestamp) -> u64 {
+        at.as_secs() / 60
+    }
+}
+
+/// What happened in one minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MinuteCount {
+    /// When its record was written: when the minute ended.
+    pub at: Timestamp,
+    /// How many joined since the record before.
+    pub joined: u64,
+    /// How many were released since the record before.
+    pub released: u64,
+    /// How many waited when it ended.
+    pub waiting: u64,
+    /// The rate in force when it ended; `None` if nobody was released then.
+    pub rate: Option<Rate>,
+    /// The longest wait of those who were released, in seconds; `None` if nobody was.
+    pub longest_wait: Option<u64>,
+}
+
+impl MinuteCount {
+    /// The minutes from `since` on. `records` are in order, and begin with the one before `since`, if there is one.
+    pub fn from_records(records: &[MinuteRecord], since: Timestamp) -> Vec<Self> {
+        let before = std::iter::once(None).chain(records.iter().map(Some));
+        let minutes = before.zip(records).filter(|(_, record)| record.totals.at >= since);
+        minutes.map(|(before, record)| Self::between(before, record)).collect()
+    }
+
+    fn between(before: Option<&MinuteRecord>, record: &MinuteRecord) -> Self {
+        let MinuteRecord { totals, longest_wait } = *record;
+        // A new epoch counts from zero.
+        let before = before.map(|before| before.totals).filter(|before| before.epoch == totals.epoch);
+        // On AWS these are approximate, so they may fall.
+        let grown = |now: u64, total: fn(LineTotals) -> u64| now.saturating_sub(before.map_or(0, total));
+        Self {
+            at: totals.at,
+            joined: grown(totals.joined, |before| before.joined),
+            released: grown(totals.released, |before| before.released),
+            waiting: totals.waiting,
+            rate: totals.rate,
+            longest_wait,
+        }
+    }
+
+    /// Whether nobody came, waited or was released.
+    pub fn is_idle(&self) -> bool {
+        (self.joined, self.released, self.waiting) == (0, 0, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(minute: u64, epoch: &str, joined: u64, released: u64) -> MinuteRecord {
+        let totals = LineTotals {
+            at: Timestamp::from_millis(minute * 60_000 + 7000),
+            epoch: epoch.parse().unwrap(),
+            joined,
+            released,
+            waiting: joined - released,
+            rate: Some(Rate::MIN),
+        };
+        MinuteRecord { totals, longest_wait: None }
+    }
+
+    /// Joined and released in each minute.
+    fn counts(records: &[MinuteRecord], since: u64) -> Vec<(u64, u64)> {
+        let minutes = MinuteCount::from_records(records, Timestamp::from_millis(since * 60_000));
+        minutes.iter().map(|minute| (minute.joined, minute.released)).collect()
+    }
+
+    #[test]
+    fn a_minute_is_the_difference_to_the_record_before() {
+        let records = [record(1, "ab12", 100, 0), record(2, "ab12", 300, 60), record(5, "ab12", 310, 240)];
+        assert_eq!(counts(&records, 0), [(100, 0), (200, 60), (10, 180)], "a gap loses nothing");
+        assert_eq!(counts(&records, 2), [(200, 60), (10, 180)]);
+        assert_eq!(counts(&records[1..], 2), [(300, 60), (10, 180)], "without one before, all is new");
+        assert_eq!(counts(&[], 0), []);
+    }
+
+    #[test]
+    fn a_new_epoch_counts_from_zero() {
+        let records = [record(1, "ab12", 100, 90), record(2, "cd34", 30, 20), record(3, "cd34", 30, 30)];
+        assert_eq!(counts(&records, 0), [(100, 90), (30, 20), (0, 10)]);
+    }
+
+    #[test]
+    fn a_count_that_falls_is_nobody() {
+        let records = [record(1, "ab12", 100, 90), record(2, "ab12", 95, 92)];
+        assert_eq!(counts(&records, 2), [(0, 2)]);
+    }
+
+    #[test]
+    fn a_minute_is_idle_if_nobody_came_waited_or_was_released() {
+        let busy = [record(1, "ab12", 1, 0), record(2, "ab12", 1, 1), record(3, "ab12", 1, 1)];
+        let idle: Vec<_> =
+            MinuteCount::from_records(&busy, Timestamp::default()).iter().map(MinuteCount::is_idle).collect();
+        assert_eq!(idle, [false, false, true]);
+    }
+
+    #[test]
+    fn a_record_has_this_json_and_reads_back() {
+        let record = MinuteRecord { longest_wait: Some(7), ..record(1, "ab12", 3, 2) };
+        let json = serde_json::to_string(&record).unwrap();
+        let expected =
+            r#"{"at":67000,"epoch":"ab12","joined":3,"released":2,"waiting":1,"rate":1,"longest_wait":7}"#;
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_str::<MinuteRecord>(&json).unwrap(), record);
+    }
+}
