@@ -76,8 +76,8 @@ pub(crate) fn day_and_time(at: Timestamp) -> String {
 
 pub(crate) fn time(seconds: u64) -> String {
     match seconds {
-        ..120 => format!("{seconds} s"),
-        ..7200 => format!("{} min", seconds / 60),
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
     }
 }

@@ -140,8 +140,11 @@ impl RoomUnderTest for Local {
         }
         let output = self.command(&arguments);
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
-        if text(&output.stdout).contains("in force in") {
-            std::thread::sleep(Duration::from_millis(1100));
+        // An order that follows another at once takes its turn.
+        let said = text(&output.stdout);
+        if let Some((_, notice)) = said.split_once("in force in ") {
+            let seconds = notice.split(' ').next().unwrap().parse().unwrap();
+            std::thread::sleep(Duration::from_secs(seconds) + Duration::from_millis(100));
         }
     }
 

@@ -69,13 +69,12 @@ impl Status {
         let windows = store.recent().await?;
         let (room, progress, counted) =
             (store.room().await?, store.progress().await?, store.waiting().await?);
-        let (joined, waiting) = match store.joined().await? {
-            Some(joined) => (joined, counted),
-            None => {
-                let count = LineCount { counted, issued: store.issued().await?, found_empty: false };
-                let waiting = count.waiting(progress.served, now);
-                (progress.released.saturating_add(waiting), waiting)
-            }
+        let (joined, waiting) = if let Some(joined) = store.joined().await? {
+            (joined, counted)
+        } else {
+            let count = LineCount { counted, issued: store.issued().await?, found_empty: false };
+            let waiting = count.waiting(progress.served, now);
+            (progress.released.saturating_add(waiting), waiting)
         };
         let longest_wait = store.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {

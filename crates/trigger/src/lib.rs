@@ -201,13 +201,12 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     async fn note_minute(&self, room: &Room, counted: u64) -> PortResult<()> {
         let progress = self.store.progress().await?;
         let (released, at) = (progress.released, self.clock.now());
-        let (joined, waiting) = match self.store.joined().await? {
-            Some(joined) => (joined, counted),
-            None => {
-                let count = LineCount { counted, issued: self.store.issued().await?, found_empty: false };
-                let waiting = count.waiting(progress.served, at);
-                (released.saturating_add(waiting), waiting)
-            }
+        let (joined, waiting) = if let Some(joined) = self.store.joined().await? {
+            (joined, counted)
+        } else {
+            let count = LineCount { counted, issued: self.store.issued().await?, found_empty: false };
+            let waiting = count.waiting(progress.served, at);
+            (released.saturating_add(waiting), waiting)
         };
         let rate = (room.state == RoomState::On).then(|| room.rate());
         self.store.note(LineTotals { at, epoch: room.epoch, joined, released, waiting, rate }).await
