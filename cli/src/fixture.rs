@@ -2,7 +2,7 @@
 
 use operator::{Alarm, AlarmState, Status, WindowCount};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{LineStatus, Rate, Settings, Stretch, Timestamp};
+use waitroom::{LineStatus, LineTotals, MinuteRecord, Rate, Settings, Stretch, Timestamp};
 
 /// A room on AWS with several problems at once.
 pub(crate) fn suffering() -> Status {
@@ -46,4 +46,12 @@ pub(crate) fn suffering() -> Status {
             alarm("dead-letters", AlarmState::Quiet, ""),
         ],
     }
+}
+
+/// The record of a minute of that room.
+pub(crate) fn minute_record(at: Timestamp, joined: u64, released: u64) -> MinuteRecord {
+    let rate = Some(Rate::new(300).unwrap());
+    let epoch = "ab12".parse().unwrap();
+    let totals = LineTotals { at, epoch, joined, released, waiting: joined - released, rate };
+    MinuteRecord { totals, longest_wait: Some(1720) }
 }

@@ -1,9 +1,7 @@
 //! The words for a room's state, shared by `status`, its charts and the orders.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use operator::{AlarmState, Status};
-use waitroom::Timestamp;
+use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
 
 pub(crate) fn word(finding: &Finding) -> &'static str {
@@ -68,10 +66,10 @@ pub(crate) fn joined(status: &Status) -> String {
     format!("{about}{}", status.joined)
 }
 
-/// An instant in UTC, to the second: `2026-03-20 09:46:40`.
-pub(crate) fn day_and_time(at: Timestamp) -> String {
-    let at = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at.as_millis()));
-    at.to_string().trim_end_matches('Z').replace('T', " ")
+/// What an entry of the audit trail says: the change, and whether it was an undo.
+pub(crate) fn change(entry: &AuditEntry) -> String {
+    let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
+    format!("{}{undone}", entry.change)
 }
 
 pub(crate) fn time(seconds: u64) -> String {

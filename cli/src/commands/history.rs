@@ -8,7 +8,7 @@ use crate::arguments::History;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
-use crate::wording::{day_and_time, time};
+use crate::wording::{change, time};
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
     block_on(async {
@@ -41,16 +41,14 @@ fn say_json(lines: &[impl Serialize]) -> Result<()> {
 }
 
 fn entry_line(entry: &AuditEntry) -> String {
-    let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
-    format!("{} UTC  {:<10} {}{undone}", day_and_time(entry.at), entry.who, entry.change)
+    format!("{}  {:<10} {}", entry.at, entry.who, change(entry))
 }
 
 fn minute_line(minute: &MinuteCount) -> String {
     let MinuteCount { at, joined, released, waiting, rate, longest_wait } = minute;
     let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
     let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
-    let at = day_and_time(*at);
-    format!("{at} UTC  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}")
+    format!("{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}")
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
         }
         let shows_charts = !json && io::stdout().is_terminal() && io::stdin().is_terminal();
         if shows_charts {
-            Box::pin(watch::charts(&room, status, arguments.every)).await
+            Box::pin(watch::charts(&room, arguments.every)).await
         } else {
             Box::pin(watch::lines(&room, status, arguments.every, json)).await
         }

@@ -1,64 +1,110 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::Duration;
 
 use anyhow::Result;
-use operator::{Status, WindowCount};
-use waitroom::RoomId;
+use operator::Status;
+use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp};
 
-/// How many readings are kept. With one every two seconds, this is an hour.
-const READINGS: usize = 1800;
-const WINDOWS: usize = 60;
+/// How far back the charts go.
+const SHOWN: Duration = Duration::from_hours(1);
+/// The most readings in a chart, if there is one every second.
+const READINGS: usize = 3600 + 60;
 
-/// A room's readings since the charts were opened.
+/// What is read of a room each time.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) at: Timestamp,
+    pub(super) status: Status,
+    /// The history of the line since [`Course::known_since`], after the record before it.
+    pub(super) records: Vec<MinuteRecord>,
+    /// The latest entries of the audit trail, oldest first.
+    pub(super) entries: Vec<AuditEntry>,
+}
+
+/// What the charts show: the last hour of a room. It begins with the history of the line, and goes on with readings.
 #[derive(Debug)]
 pub(super) struct Course {
     pub(super) name: RoomId,
+    pub(super) at: Timestamp,
     pub(super) latest: Status,
-    /// Seconds since the first reading, and how many waited then.
+    /// The instants in seconds since 1970, and how many waited then.
     pub(super) waiting: VecDeque<(f64, f64)>,
-    /// The windows by their number.
-    pub(super) windows: BTreeMap<u64, WindowCount>,
+    /// The minutes by their number.
+    pub(super) minutes: BTreeMap<u64, MinuteCount>,
+    pub(super) entries: Vec<AuditEntry>,
     /// Why the last reading failed.
     pub(super) problem: Option<String>,
-    began: Instant,
+    /// The last record of the line's history.
+    last: Option<MinuteRecord>,
 }
 
 impl Course {
-    pub(super) fn new(name: RoomId, first: Status) -> Self {
+    pub(super) fn new(name: RoomId, first: Reading) -> Self {
         let mut course = Self {
             name,
-            latest: first.clone(),
+            at: first.at,
+            latest: first.status.clone(),
             waiting: VecDeque::new(),
-            windows: BTreeMap::new(),
+            minutes: BTreeMap::new(),
+            entries: Vec::new(),
             problem: None,
-            began: Instant::now(),
+            last: None,
         };
-        course.note(first, 0.0);
+        course.note(first);
         course
     }
 
-    pub(super) fn see(&mut self, reading: Result<Status>) {
+    /// From when on the history is to be read, if the last record known is this one.
+    pub(super) fn known_since(now: Timestamp, last: Option<&MinuteRecord>) -> Timestamp {
+        last.map_or(now - SHOWN, |last| last.totals.at.max(now - SHOWN))
+    }
+
+    pub(super) fn see(&mut self, reading: Result<Reading>) {
         match reading {
-            Ok(status) => self.note(status, self.began.elapsed().as_secs_f64()),
+            Ok(reading) => self.note(reading),
             Err(error) => self.problem = Some(format!("{error:#}")),
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "no line has 2^52 people")]
-    pub(super) fn note(&mut self, status: Status, seconds: f64) {
-        self.problem = None;
-        self.waiting.push_back((seconds, status.line.waiting as f64));
-        if self.waiting.len() > READINGS {
+    /// How many were released since the last minute of the history.
+    pub(super) fn released_since(&self) -> u64 {
+        let last = self.last.map(|last| last.totals).filter(|last| last.epoch == self.latest.room.epoch);
+        self.latest.released.saturating_sub(last.map_or(0, |last| last.released))
+    }
+
+    fn note(&mut self, reading: Reading) {
+        let Reading { at, status, records, entries } = reading;
+        let since = Self::known_since(at, self.last.as_ref());
+        for minute in MinuteCount::from_records(&records, since) {
+            self.add_waiting(minute.at, minute.waiting);
+            self.minutes.insert(MinuteRecord::number(minute.at), minute);
+        }
+        self.add_waiting(at, status.line.waiting);
+        self.forget_before(at - SHOWN);
+        self.last = records.last().copied().or(self.last);
+        (self.at, self.latest, self.entries, self.problem) = (at, status, entries, None);
+    }
+
+    /// A record that is older than the last reading adds nothing.
+    fn add_waiting(&mut self, at: Timestamp, waiting: u64) {
+        let at = Duration::from_millis(at.as_millis()).as_secs_f64();
+        if self.waiting.back().is_none_or(|(last, _)| at > *last) {
+            self.waiting.push_back((at, as_f64(waiting)));
+        }
+    }
+
+    fn forget_before(&mut self, at: Timestamp) {
+        let seconds = Duration::from_millis(at.as_millis()).as_secs_f64();
+        while self.waiting.len() > READINGS || self.waiting.front().is_some_and(|(at, _)| *at < seconds) {
             self.waiting.pop_front();
         }
-        for window in &status.windows {
-            self.windows.insert(window.number, *window);
-        }
-        while self.windows.len() > WINDOWS {
-            self.windows.pop_first();
-        }
-        self.latest = status;
+        self.minutes = self.minutes.split_off(&MinuteRecord::number(at));
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no line has 2^52 people")]
+fn as_f64(people: u64) -> f64 {
+    people as f64
 }
 
 #[cfg(test)]
@@ -66,35 +112,70 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::fixture::suffering;
+    use crate::fixture::{minute_record, suffering};
 
-    #[test]
-    fn windows_are_collected_and_a_failed_reading_keeps_the_last_picture() {
-        let first = suffering();
-        let mut course = Course::new("spring-sale".parse().unwrap(), first.clone());
-        let mut later = first;
-        later.windows = vec![
-            WindowCount { number: 16, released: 4, planned: 300 },
-            WindowCount { number: 15, released: 300, planned: 300 },
-        ];
-        course.see(Ok(later.clone()));
-        let released: Vec<_> = course.windows.values().map(|window| window.released).collect();
-        assert_eq!(released, [298, 300, 4]);
-        course.see(Err(anyhow!("no route").context("could not reach the room")));
-        assert_eq!(course.problem.as_deref(), Some("could not reach the room: no route"));
-        assert_eq!((course.latest.clone(), course.waiting.len()), (later.clone(), 2));
-        course.see(Ok(later));
-        assert_eq!(course.problem, None);
+    fn at(minute: u64) -> Timestamp {
+        Timestamp::from_millis((28_333_334 + minute) * 60_000)
+    }
+
+    /// A reading ten seconds after this minute's record.
+    fn reading(minute: u64, records: Vec<MinuteRecord>) -> Reading {
+        let mut status = suffering();
+        status.line.waiting = minute;
+        Reading { at: at(minute) + Duration::from_secs(10), status, records, entries: Vec::new() }
+    }
+
+    /// Records that release 300 a minute.
+    fn records(minutes: impl Iterator<Item = u64>) -> Vec<MinuteRecord> {
+        minutes.map(|minute| minute_record(at(minute), 1000 + 400 * minute, 300 * minute)).collect()
+    }
+
+    fn released(course: &Course) -> Vec<u64> {
+        course.minutes.values().map(|minute| minute.released).collect()
     }
 
     #[test]
-    fn the_history_is_bounded() {
-        let mut course = Course::new("spring-sale".parse().unwrap(), suffering());
-        for number in 0..3000 {
-            let mut status = suffering();
-            status.windows[0].number = number;
-            course.note(status, 1.0);
+    fn charts_begin_with_the_history_and_go_on_with_readings() {
+        // The first record is the one before the hour.
+        let mut course = Course::new("spring-sale".parse().unwrap(), reading(10, records(3..=10)));
+        assert_eq!(released(&course), [900, 300, 300, 300, 300, 300, 300, 300], "all of a new room");
+        assert_eq!(course.waiting.len(), 9, "eight records and a reading");
+        assert_eq!(course.released_since(), 4090 - 3000);
+        course.see(Ok(reading(10, records(9..=10))));
+        course.see(Ok(reading(12, records(9..=12))));
+        assert_eq!(released(&course)[6..], [300; 4]);
+        let waiting: Vec<_> = course.waiting.iter().map(|(_, waiting)| *waiting).collect();
+        assert_eq!(waiting[7..], [2000.0, 10.0, 2100.0, 2200.0, 12.0]);
+        assert_eq!(course.released_since(), 4090 - 3600);
+    }
+
+    #[test]
+    fn a_failed_reading_keeps_the_last_picture() {
+        let mut course = Course::new("spring-sale".parse().unwrap(), reading(1, records(0..=1)));
+        course.see(Err(anyhow!("no route").context("could not reach the room")));
+        assert_eq!(course.problem.as_deref(), Some("could not reach the room: no route"));
+        assert_eq!((course.latest.line.waiting, course.waiting.len()), (1, 3));
+        course.see(Ok(reading(2, records(1..=2))));
+        assert_eq!((course.problem, course.latest.line.waiting), (None, 2));
+    }
+
+    #[test]
+    fn after_a_reset_the_released_are_those_of_the_new_epoch() {
+        let mut course = Course::new("spring-sale".parse().unwrap(), reading(10, records(0..=10)));
+        let mut reset = reading(11, Vec::new());
+        reset.status.room.epoch = "next".parse().unwrap();
+        reset.status.released = 7;
+        course.see(Ok(reset));
+        assert_eq!(course.released_since(), 7);
+    }
+
+    #[test]
+    fn the_charts_show_the_last_hour() {
+        let mut course = Course::new("spring-sale".parse().unwrap(), reading(0, records(0..=0)));
+        for minute in 1..=300 {
+            course.see(Ok(reading(minute, records(minute.saturating_sub(2)..=minute))));
         }
-        assert_eq!((course.waiting.len(), course.windows.len()), (READINGS, WINDOWS));
+        assert_eq!((course.minutes.len(), released(&course)[0]), (61, 300));
+        assert_eq!(course.waiting.len(), 121, "a record and a reading each minute");
     }
 }

@@ -2,37 +2,27 @@
 
 use operator::{AlarmState, Status};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::symbols::Marker;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType, Paragraph};
+use ratatui::widgets::{Block, Paragraph};
 use waitroom::RoomState;
 use waitroom::throttle_rules::Verdict;
 
+use super::charts::{Palette, draw_minutes, draw_waiting};
 use super::course::Course;
+use super::fit::fit;
+use super::orders::orders;
 use crate::wording::{alarms, found, joined, rate, urls, waits};
-
-/// A colour is never the only sign: a word always says the same.
-#[derive(Clone, Copy)]
-struct Palette {
-    has_colours: bool,
-}
-
-impl Palette {
-    fn of(self, colour: Color) -> Style {
-        if self.has_colours { Style::new().fg(colour) } else { Style::new() }
-    }
-
-    fn strong(self, colour: Color) -> Style {
-        self.of(colour).add_modifier(Modifier::BOLD)
-    }
-}
 
 /// Below this width there is one chart, because two would have no room for their numbers.
 const TWO_CHARTS: u16 = 60;
 /// Below this height only the latest finding of the throttle is shown.
 const THREE_FINDINGS: u16 = 30;
+/// The least height of a chart with its borders, of a box's borders, and of the last line.
+const CHART: u16 = 6;
+const BORDERS: u16 = 2;
+const FOOTER: u16 = 1;
 
 pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     let palette = Palette { has_colours };
@@ -41,12 +31,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
     // Without the borders.
     let width = area.width.saturating_sub(2);
     let is_narrow = area.width < TWO_CHARTS;
-    let facts = facts(course, palette, width, is_narrow);
+    let facts = facts(course, palette, width);
     let shop = shop(status, palette, width, if area.height < THREE_FINDINGS { 1 } else { 3 });
-    let fixed = |lines: &[Line<'_>]| Constraint::Length(u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2);
-    let [above, charts, below, footer] =
-        Layout::vertical([fixed(&facts), Constraint::Min(6), fixed(&shop), Constraint::Length(1)])
-            .areas(area);
+    let fixed =
+        |lines: &[Line<'_>]| Constraint::Length(u16::try_from(lines.len()).unwrap_or(u16::MAX) + BORDERS);
+    let shown = facts.len() + shop.len() + 2 * usize::from(BORDERS) + usize::from(CHART + FOOTER);
+    let orders = orders(course, width, usize::from(area.height).saturating_sub(shown));
+    // Without room for an order there is no box for orders.
+    let for_orders = if orders.is_empty() { Constraint::Length(0) } else { fixed(&orders) };
+    let [above, charts, in_between, below, footer] = Layout::vertical([
+        fixed(&facts),
+        Constraint::Min(CHART),
+        for_orders,
+        fixed(&shop),
+        Constraint::Length(FOOTER),
+    ])
+    .areas(area);
     let title = format!(" {} ({}) ", status.room.settings.title, course.name);
     frame.render_widget(Paragraph::new(facts).block(Block::bordered().title(title)), above);
     if is_narrow {
@@ -55,31 +55,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, course: &Course, has_colours: bool) {
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(charts);
         draw_waiting(frame, course, palette, left);
-        draw_windows(frame, course, palette, right);
+        draw_minutes(frame, course, palette, right);
     }
+    frame.render_widget(Paragraph::new(orders).block(Block::bordered().title(" orders ")), in_between);
     frame.render_widget(Paragraph::new(shop).block(Block::bordered().title(" shop and alarms ")), below);
     frame.render_widget(footer_line(course, palette), footer);
-}
-
-/// Breaks facts into lines of at most `width` columns. Each fact comes with what separates it from the one before. A line
-/// ends between two facts, so that no number is cut in two. Only a fact that is longer than a line is broken.
-fn fit(facts: impl IntoIterator<Item = (&'static str, Span<'static>)>, width: u16) -> Vec<Line<'static>> {
-    let width = usize::from(width.max(1));
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    for (gap, fact) in facts {
-        if let Some(line) = lines.last_mut()
-            && line.width() + gap.len() + fact.width() <= width
-        {
-            line.push_span(gap);
-            line.push_span(fact);
-            continue;
-        }
-        let letters: Vec<char> = fact.content.chars().collect();
-        let pieces =
-            letters.chunks(width).map(|piece| Span::styled(piece.iter().collect::<String>(), fact.style));
-        lines.extend(pieces.map(Line::from));
-    }
-    lines
 }
 
 /// A text as facts: it may be broken between any two words.
@@ -87,7 +67,7 @@ fn words(text: &str, style: Style) -> impl Iterator<Item = (&'static str, Span<'
     text.split(' ').map(move |word| (" ", Span::styled(word.to_owned(), style)))
 }
 
-fn facts(course: &Course, palette: Palette, width: u16, with_window: bool) -> Vec<Line<'static>> {
+fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     const GAP: &str = "   ";
 
     let status = &course.latest;
@@ -106,10 +86,6 @@ fn facts(course: &Course, palette: Palette, width: u16, with_window: bool) -> Ve
         Span::raw(format!("released {}", status.released)),
     ];
     numbers.extend(waits(status).map(Span::raw));
-    numbers.push(Span::raw(format!("served up to {}", line.served)));
-    if let Some(window) = status.windows.first().filter(|_| with_window) {
-        numbers.push(Span::raw(format!("window {}/{}", window.released, window.planned)));
-    }
     if room.stretch != waitroom::Stretch::USUAL {
         numbers.push(Span::raw(format!("stretch {}", room.stretch)));
     }
@@ -155,56 +131,6 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
     lines
 }
 
-fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
-    let points: Vec<_> = course.waiting.iter().copied().collect();
-    let (first, last) =
-        (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
-    let most = points.iter().map(|point| point.1).fold(1.0, f64::max);
-    let line = Dataset::default()
-        .data(&points)
-        .marker(Marker::Braille)
-        .graph_type(GraphType::Line)
-        .style(palette.of(Color::Cyan));
-    let ago = last - first;
-    let since = if ago < 120.0 { format!("{ago:.0} s ago") } else { format!("{:.0} min ago", ago / 60.0) };
-    let chart = Chart::new(vec![line])
-        .block(Block::bordered().title(" waiting "))
-        // Bounds of at least one second, so that a single reading is drawn as a line.
-        .x_axis(Axis::default().bounds([first, last.max(first + 1.0)]).labels([since, "now".into()]))
-        .y_axis(Axis::default().bounds([0.0, most]).labels(["0".into(), format!("{most:.0}")]));
-    frame.render_widget(chart, area);
-}
-
-fn draw_windows(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
-    const GAP: u16 = 1;
-
-    // As wide as the longest number, at least for a usual rate.
-    let planned = course.windows.values().map(|window| window.planned.to_string().len() + 1).max();
-    let width = u16::try_from(planned.unwrap_or_default()).unwrap_or(u16::MAX).max(6);
-    let fit = usize::from(area.width.saturating_sub(2) / (width + GAP)).max(1);
-    let windows: Vec<_> = course.windows.values().rev().take(fit).collect();
-    let bars: Vec<_> = windows
-        .iter()
-        .rev()
-        .map(|window| {
-            Bar::default()
-                .value(window.released)
-                .text_value(window.released.to_string())
-                .label(Line::from(format!("/{}", window.planned)))
-        })
-        .collect();
-    let most = windows.iter().map(|window| window.released.max(window.planned.into())).max().unwrap_or(1);
-    let chart = BarChart::default()
-        .block(Block::bordered().title(" released/planned per window "))
-        .data(BarGroup::default().bars(&bars))
-        .bar_width(width)
-        .bar_gap(GAP)
-        .bar_style(palette.of(Color::Green))
-        .value_style(Style::new().add_modifier(Modifier::REVERSED))
-        .max(most.max(1));
-    frame.render_widget(chart, area);
-}
-
 fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
     match &course.problem {
         Some(problem) => {
@@ -216,25 +142,49 @@ fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
 
 #[cfg(test)]
 mod tests {
-    use operator::WindowCount;
+    use std::time::Duration;
+
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Stretch, Timestamp};
 
     use super::*;
-    use crate::fixture::suffering;
+    use crate::fixture::{minute_record, suffering};
+    use crate::watch::course::Reading;
 
-    /// A room watched for ten minutes while its line grew.
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn reading(at: Timestamp, status: Status, records: Vec<MinuteRecord>) -> Reading {
+        let entry = |number, minutes, who: &str, change| AuditEntry {
+            number,
+            at: at - minutes * MINUTE,
+            who: Author::new(who),
+            change,
+            undoes: None,
+        };
+        let rate = |per_minute| Rate::new(per_minute).unwrap();
+        let entries = vec![
+            entry(1, 2000, "anna", AuditedChange::Stretch { from: Stretch::USUAL, to: Stretch::MAX }),
+            entry(2, 9, "anna", AuditedChange::Rate { from: rate(300), to: rate(600) }),
+            entry(3, 6, "throttle", AuditedChange::Throttle { from: rate(600), to: rate(300) }),
+        ];
+        Reading { at, status, records, entries }
+    }
+
+    /// A room whose history has ten minutes, in which its line grew.
     fn watched() -> Course {
-        let mut course = Course::new("spring-sale".parse().unwrap(), suffering());
-        for minute in 1..=10u32 {
-            let mut status = suffering();
-            status.line.waiting = 9120 + u64::from(minute * minute) * 40;
-            let number = 15 + u64::from(minute);
-            let released = 300 - u64::from(minute) * 13;
-            status.windows = vec![WindowCount { number, released, planned: 300 }];
-            course.note(status, f64::from(minute) * 60.0);
-        }
-        course
+        let start = Timestamp::from_millis(1_774_000_020_000);
+        let record = |minute: u32| {
+            let released = (1..=u64::from(minute)).map(|minute| 300 - minute * 13).sum();
+            minute_record(start + minute * MINUTE, 9000 + u64::from(minute * minute) * 90, released)
+        };
+        let mut status = suffering();
+        status.released = 2316;
+        status.line.waiting = 15_800;
+        status.joined = status.released + status.line.waiting;
+        let now = start + 10 * MINUTE + MINUTE / 2;
+        let records = (0..=10).map(record).collect();
+        Course::new("spring-sale".parse().unwrap(), reading(now, status, records))
     }
 
     fn picture(course: &Course, width: u16, height: u16) -> String {
@@ -261,7 +211,9 @@ mod tests {
         (status.findings, status.windows, status.alarms) = (Vec::new(), Vec::new(), Vec::new());
         (status.dead_letters, status.joined, status.released) = (None, 0, 0);
         (status.wait, status.longest_wait) = (Some(0), None);
-        let mut course = Course::new("demo".parse().unwrap(), status);
+        let now = Timestamp::from_millis(1_774_000_000_000);
+        let opened = Reading { entries: Vec::new(), ..reading(now, status, Vec::new()) };
+        let mut course = Course::new("demo".parse().unwrap(), opened);
         course.problem = Some("could not reach the room demo".into());
         let expected = snapbox::file!["opened.txt"];
         snapbox::assert_data_eq!(picture(&course, 80, 24), expected.raw());
@@ -273,7 +225,8 @@ mod tests {
         snapbox::assert_data_eq!(picture(&watched(), 40, 26), expected.raw());
         let mut fastest = watched();
         fastest.latest.line.waiting = 1_000_000;
-        fastest.windows.insert(99, WindowCount { number: 99, released: 270_000, planned: 270_000 });
+        fastest.latest.line.rate = Rate::MAX;
+        fastest.latest.released = 1_000_000;
         for width in 40..=120 {
             let picture = picture(&fastest, width, 40);
             assert!(picture.contains("waiting 1000000"), "{picture}");

@@ -3,8 +3,11 @@
 //! In a terminal it draws charts, and always restores the terminal when it ends. Otherwise it prints a line for each
 //! change.
 
+mod charts;
 mod course;
 mod draw;
+mod fit;
+mod orders;
 
 use std::env;
 use std::time::Duration;
@@ -19,13 +22,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use waitroom::Timestamp;
 use waitroom::ports::Clock;
+use waitroom::{MinuteRecord, Timestamp};
 
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::wording::{alarms, joined, rate, waits, word};
-use course::Course;
+use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
 pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, json: bool) -> Result<()> {
@@ -51,7 +54,7 @@ pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, jso
 
 fn line(status: &Status, json: bool) -> Result<String> {
     if json {
-        return Ok(serde_json::to_string(&Reading { at: SystemClock.now(), status })?);
+        return Ok(serde_json::to_string(&TimedStatus { at: SystemClock.now(), status })?);
     }
     let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now());
     Ok(format!("{now}  {}", in_short(status)))
@@ -59,7 +62,7 @@ fn line(status: &Status, json: bool) -> Result<String> {
 
 /// One line of `--watch --json`.
 #[derive(Serialize)]
-struct Reading<'a> {
+struct TimedStatus<'a> {
     at: Timestamp,
     #[serde(flatten)]
     status: &'a Status,
@@ -82,8 +85,10 @@ fn ticks(every: Duration) -> tokio::time::Interval {
     ticks
 }
 
-/// Shows charts until a key is pressed that ends them.
-pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) -> Result<()> {
+/// Shows charts until a key is pressed that ends them. They begin with the history of the last hour.
+pub(crate) async fn charts(room: &RoomHandle, every: Duration) -> Result<()> {
+    let first = read(room, None).await?;
+    let mut last = first.records.last().copied();
     let mut course = Course::new(room.name.clone(), first);
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut terminate = signal(SignalKind::terminate())?;
@@ -95,7 +100,9 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
         let mut looks = ticks(every);
         loop {
             looks.tick().await;
-            if sender.send(room.status().await).is_err() {
+            let reading = read(room, last.as_ref()).await;
+            last = reading.as_ref().ok().and_then(|reading| reading.records.last().copied()).or(last);
+            if sender.send(reading).is_err() {
                 return;
             }
         }
@@ -104,7 +111,7 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
         loop {
             screen.0.draw(|frame| draw::draw(frame, &course, has_colours))?;
             tokio::select! {
-                Some(status) = seen.recv() => course.see(status),
+                Some(reading) = seen.recv() => course.see(reading),
                 key = keys.recv() => match key {
                     Some(Event::Key(key)) if quits(key) => return Ok(()),
                     Some(_) => {}
@@ -118,6 +125,18 @@ pub(crate) async fn charts(room: &RoomHandle, first: Status, every: Duration) ->
         () = look => Ok(()),
         shown = show => shown,
     }
+}
+
+/// Reads what the charts show. `last` is the last record of the history that is known.
+async fn read(room: &RoomHandle, last: Option<&MinuteRecord>) -> Result<Reading> {
+    /// More entries than the highest terminal shows.
+    const ENTRIES: u16 = 30;
+
+    let status = room.status().await?;
+    let at = room.now();
+    let records = room.minutes(Course::known_since(at, last)).await?;
+    let entries = room.entries(ENTRIES).await?;
+    Ok(Reading { at, status, records, entries })
 }
 
 fn quits(key: KeyEvent) -> bool {

@@ -17,7 +17,7 @@ fn the_terminal_is_restored() {
         let mut person = home.person(&["status", "--local", "--watch", "--every", "1s", "--data", directory]);
         person.exp_string("\u{1b}[?1049h").unwrap();
         // Each word is drawn separately, so only one is expected.
-        person.exp_string("planned").unwrap();
+        person.exp_string("released/rate").unwrap();
         person.send(leaving).unwrap();
         person.flush().unwrap();
         person.exp_string("\u{1b}[?1049l").unwrap();

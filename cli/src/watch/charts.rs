@@ -1,0 +1,84 @@
+//! The two charts: who waits, and who was released in each minute.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::Line;
+use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType};
+use waitroom::{Rate, RoomState};
+
+use super::course::Course;
+
+/// A colour is never the only sign: a word always says the same.
+#[derive(Clone, Copy)]
+pub(super) struct Palette {
+    pub(super) has_colours: bool,
+}
+
+impl Palette {
+    pub(super) fn of(self, colour: Color) -> Style {
+        if self.has_colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn strong(self, colour: Color) -> Style {
+        self.of(colour).add_modifier(Modifier::BOLD)
+    }
+}
+
+pub(super) fn draw_waiting(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
+    let points: Vec<_> = course.waiting.iter().copied().collect();
+    let (first, last) =
+        (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
+    let most = points.iter().map(|point| point.1).fold(1.0, f64::max);
+    let line = Dataset::default()
+        .data(&points)
+        .marker(Marker::Braille)
+        .graph_type(GraphType::Line)
+        .style(palette.of(Color::Cyan));
+    let ago = last - first;
+    let since = if ago < 120.0 { format!("{ago:.0} s ago") } else { format!("{:.0} min ago", ago / 60.0) };
+    let chart = Chart::new(vec![line])
+        .block(Block::bordered().title(" waiting "))
+        // Bounds of at least one second, so that a single reading is drawn as a line.
+        .x_axis(Axis::default().bounds([first, last.max(first + 1.0)]).labels([since, "now".into()]))
+        .y_axis(Axis::default().bounds([0.0, most]).labels(["0".into(), format!("{most:.0}")]));
+    frame.render_widget(chart, area);
+}
+
+/// The rate in force of a minute, below its bar.
+fn below(rate: Option<Rate>) -> String {
+    rate.map_or_else(|| "closed".into(), |rate| format!("/{rate}"))
+}
+
+/// A bar for each minute, the last one for the minute that is not over.
+pub(super) fn draw_minutes(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
+    const GAP: u16 = 1;
+
+    let is_on = course.latest.room.state == RoomState::On;
+    let now = (course.released_since(), is_on.then_some(course.latest.line.rate));
+    let minutes = course.minutes.values().rev().map(|minute| (minute.released, minute.rate));
+    let minutes: Vec<_> = std::iter::once(now).chain(minutes).collect();
+    // As wide as the longest number, at least for a usual rate.
+    let longest =
+        minutes.iter().map(|(released, rate)| below(*rate).len().max(released.to_string().len())).max();
+    let width = u16::try_from(longest.unwrap_or_default()).unwrap_or(u16::MAX).max(6);
+    let fit = usize::from(area.width.saturating_sub(2) / (width + GAP)).max(1);
+    let shown = &minutes[..fit.min(minutes.len())];
+    let bar = |(released, rate): &(u64, Option<Rate>)| {
+        let bar = Bar::default().value(*released).text_value(released.to_string());
+        bar.label(Line::from(below(*rate)))
+    };
+    let bars: Vec<_> = shown.iter().rev().map(bar).collect();
+    let highest =
+        shown.iter().map(|(released, rate)| (*released).max(rate.map_or(0, |rate| rate.get().into())));
+    let chart = BarChart::default()
+        .block(Block::bordered().title(" released/rate each minute "))
+        .data(BarGroup::default().bars(&bars))
+        .bar_width(width)
+        .bar_gap(GAP)
+        .bar_style(palette.of(Color::Green))
+        .value_style(Style::new().add_modifier(Modifier::REVERSED))
+        .max(highest.max().unwrap_or(1).max(1));
+    frame.render_widget(chart, area);
+}
