@@ -71,9 +71,9 @@ export function waitingState({ state, slow }, { latest }) {
   return latest <= 2 * MINUTE ? "soon" : "waiting";
 }
 
-/** Whether the line has passed this ticket by two minutes or more, so that the door should be asked about it. */
-export function isPassed(ticket, { served, rate }) {
-  return served > ticket + 2 * rate;
+/** Whether the line has passed this ticket by, so that the door should be asked about it. */
+export function isPassed(ticket, { passed }) {
+  return ticket < passed;
 }
 
 /** How many are ahead when a screen reader announces it. */

@@ -29,7 +29,7 @@ pub(crate) fn suffering() -> Status {
     };
     let alarm = |name: &str, state, reason: &str| Alarm { name: name.into(), state, reason: reason.into() };
     Status {
-        line: LineStatus::of(&room, 4100, 9120),
+        line: LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100 }, 9120),
         room,
         joined: 13_210,
         released: 4090,

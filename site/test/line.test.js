@@ -107,9 +107,10 @@ test("the state shown follows the status and the forecast", () => {
   assert.equal(waitingState({ state: "on", slow: false }, { latest: 2 * MINUTE }), "soon");
 });
 
-test("a ticket counts as passed after two minutes of the rate", () => {
-  assert.equal(isPassed(100, { served: 700, rate: 300 }), false);
-  assert.equal(isPassed(100, { served: 701, rate: 300 }), true);
+test("the room says which tickets the line has passed by", () => {
+  assert.equal(isPassed(100, { served: 9_000, passed: 100 }), false);
+  assert.equal(isPassed(100, { served: 9_000, passed: 101 }), true);
+  assert.equal(isPassed(100, { served: 9_000 }), false, "a room of an earlier version does not say it");
 });
 
 test("each milestone is reached once", () => {

@@ -23,8 +23,8 @@ use waitroom::ports::{
     PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard,
 };
 use waitroom::{
-    Admission, AdmittedBy, LineCount, LineStatus, Pace, PaceStep, Place, Room, Slice, Timestamp, Valve,
-    ValveChange,
+    Admission, AdmittedBy, LineCount, LinePosition, LineStatus, Pace, PaceStep, Place, Room, Slice,
+    Timestamp, Valve, ValveChange,
 };
 
 /// What a consumer needs of a store.
@@ -276,6 +276,9 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         let mut left = Vec::with_capacity(written.len());
         for ((visitor, joined, receipts), result) in visitors.into_iter().zip(written) {
             answered += u32::from(result.is_ok());
+            if !matches!(&result, Ok(found) if found.by != AdmittedBy::Slice(slice.id)) {
+                tally.delivered(visitor.ticket);
+            }
             match result {
                 Ok(found) if found.by == AdmittedBy::Slice(slice.id) => {
                     // An earlier consumer of this slice may have died, and its admissions are counted already. So an
@@ -375,17 +378,17 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
     /// Records how many the slice has released. The plan's first slice also publishes the line's status.
     async fn report(&self, tally: &mut Tally, room: &Room) {
         let written = async {
-            self.store.record(tally.slice, tally.released(), tally.served()).await?;
+            self.store.record(tally.slice, tally.progress()).await?;
             if let Some((at, wait)) = tally.waits.take_due() {
                 self.store.note_wait(at, wait).await?;
             }
             if tally.served.is_some() && tally.slice.index > 0 {
                 return Ok(());
             }
-            let served = self.store.served().await?;
-            tally.begin_at(served);
+            let position = self.store.position().await?;
+            tally.begin_at(position.served);
             if tally.slice.index == 0 {
-                self.publish(tally, room, served).await?;
+                self.publish(tally, room, position).await?;
             }
             PortResult::Ok(())
         };
@@ -394,15 +397,15 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         }
     }
 
-    async fn publish(&self, tally: &mut Tally, room: &Room, served: u64) -> PortResult<()> {
+    async fn publish(&self, tally: &mut Tally, room: &Room, position: LinePosition) -> PortResult<()> {
         let now = self.clock.now();
         let count = LineCount {
             counted: self.store.waiting().await?,
             issued: self.store.issued().await?,
             found_empty: tally.finds_nobody(now),
         };
-        let waiting = count.waiting(served, now);
-        let status = LineStatus::of(room, served, waiting);
+        let waiting = count.waiting(position.served, now);
+        let status = LineStatus::of(room, position, waiting);
         // An unchanged status is not written again: an idle room must cost next to nothing.
         if tally.published != Some(status) {
             self.store.publish(status).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::Span;
 use tracing::field::display;
-use waitroom::ports::{PortError, Receipt};
+use waitroom::ports::{PortError, Receipt, SliceProgress};
 use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
 
 use crate::SliceReport;
@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     released_before: u32,
     /// The ticket that the line has reached. `None` until it is known where the line was when this slice began.
     pub(crate) served: Option<ServedEstimate>,
+    /// The lowest ticket that the line has delivered.
+    lowest: Option<Ticket>,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
     /// delivers again is neither charged nor counted again.
     visitors: HashMap<Token, bool>,
@@ -52,6 +54,7 @@ impl Tally {
             report: SliceReport::default(),
             released_before: 0,
             served: None,
+            lowest: None,
             visitors: HashMap::new(),
             waits: LongestWait::default(),
             reported: None,
@@ -130,9 +133,18 @@ impl Tally {
         }
     }
 
-    /// The ticket that the line has reached as far as this slice knows, or 0.
-    pub(crate) fn served(&self) -> u64 {
-        self.served.map_or(0, |served| served.served())
+    /// The line has delivered a visitor with this ticket who was not admitted before.
+    pub(crate) fn delivered(&mut self, ticket: Ticket) {
+        self.lowest = Some(self.lowest.map_or(ticket, |lowest| lowest.min(ticket)));
+    }
+
+    /// What the slice records.
+    pub(crate) fn progress(&self) -> SliceProgress {
+        SliceProgress {
+            released: self.released(),
+            served: self.served.map_or(0, |served| served.served()),
+            lowest: self.lowest.map(Ticket::get),
+        }
     }
 
     /// Counts a failed call after which the slice goes on. Only the first is a warning, so that an outage does not

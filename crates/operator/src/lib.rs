@@ -196,12 +196,16 @@ pub(crate) mod tests {
     }
 
     impl StatusBoard for MemoryStore {
-        async fn served(&self) -> PortResult<u64> {
-            Ok(4100)
+        async fn position(&self) -> PortResult<waitroom::LinePosition> {
+            unreachable!("no order calls this")
         }
 
         async fn progress(&self) -> PortResult<LineProgress> {
-            Ok(LineProgress { served: 4100, released: 4090 })
+            Ok(LineProgress { served: 4100, passed: 2100, released: 4090 })
+        }
+
+        async fn pass_by(&self, _: u64, _: u64) -> PortResult<()> {
+            unreachable!("no order calls this")
         }
 
         async fn publish(&self, _: LineStatus) -> PortResult<()> {
@@ -236,7 +240,7 @@ pub(crate) mod tests {
                 valve_from: waitroom::Timestamp::default(),
                 made_at: waitroom::Timestamp::default(),
             };
-            Ok(vec![PlanRecord { plan, released: 31 }])
+            Ok(vec![PlanRecord { plan, released: 31, lowest: None }])
         }
 
         async fn write(&self, _: Plan) -> PortResult<bool> {
@@ -396,7 +400,7 @@ pub(crate) mod tests {
     #[test]
     fn a_status_has_this_json_and_reads_back() {
         let Reply::Status(status) = memory_store().execute(Order::Status) else { panic!("not a status") };
-        let expected = json!({ "served": 4100, "waiting": 7, "rate": 300, "slow": false });
+        let expected = json!({ "served": 4100, "passed": 2100, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");

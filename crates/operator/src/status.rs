@@ -78,7 +78,7 @@ impl Status {
         };
         let longest_wait = store.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
-            line: LineStatus::of(&room, progress.served, waiting),
+            line: LineStatus::of(&room, progress.position(), waiting),
             room: Room::clone(&room),
             joined,
             released: progress.released,

@@ -26,6 +26,8 @@ pub struct Wait {
     allow: bool,
     epoch: Epoch,
     served: u64,
+    /// Visitors with lower tickets were passed by.
+    passed: u64,
     rate: Rate,
     waiting: u64,
     state: RoomState,
@@ -54,6 +56,7 @@ impl PollAnswer {
             allow: false,
             epoch: room.epoch,
             served: line.served,
+            passed: line.passed,
             rate: line.rate,
             waiting: line.waiting,
             state: room.state,
@@ -89,7 +92,7 @@ impl ClientAnswer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use waitroom::Settings;
+    use waitroom::{LinePosition, Settings};
 
     use super::*;
 
@@ -105,7 +108,7 @@ mod tests {
     }
 
     fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {
-        let line = LineStatus::of(room, 4100, 9120);
+        let line = LineStatus::of(room, LinePosition { served: 4100, passed: 0 }, 9120);
         serde_json::to_value(PollAnswer::new(room, &line, visitor)).unwrap()
     }
 
@@ -120,7 +123,7 @@ mod tests {
     #[test]
     fn a_waiting_visitor_reads_the_status_of_the_line() {
         let mut expected = json!({
-            "allow": false, "epoch": "ab12", "served": 4100, "rate": 300, "waiting": 9120,
+            "allow": false, "epoch": "ab12", "served": 4100, "passed": 0, "rate": 300, "waiting": 9120,
             "state": "on", "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), VisitorState::Waiting), expected);

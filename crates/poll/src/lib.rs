@@ -65,7 +65,9 @@ mod tests {
     use futures_executor::block_on;
     use serde_json::{Value, json};
     use waitroom::ports::{Admitted, Fault, PortError};
-    use waitroom::{Admission, AdmittedBy, LineStatus, Rate, Settings, Ticket, Timestamp, Token};
+    use waitroom::{
+        Admission, AdmittedBy, LinePosition, LineStatus, Rate, Settings, Ticket, Timestamp, Token,
+    };
 
     use super::*;
 
@@ -114,7 +116,7 @@ mod tests {
 
     impl LineStatusReader for Memory {
         async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
-            Ok(LineStatus::of(room, 4100, 9120))
+            Ok(LineStatus::of(room, LinePosition { served: 4100, passed: 0 }, 9120))
         }
     }
 

@@ -55,25 +55,25 @@ pub struct Producer<S, C, T> {
     scheme: Scheme,
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
-    served: Mutex<Option<Served>>,
+    passed: Mutex<Option<PassedTickets>>,
     /// The version of the quiet room that was woken last, so that a crowd wakes it once.
     woken: Mutex<Option<u64>>,
     signing: Signing,
     refusals: RefusalLog,
 }
 
-/// The highest ticket that the line of an epoch had reached at this time.
+/// Below which ticket visitors of an epoch were passed by, as it was at this time.
 #[derive(Clone, Copy, Debug)]
-struct Served {
+struct PassedTickets {
     at: Timestamp,
     epoch: Epoch,
-    ticket: u64,
+    below: u64,
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long a join retries a busy ticket counter before the visitor is told to retry.
     const LONGEST_WAIT: Duration = Duration::from_secs(20);
-    /// How long the served ticket is cached.
+    /// How long it is cached which tickets were passed by.
     const FRESH: Duration = Duration::from_secs(1);
 
     pub fn new(store: S, clock: C, tokens: T, scheme: Scheme) -> Self {
@@ -83,7 +83,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             tokens,
             scheme,
             leases: Mutex::default(),
-            served: Mutex::default(),
+            passed: Mutex::default(),
             woken: Mutex::default(),
             signing: Signing::default(),
             refusals: RefusalLog::default(),
@@ -173,26 +173,20 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
     }
 
-    /// Whether the line has passed this ticket by more than it releases in two minutes.
-    async fn was_passed(&self, room: &Room, ticket: Ticket) -> PortResult<bool> {
-        // Uses the rate in force, because the page does: when the page finds that it was passed by, it requests the
-        // door.
-        let two_minutes = 2 * u64::from(room.rate().get());
-        Ok(self.served(room.epoch).await? > ticket.get().saturating_add(two_minutes))
-    }
-
+    /// Whether the line has passed this ticket by. The page asks the same of the poll's `passed`, and comes here if so.
+    ///
     /// Read at most once a second: every returning visitor needs it, and on AWS it is a single item.
-    async fn served(&self, epoch: Epoch) -> PortResult<u64> {
-        let mut served = self.served.lock().await;
+    async fn was_passed(&self, epoch: Epoch, ticket: Ticket) -> PortResult<bool> {
+        let mut passed = self.passed.lock().await;
         let now = self.clock.now();
         let fresh =
-            |known: &Served| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
-        if let Some(known) = served.filter(fresh) {
-            return Ok(known.ticket);
-        }
-        let ticket = self.store.served().await?;
-        *served = Some(Served { at: now, epoch, ticket });
-        Ok(ticket)
+            |known: &PassedTickets| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
+        let known = match passed.filter(fresh) {
+            Some(known) => known,
+            None => PassedTickets { at: now, epoch, below: self.store.position().await?.passed },
+        };
+        *passed = Some(known);
+        Ok(ticket.get() < known.below)
     }
 
     async fn waiting(
@@ -201,7 +195,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         place: Place,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        if !request.only_looks() && self.was_passed(room, place.ticket).await? {
+        if !request.only_looks() && self.was_passed(room.epoch, place.ticket).await? {
             // The line may have lost the visitor, although it promises delivery at least once. Or the ledger may
             // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because

@@ -164,7 +164,7 @@ impl Preview {
 async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = Room { state: RoomState::On, ..room.clone() };
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
-    let mut line = LineStatus { served: 4100, waiting: 9120, rate, slow: false };
+    let mut line = LineStatus { served: 4100, passed: 0, waiting: 9120, rate, slow: false };
     let visitor = match (scene.answer)(&mut room, &mut line) {
         SceneAnswer::Waiting => VisitorState::Waiting,
         SceneAnswer::Newcomer => VisitorState::Newcomer,

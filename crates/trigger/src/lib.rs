@@ -14,7 +14,9 @@ use waitroom::ports::{
     Clock, Dispatch, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
     RoomReader, StatusBoard,
 };
-use waitroom::{Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice};
+use waitroom::{
+    Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice, passed_before,
+};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog {}
@@ -108,11 +110,12 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             sent: 0,
             not_sent: 0,
         };
-        self.plan_and_send(&room, cause, &mut report).await?;
+        let recent = self.plan_and_send(&room, cause, &mut report).await?;
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
             self.judge_quiet(&room, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
+            self.judge_passed(&room, &recent, waiting).await.unwrap_or_else(|error| warn(&error));
             // While a consumer works, it publishes the status itself, with more recent figures.
             if report.sent == 0 {
                 self.publish(waiting).await.unwrap_or_else(|error| warn(&error));
@@ -136,7 +139,18 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         }
         self.store.set_quiet(quiet).await?;
         let room = self.store.room_now().await?;
-        self.plan_and_send(&room, TriggerCause::Change, report).await
+        self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop)
+    }
+
+    /// Records whom the line has passed by, as the windows before this run tell.
+    async fn judge_passed(&self, room: &Room, recent: &[PlanRecord], counted: u64) -> PortResult<()> {
+        let Some(oldest) = recent.last() else { return Ok(()) };
+        let position = self.store.position().await?;
+        let passed = passed_before(room, recent, position, counted, self.clock.now(), self.minute);
+        match passed {
+            Some(passed) if passed > position.passed => self.store.pass_by(oldest.plan.number, passed).await,
+            _ => Ok(()),
+        }
     }
 
     /// Whether the valve has been open for half a minute and found nobody. Shortly after a change, the count of the line
@@ -149,15 +163,17 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         is_settled && recent.iter().any(had_time) && recent.iter().all(|record| record.released == 0)
     }
 
-    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over.
+    /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over. Returns the
+    /// latest plans as they were before.
     async fn plan_and_send(
         &self,
         room: &Room,
         cause: TriggerCause,
         report: &mut TriggerReport,
-    ) -> PortResult<()> {
+    ) -> PortResult<Vec<PlanRecord>> {
         let horizon = cause.horizon(self.minute);
-        let mut plans: Vec<_> = self.store.recent().await?.into_iter().map(|record| record.plan).collect();
+        let before = self.store.recent().await?;
+        let mut plans: Vec<_> = before.iter().map(|record| record.plan).collect();
         for _ in 0..Self::PLANS {
             let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
             if self.store.write(plan).await? {
@@ -178,7 +194,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();
         report.not_sent = sent.len() - report.sent;
-        Ok(())
+        Ok(before)
     }
 
     async fn send_one(&self, slice: Slice) -> bool {
@@ -213,11 +229,13 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {
-        let served = self.store.served().await?;
+        let position = self.store.position().await?;
         // Read again, because it may have changed while consumers were started.
         let room = self.store.room().await?;
         let count = LineCount { counted: waiting, issued: self.store.issued().await?, found_empty: false };
-        self.store.publish(LineStatus::of(&room, served, count.waiting(served, self.clock.now()))).await
+        self.store
+            .publish(LineStatus::of(&room, position, count.waiting(position.served, self.clock.now())))
+            .await
     }
 }
 

@@ -15,6 +15,7 @@
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
 //! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
+//! | [`LinePosition`] with [`passed_before`] | the ticket that the line has reached, and which ones it has passed by |
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
@@ -28,6 +29,7 @@ mod minute;
 mod mistakes;
 mod name;
 mod pace;
+mod passed;
 mod place;
 mod plan;
 pub mod ports;
@@ -53,13 +55,14 @@ pub use minute::{LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};
+pub use passed::passed_before;
 pub use place::{Place, PlaceError, Scheme};
 pub use plan::{BATCH, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
 pub use rate::{Rate, RateError};
 pub use room::{Room, RoomState, RoomStateError};
 pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
-pub use status::{LineProgress, LineStatus};
+pub use status::{LinePosition, LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;

@@ -16,8 +16,8 @@ use pass::KeyRing;
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LineProgress, LineStatus, LineTotals,
-    MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LinePosition, LineProgress, LineStatus,
+    LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -171,6 +171,8 @@ pub struct PlanRecord {
     pub plan: Plan,
     /// How many visitors its slices have recorded as released so far.
     pub released: u64,
+    /// The lowest ticket that the line delivered to its slices, as far as is known.
+    pub lowest: Option<u64>,
 }
 
 /// The slices of a plan. Each is released by one consumer.
@@ -181,14 +183,20 @@ pub trait Slices: Send + Sync {
     /// claimant.
     fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<Claimed>> + Send;
 
-    /// Records how many visitors the slice has released in total, and the ticket it has reached. Repeating a call changes
-    /// nothing, and the numbers never decrease. Records of a slice that nobody has claimed are ignored.
-    fn record(
-        &self,
-        slice: SliceId,
-        released: u32,
-        served: u64,
-    ) -> impl Future<Output = PortResult<()>> + Send;
+    /// Records the slice's progress. Repeating a call changes nothing, and `released` and `served` never decrease. Records
+    /// of a slice that nobody has claimed are ignored.
+    fn record(&self, slice: SliceId, progress: SliceProgress) -> impl Future<Output = PortResult<()>> + Send;
+}
+
+/// What a slice records of its progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SliceProgress {
+    /// How many visitors it has released in total.
+    pub released: u32,
+    /// The ticket that the line has reached.
+    pub served: u64,
+    /// The lowest ticket that the line has delivered to it. Stores may keep it only when `released` increases.
+    pub lowest: Option<u64>,
 }
 
 /// The answer to a claim.
@@ -206,10 +214,14 @@ pub struct Claimant(pub u128);
 
 /// How far the line has come, and the status that polls publish.
 pub trait StatusBoard: Send + Sync {
-    /// The ticket that the line has reached. The door needs only this part of the progress.
-    fn served(&self) -> impl Future<Output = PortResult<u64>> + Send;
+    /// The part of the progress that the door and the pages need.
+    fn position(&self) -> impl Future<Output = PortResult<LinePosition>> + Send;
 
     fn progress(&self) -> impl Future<Output = PortResult<LineProgress>> + Send;
+
+    /// Records that visitors with tickets below `passed` were passed by, which was found in the plans from `plan` on. The
+    /// number never decreases. If that plan is of an earlier epoch, nothing is changed.
+    fn pass_by(&self, plan: u64, passed: u64) -> impl Future<Output = PortResult<()>> + Send;
 
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;
 }

@@ -7,14 +7,32 @@ use crate::{Rate, Room};
 pub struct LineProgress {
     /// The ticket that the line has reached: the highest [estimate](crate::ServedEstimate) of a slice.
     pub served: u64,
+    /// Visitors with lower tickets were [passed by](crate::passed_before).
+    #[serde(default)]
+    pub passed: u64,
     /// How many visitors were released.
     pub released: u64,
+}
+
+/// The part of the progress that tells visitors where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinePosition {
+    pub served: u64,
+    pub passed: u64,
+}
+
+impl LineProgress {
+    pub fn position(&self) -> LinePosition {
+        LinePosition { served: self.served, passed: self.passed }
+    }
 }
 
 /// What polls publish about the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineStatus {
     pub served: u64,
+    #[serde(default)]
+    pub passed: u64,
     pub waiting: u64,
     /// The rate in force.
     pub rate: Rate,
@@ -23,7 +41,8 @@ pub struct LineStatus {
 }
 
 impl LineStatus {
-    pub fn of(room: &Room, served: u64, waiting: u64) -> Self {
-        Self { served, waiting, rate: room.rate(), slow: room.is_slowed() }
+    pub fn of(room: &Room, position: LinePosition, waiting: u64) -> Self {
+        let LinePosition { served, passed } = position;
+        Self { served, passed, waiting, rate: room.rate(), slow: room.is_slowed() }
     }
 }

@@ -83,16 +83,21 @@ pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
 }
 
 /// Records how many visitors a slice has released in total. The number only increases, and the slice must be claimed.
-pub(crate) fn record(slice: SliceId, released: u32) -> Statement {
+pub(crate) fn record(slice: SliceId, released: u32, lowest: Option<u64>) -> Statement {
     let index = slice.index;
-    Statement::new(
+    let mut statement = Statement::new(
         &format!("SET #released_{index} = :released"),
         &format!(
             "attribute_exists(#claim_{index}) AND \
              (attribute_not_exists(#released_{index}) OR #released_{index} < :released)"
         ),
         [(":released", number(released))],
-    )
+    );
+    if let Some(lowest) = lowest {
+        statement.update = format!("{}, #lowest_{index} = :lowest", statement.update);
+        statement.values.insert(":lowest".into(), number(lowest));
+    }
+    statement
 }
 
 /// Raises the ticket that the line has reached. It never decreases, and plans of earlier epochs do not change it.
@@ -101,6 +106,15 @@ pub(crate) fn raise_served(plan: u64, served: u64) -> Statement {
         "SET #served = :served",
         "#served < :served AND #before_epoch < :plan",
         [(":served", number(served)), (":plan", number(plan))],
+    )
+}
+
+/// Raises the ticket below which visitors were passed by. It never decreases, and plans of earlier epochs do not change it.
+pub(crate) fn raise_passed(plan: u64, passed: u64) -> Statement {
+    Statement::new(
+        "SET #passed = :passed",
+        "(attribute_not_exists(#passed) OR #passed < :passed) AND #before_epoch < :plan",
+        [(":passed", number(passed)), (":plan", number(plan))],
     )
 }
 
@@ -122,10 +136,11 @@ pub(crate) fn add_plan(plan: u64, before: &ProgressItem, closed: u64, recorded: 
 /// Writes the line's progress into a copy of the status.
 pub(crate) fn publish(status: LineStatus) -> Statement {
     Statement::new(
-        "SET #served = :served, #waiting = :waiting, #rate = :rate, #slow = :slow",
+        "SET #served = :served, #passed = :passed, #waiting = :waiting, #rate = :rate, #slow = :slow",
         "attribute_exists(#id)",
         [
             (":served", number(status.served)),
+            (":passed", number(status.passed)),
             (":waiting", number(status.waiting)),
             (":rate", number(status.rate.get())),
             (":slow", flag(status.slow)),
@@ -195,7 +210,7 @@ pub(crate) fn note_wait(at: Timestamp, wait: Duration) -> Statement {
 /// Resets the progress for a new epoch. All plans so far belong to earlier epochs.
 pub(crate) fn reset_progress() -> Statement {
     Statement::new(
-        "SET #served = :none, #released = :none, #before_epoch = #latest",
+        "SET #served = :none, #passed = :none, #released = :none, #before_epoch = #latest",
         "attribute_exists(#id)",
         [(":none", number(0u64))],
     )
@@ -216,8 +231,9 @@ mod tests {
 
     fn all() -> Vec<Statement> {
         let slice = SliceId { plan: 7, index: 269 };
-        let before = ProgressItem { served: 1, latest: 6, closed: 3, released: 3, before_epoch: 2 };
-        let status = LineStatus { served: 1, waiting: 2, rate: Rate::MIN, slow: true };
+        let before =
+            ProgressItem { served: 1, passed: 0, latest: 6, closed: 3, released: 3, before_epoch: 2 };
+        let status = LineStatus { served: 1, passed: 1, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
         let totals = LineTotals { at, epoch, joined: 3, released: 2, waiting: 1, rate: Some(Rate::MIN) };
@@ -228,7 +244,9 @@ mod tests {
             if_version_precedes(2),
             lease(64, Timestamp::from_millis(1)),
             claim(slice, Claimant(5)),
-            record(slice, 10),
+            record(slice, 10, None),
+            record(slice, 10, Some(7)),
+            raise_passed(7, 4711),
             raise_served(7, 4711),
             add_plan(7, &before, 4, 300),
             publish(status),

@@ -89,7 +89,7 @@ fn memory() -> ThrottleMemory {
 }
 
 fn progress() -> ProgressItem {
-    ProgressItem { served: 4100, latest: 7, closed: 4, released: 4090, before_epoch: 2 }
+    ProgressItem { served: 4100, passed: 0, latest: 7, closed: 4, released: 4090, before_epoch: 2 }
 }
 
 fn read() -> HashMap<String, Item> {
@@ -121,7 +121,7 @@ fn items_of_format_1_are_read() {
         Ok(admission(AdmittedBy::Door))
     );
     assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(plan()));
-    assert_eq!(decode_slices(SLICES, item(SLICES)), Ok(15));
+    assert_eq!(decode_slices(SLICES, item(SLICES)), Ok((15, None)));
     assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(progress()));
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
     assert_eq!(tickets.number("last"), Ok(4800));
@@ -130,7 +130,9 @@ fn items_of_format_1_are_read() {
     let public = Reader::open(Key::Public, item(Key::Public)).unwrap().json("jwks");
     assert_eq!(Ok(keys.jwks().unwrap()), public);
     // Only mapping templates read the status, so it is compared with what is written today.
-    assert_eq!(item(Key::Status(15)), &encode_first_status(15, &room()));
+    let mut status = encode_first_status(15, &room());
+    status.remove("passed").expect("written since then; without it the templates answer 0");
+    assert_eq!(item(Key::Status(15)), &status);
 }
 
 /// A message in the line is a place, written as in the cookie.

@@ -96,12 +96,12 @@ fn items_keep_their_attributes() {
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
-    let progress = ProgressItem { served: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
+    let progress = ProgressItem { served: 0, passed: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
     let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
     let slices = Key::slices_with(SLICE);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
-    let line = LineStatus::of(&room(), 1, 2);
+    let line = LineStatus::of(&room(), waitroom::LinePosition { served: 1, passed: 1 }, 2);
     let minute = Key::Minute(28);
     let totals = LineTotals {
         at: now,
@@ -128,7 +128,7 @@ fn items_keep_their_attributes() {
         encoded(Key::Public, &public),
         updated(status, &expressions::publish(line)),
         updated(slices, &expressions::claim(SLICE, Claimant(1))),
-        updated(slices, &expressions::record(SLICE, 1)),
+        updated(slices, &expressions::record(SLICE, 1, Some(1))),
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),
         updated(Key::Tickets, &expressions::lease(1, Timestamp::default())),

@@ -230,17 +230,23 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
     })
 }
 
-/// How many visitors the slices of one page have recorded as released, in total.
-pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<u64, ItemError> {
+/// How many visitors the slices of one page have recorded as released, in total, and the lowest ticket that the line
+/// delivered to them.
+pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<(u64, Option<u64>), ItemError> {
     let reader = Reader::open(page, item)?;
-    let recorded = item.keys().filter(|name| name.starts_with("released_"));
-    recorded.map(|name| reader.number(name)).try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
+    let numbers = |prefix: &'static str| {
+        let names = item.keys().filter(move |name| name.starts_with(prefix));
+        names.map(move |name| reader.number(name)).collect::<Result<Vec<_>, _>>()
+    };
+    let recorded = numbers("released_")?.into_iter().fold(0, u64::saturating_add);
+    Ok((recorded, numbers("lowest_")?.into_iter().min()))
 }
 
 /// The item `progress`. What the slices of open plans have recorded is not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProgressItem {
     pub(crate) served: u64,
+    pub(crate) passed: u64,
     /// The number of the newest plan; 0 before the first.
     pub(crate) latest: u64,
     /// Plans up to this number are closed: their slices record no more.
@@ -257,6 +263,7 @@ impl ProgressItem {
             Key::Progress,
             [
                 ("served", number(self.served)),
+                ("passed", number(self.passed)),
                 ("latest", number(self.latest)),
                 ("closed", number(self.closed)),
                 ("released", number(self.released)),
@@ -270,6 +277,8 @@ impl ProgressItem {
         let latest = progress.number("latest")?;
         Ok(Self {
             served: progress.number("served")?,
+            // The first format does not have it.
+            passed: progress.optional("passed", Reader::number)?.unwrap_or_default(),
             latest,
             // The first format always left three plans open.
             closed: progress.optional("closed", Reader::number)?.unwrap_or(latest.saturating_sub(3)),
@@ -280,7 +289,8 @@ impl ProgressItem {
 
     /// The progress of the line. `recorded` is what the slices of open plans have recorded.
     pub(crate) fn with(&self, recorded: u64) -> LineProgress {
-        LineProgress { served: self.served, released: self.released.saturating_add(recorded) }
+        let Self { served, passed, .. } = *self;
+        LineProgress { served, passed, released: self.released.saturating_add(recorded) }
     }
 }
 
@@ -377,7 +387,8 @@ pub(crate) mod tests {
     #[test]
     fn plans_and_progress_are_encoded_and_decoded() {
         assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
-        let progress = ProgressItem { served: 41, latest: 7, closed: 4, released: 300, before_epoch: 2 };
+        let progress =
+            ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };
         assert_eq!(ProgressItem::decode(&progress.encode()), Ok(progress));
     }
 
@@ -386,9 +397,10 @@ pub(crate) mod tests {
         let page = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
         let mut recorded = item(page, claims);
-        assert_eq!(decode_slices(page, &recorded), Ok(10));
+        assert_eq!(decode_slices(page, &recorded), Ok((10, None)));
         recorded.insert("released_1".into(), number(5u64));
-        assert_eq!(decode_slices(page, &recorded), Ok(15));
+        recorded.extend([("lowest_0".to_owned(), number(40u64)), ("lowest_1".to_owned(), number(41u64))]);
+        assert_eq!(decode_slices(page, &recorded), Ok((15, Some(40))));
     }
 
     /// Asserts that an attribute that is missing, of another type or out of bounds is an error that names it.
@@ -428,8 +440,9 @@ pub(crate) mod tests {
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
         let later = ["releases_from", "valve_from", "made_at"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
-        let progress = ProgressItem { served: 41, latest: 7, closed: 4, released: 300, before_epoch: 2 };
-        assert_invalid_attributes_are_named(&progress.encode(), &["closed"], ProgressItem::decode);
+        let progress =
+            ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };
+        assert_invalid_attributes_are_named(&progress.encode(), &["closed", "passed"], ProgressItem::decode);
     }
 
     #[test]

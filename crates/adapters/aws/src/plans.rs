@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
-    Claimant, Claimed, Fault, PlanRecord, Plans, PortError, PortResult, Slices, StatusBoard,
+    Claimant, Claimed, Fault, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices, StatusBoard,
 };
-use waitroom::{LineProgress, LineStatus, Plan, SliceId};
+use waitroom::{LinePosition, LineProgress, LineStatus, Plan, SliceId};
 
 use crate::AwsStore;
 use crate::expressions;
@@ -44,6 +44,7 @@ struct PlanItems {
     plan: Option<Plan>,
     pages: Vec<Key>,
     recorded: u64,
+    lowest: Option<u64>,
 }
 
 /// The items of a plan's slices.
@@ -77,10 +78,12 @@ impl AwsStore {
         let keys = plans.iter().flatten().flat_map(pages);
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut items_of = |plan: Option<Plan>| {
-            let mut items = PlanItems { plan, pages: Vec::new(), recorded: 0 };
+            let mut items = PlanItems { plan, pages: Vec::new(), recorded: 0, lowest: None };
             for page in plan.iter().flat_map(pages) {
                 if let Some(item) = found.remove(&page.id()) {
-                    items.recorded = items.recorded.saturating_add(decode_slices(page, &item)?);
+                    let (recorded, lowest) = decode_slices(page, &item)?;
+                    items.recorded = items.recorded.saturating_add(recorded);
+                    items.lowest = items.lowest.into_iter().chain(lowest).min();
                     items.pages.push(page);
                 }
             }
@@ -128,7 +131,9 @@ impl Plans for AwsStore {
         let latest = self.read_progress(attempt).await?.latest;
         let numbers = (latest.saturating_sub(1).max(1)..=latest).rev();
         let plans = self.plan_items(attempt, numbers).await?.into_iter();
-        let record = |items: PlanItems| Some(PlanRecord { plan: items.plan?, released: items.recorded });
+        let record = |PlanItems { plan, recorded, lowest, .. }: PlanItems| {
+            Some(PlanRecord { plan: plan?, released: recorded, lowest })
+        };
         Ok(plans.filter_map(record).collect())
     }
 
@@ -163,12 +168,15 @@ impl Slices for AwsStore {
         })
     }
 
-    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
+    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
+        let SliceProgress { released, served, lowest } = progress;
         let attempt = "record a slice's progress";
         let mut last = self.last_record(slice);
         if last.released < released {
             // Ignored if the condition fails: then more is recorded already, or the slice is not claimed.
-            self.table.update(attempt, Key::slices_with(slice), expressions::record(slice, released)).await?;
+            self.table
+                .update(attempt, Key::slices_with(slice), expressions::record(slice, released, lowest))
+                .await?;
             last.released = released;
             self.keep_record(last);
         }
@@ -199,8 +207,8 @@ impl AwsStore {
 }
 
 impl StatusBoard for AwsStore {
-    async fn served(&self) -> PortResult<u64> {
-        Ok(self.read_progress("read the line's progress").await?.served)
+    async fn position(&self) -> PortResult<LinePosition> {
+        Ok(self.read_progress("read the line's progress").await?.with(0).position())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
@@ -209,6 +217,12 @@ impl StatusBoard for AwsStore {
         let oldest = progress.closed.max(progress.before_epoch).saturating_add(1);
         let open = self.plan_items(attempt, oldest..=progress.latest).await?;
         Ok(progress.with(open.iter().map(|items| items.recorded).fold(0, u64::saturating_add)))
+    }
+
+    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
+        // Ignored if the condition fails: then more were passed by already, or the plan is of an earlier epoch.
+        let update = expressions::raise_passed(plan, passed);
+        self.table.update("record who was passed by", Key::Progress, update).await.map(drop)
     }
 
     /// Writes all copies concurrently. If one write fails, the others are still made.

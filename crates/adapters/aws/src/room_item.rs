@@ -111,7 +111,7 @@ pub(crate) fn absent_from_status(room: &Room) -> &'static [&'static str] {
 /// The status of a new line.
 pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     let mut status = encode_status(digit, room);
-    status.extend(["served", "waiting"].map(|name| (name.to_owned(), number(0u64))));
+    status.extend(["served", "passed", "waiting"].map(|name| (name.to_owned(), number(0u64))));
     status
 }
 

@@ -13,6 +13,7 @@ mod commit;
 mod deliveries;
 mod draft;
 mod history;
+mod lowest_tickets;
 mod ports;
 mod shared;
 mod sweep;
@@ -134,7 +135,7 @@ impl EmbeddedStore {
     }
 
     fn status_of(&self, room: &Room) -> LineStatus {
-        LineStatus::of(room, self.shared.served(), self.shared.waiting())
+        LineStatus::of(room, self.shared.progress().position(), self.shared.waiting())
     }
 
     /// Changes the room without an entry in the audit trail, increases its version, and returns the room before and after.

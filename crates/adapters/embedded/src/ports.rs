@@ -11,11 +11,11 @@ use redb::ReadableTable;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront,
     LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LineProgress,
-    LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LinePosition,
+    LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -239,7 +239,8 @@ impl Plans for EmbeddedStore {
                 for slice in slices.range::<(u64, u16)>(own)? {
                     released += u64::from(slice?.1.value().1);
                 }
-                recent.push(PlanRecord { plan, released });
+                let lowest = self.shared.lowest_tickets.lock().of(plan.number);
+                recent.push(PlanRecord { plan, released, lowest });
             }
             Ok(recent)
         };
@@ -278,7 +279,8 @@ impl Slices for EmbeddedStore {
         .await
     }
 
-    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
+    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
+        let SliceProgress { released, served, lowest } = progress;
         self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
@@ -294,17 +296,34 @@ impl Slices for EmbeddedStore {
             }
             draft.set_progress(progress)
         })
-        .await
+        .await?;
+        if let Some(lowest) = lowest {
+            self.shared.lowest_tickets.lock().add(slice.plan, lowest);
+        }
+        Ok(())
     }
 }
 
 impl StatusBoard for EmbeddedStore {
-    async fn served(&self) -> PortResult<u64> {
-        Ok(self.shared.served())
+    async fn position(&self) -> PortResult<LinePosition> {
+        Ok(self.shared.progress().position())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         Ok(self.shared.progress())
+    }
+
+    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
+        self.change("record who was passed by", move |draft| {
+            let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
+            if last_plan_before_epoch.is_none_or(|last: u64| last < plan) {
+                let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
+                progress.passed = progress.passed.max(passed);
+                draft.set_progress(progress)?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Nothing to do: polls read the status from memory, so it is always up to date.
@@ -314,7 +333,7 @@ impl StatusBoard for EmbeddedStore {
 }
 
 impl LineStatusReader for EmbeddedStore {
-    /// Two atomic loads.
+    /// A few atomic loads.
     async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
         Ok(self.status_of(room))
     }

@@ -17,6 +17,7 @@ use waitroom::{LineProgress, Room, Timestamp};
 use crate::claimants::Claimants;
 use crate::deliveries::Deliveries;
 use crate::draft::Committed;
+use crate::lowest_tickets::LowestTickets;
 use crate::tables::{LINE, SINGLE, TableError, Tables, read_single, single};
 
 /// Opens the database: a file, or in tests a disk that fails.
@@ -33,9 +34,11 @@ pub(crate) struct SharedState {
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
     pub(crate) claimants: Mutex<Claimants>,
+    pub(crate) lowest_tickets: Mutex<LowestTickets>,
     room: RwLock<Arc<Room>>,
     pub(crate) valve_changed: Notify,
     served: AtomicU64,
+    passed: AtomicU64,
     released: AtomicU64,
     waiting: AtomicU64,
     joined: AtomicU64,
@@ -67,9 +70,11 @@ impl SharedState {
             now,
             deliveries: Mutex::default(),
             claimants: Mutex::default(),
+            lowest_tickets: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
             valve_changed: Notify::new(),
             served: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             joined: AtomicU64::new(0),
@@ -200,16 +205,17 @@ impl SharedState {
         room
     }
 
-    pub(crate) fn served(&self) -> u64 {
-        self.served.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn progress(&self) -> LineProgress {
-        LineProgress { served: self.served(), released: self.released.load(Ordering::Relaxed) }
+        LineProgress {
+            served: self.served.load(Ordering::Relaxed),
+            passed: self.passed.load(Ordering::Relaxed),
+            released: self.released.load(Ordering::Relaxed),
+        }
     }
 
     fn set_progress(&self, progress: LineProgress) {
         self.served.store(progress.served, Ordering::Relaxed);
+        self.passed.store(progress.passed, Ordering::Relaxed);
         self.released.store(progress.released, Ordering::Relaxed);
     }
 

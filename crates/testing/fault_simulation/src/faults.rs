@@ -10,11 +10,11 @@ use pass::KeyRing;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
     LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
-    Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, IssuedTickets, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room,
-    Slice, SliceId, Timestamp, Token,
+    Admission, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan,
+    Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 use crate::{Observations, SimClock, SimLine};
@@ -291,18 +291,22 @@ impl<S: Slices> Slices for FaultyPorts<S> {
         self.call(PortCall::Claim, self.inner.claim(slice, claimant)).await
     }
 
-    async fn record(&self, slice: SliceId, released: u32, served: u64) -> PortResult<()> {
-        self.call(PortCall::Record, self.inner.record(slice, released, served)).await
+    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
+        self.call(PortCall::Record, self.inner.record(slice, progress)).await
     }
 }
 
 impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
-    async fn served(&self) -> PortResult<u64> {
-        self.call(PortCall::Progress, self.inner.served()).await
+    async fn position(&self) -> PortResult<LinePosition> {
+        self.call(PortCall::Progress, self.inner.position()).await
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         self.call(PortCall::Progress, self.inner.progress()).await
+    }
+
+    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
+        self.call(PortCall::Publish, self.inner.pass_by(plan, passed)).await
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {

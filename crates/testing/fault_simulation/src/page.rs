@@ -47,9 +47,8 @@ pub fn narrow(shown: Option<ShownRange>, forecast: PageForecast, now: f64) -> Sh
     if overlap.from <= overlap.to { overlap } else { next }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "JavaScript computes with the same numbers")]
 pub fn is_passed(ticket: u64, line: &LineStatus) -> bool {
-    line.served as f64 > ticket as f64 + 2.0 * f64::from(line.rate.get())
+    ticket < line.passed
 }
 
 fn spread(millis: f64, random: f64) -> f64 {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Claimant, Claimed, PlanRecord, Plans, Slices, StatusBoard};
+use waitroom::ports::{Claimant, Claimed, PlanRecord, Plans, SliceProgress, Slices, StatusBoard};
 use waitroom::{Plan, Rate, SliceId, Timestamp, Window};
 
 use crate::Fixture;
@@ -24,6 +24,11 @@ fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
     plan_from(last, Timestamp::from_millis(1_700_000_000_000), Rate::new(rate).expect("within bounds"))
 }
 
+/// The progress of a slice that delivered nobody.
+pub fn progress(released: u32, served: u64) -> SliceProgress {
+    SliceProgress { released, served, lowest: None }
+}
+
 fn slice(plan: u64, index: u16) -> SliceId {
     SliceId { plan, index }
 }
@@ -34,7 +39,10 @@ pub async fn a_plan_is_written_once<F: Fixture>() {
     let plan = plan_after(None, 300);
     assert!(fixture.store().write(plan).await.expect("write"));
     assert!(!fixture.store().write(plan_after(None, 500)).await.expect("write"), "the number is taken");
-    assert_eq!(fixture.store().recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
+    assert_eq!(
+        fixture.store().recent().await.expect("recent"),
+        [PlanRecord { plan, released: 0, lowest: None }]
+    );
 }
 
 pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
@@ -46,10 +54,13 @@ pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
     }
     for (index, released) in [(0, 400), (2, 70)] {
         fixture.store().claim(slice(3, index), Claimant(1)).await.expect("claim");
-        fixture.store().record(slice(3, index), released, 9).await.expect("record");
+        fixture.store().record(slice(3, index), progress(released, 9)).await.expect("record");
     }
     let recent = fixture.store().recent().await.expect("recent");
-    let expected = [PlanRecord { plan: plans[3], released: 0 }, PlanRecord { plan: plans[2], released: 470 }];
+    let expected = [
+        PlanRecord { plan: plans[3], released: 0, lowest: None },
+        PlanRecord { plan: plans[2], released: 470, lowest: None },
+    ];
     assert_eq!(recent, expected);
 }
 
@@ -61,7 +72,7 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
     assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"), NEW);
     assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim"), Claimed::Taken);
     assert_eq!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"), NEW);
-    store.record(slice(1, 0), 5, 5).await.expect("record");
+    store.record(slice(1, 0), progress(5, 5)).await.expect("record");
     assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim after a record"), Claimed::Taken);
 }
 
@@ -81,11 +92,11 @@ pub async fn a_repeated_record_counts_once<F: Fixture>() {
     for index in [0, 1] {
         assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
     }
-    store.record(slice(1, 0), 10, 1).await.expect("record");
-    store.record(slice(1, 0), 10, 1).await.expect("record");
-    store.record(slice(1, 0), 30, 1).await.expect("record");
-    store.record(slice(1, 1), 5, 1).await.expect("record");
-    store.record(slice(1, 0), 20, 1).await.expect("an older record that arrives late");
+    store.record(slice(1, 0), progress(10, 1)).await.expect("record");
+    store.record(slice(1, 0), progress(10, 1)).await.expect("record");
+    store.record(slice(1, 0), progress(30, 1)).await.expect("record");
+    store.record(slice(1, 1), progress(5, 1)).await.expect("record");
+    store.record(slice(1, 0), progress(20, 1)).await.expect("an older record that arrives late");
     assert_eq!(store.progress().await.expect("progress").released, 35);
     assert_eq!(store.recent().await.expect("recent")[0].released, 35);
 }
@@ -97,10 +108,10 @@ pub async fn progress_never_decreases<F: Fixture>() {
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
         assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
-        store.record(slice(1, index), 10, served).await.expect("record");
-        assert_eq!(store.served().await.expect("served"), expected);
+        store.record(slice(1, index), progress(10, served)).await.expect("record");
+        assert_eq!(store.position().await.expect("position").served, expected);
     }
-    let expected = waitroom::LineProgress { served: 60, released: 30 };
+    let expected = waitroom::LineProgress { served: 60, passed: 0, released: 30 };
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
@@ -109,10 +120,10 @@ pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
     let store = fixture.store();
     let plan = plan_after(None, 3300);
     assert!(store.write(plan).await.expect("write"));
-    store.record(slice(1, 0), 10, 0).await.expect("record");
-    store.record(slice(2, 0), 10, 0).await.expect("record for a missing plan");
+    store.record(slice(1, 0), progress(10, 0)).await.expect("record");
+    store.record(slice(2, 0), progress(10, 0)).await.expect("record for a missing plan");
     assert_eq!(store.progress().await.expect("progress").released, 0);
-    assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0 }]);
+    assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0, lowest: None }]);
     assert_eq!(
         store.claim(slice(1, 0), Claimant(1)).await.expect("claim"),
         NEW,
@@ -129,10 +140,34 @@ pub async fn totals_add_up_over_many_plans<F: Fixture>() {
         assert!(store.write(plan).await.expect("write"));
         for index in [0, 17] {
             assert_eq!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"), NEW);
-            store.record(slice(number, index), 100, number).await.expect("record");
+            store.record(slice(number, index), progress(100, number)).await.expect("record");
         }
-        let expected = waitroom::LineProgress { served: number, released: 200 * number };
+        let expected = waitroom::LineProgress { served: number, passed: 0, released: 200 * number };
         assert_eq!(store.progress().await.expect("progress"), expected);
         last = Some(plan);
     }
+}
+
+pub async fn the_lowest_ticket_of_a_plan_is_kept<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.write(plan_after(None, 18_000)).await.expect("write"));
+    for (index, released, lowest) in
+        [(0, 10, Some(31)), (17, 10, Some(12)), (17, 20, Some(12)), (1, 10, None)]
+    {
+        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
+        store.record(slice(1, index), SliceProgress { released, served: 40, lowest }).await.expect("record");
+    }
+    assert_eq!(store.recent().await.expect("recent")[0].lowest, Some(12));
+}
+
+pub async fn who_was_passed_by_never_decreases<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.write(plan_after(None, 300)).await.expect("write"));
+    for (passed, expected) in [(40, 40), (25, 40), (60, 60)] {
+        store.pass_by(1, passed).await.expect("pass by");
+        assert_eq!(store.position().await.expect("position").passed, expected);
+    }
+    assert_eq!(store.progress().await.expect("progress").passed, 60);
 }

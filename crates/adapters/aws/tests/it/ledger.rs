@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use pass::KeyRing;
 use port_contracts::slices::plan_from;
+use port_contracts::slices::progress;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Fault, Keys, Plans, RoomReader, Slices, StatusBoard,
     ThrottleStore, TicketCounter,
@@ -82,9 +83,9 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
                 test.store.claim(slice.id, Claimant(u128::MAX)).await.unwrap(),
                 Claimed::Granted { released: 0 }
             );
-            test.store.record(slice.id, 1000, 1).await.unwrap();
+            test.store.record(slice.id, progress(1000, 1)).await.unwrap();
         }
-        let expected = LineProgress { served: 1, released: 270_000 };
+        let expected = LineProgress { served: 1, passed: 0, released: 270_000 };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
         // DynamoDB charges a write by the kilobytes of the whole item.
@@ -105,10 +106,10 @@ fn a_repeated_record_needs_no_request() {
         write_plan(&test, None, Rate::MIN).await;
         let slice = SliceId { plan: 1, index: 0 };
         assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
-        test.store.record(slice, 10, 7).await.unwrap();
+        test.store.record(slice, progress(10, 7)).await.unwrap();
         test.delete_table().await;
-        test.store.record(slice, 10, 7).await.expect("no request");
-        test.store.record(slice, 10, 8).await.unwrap_err();
+        test.store.record(slice, progress(10, 7)).await.expect("no request");
+        test.store.record(slice, progress(10, 8)).await.unwrap_err();
     });
 }
 
@@ -119,7 +120,7 @@ fn a_claim_on_a_missing_plan_writes_nothing() {
         let test = TestRoom::new().await;
         let slice = SliceId { plan: 5, index: 0 };
         assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Taken);
-        test.store.record(slice, 10, 0).await.unwrap();
+        test.store.record(slice, progress(10, 0)).await.unwrap();
         assert_eq!(test.item("window/5/0").await, None);
     });
 }
@@ -160,7 +161,7 @@ fn one_failed_status_does_not_stop_the_others() {
     run(async {
         let test = TestRoom::new().await;
         test.delete("status/3").await;
-        let status = LineStatus { served: 4100, waiting: 9120, rate: Rate::MIN, slow: true };
+        let status = LineStatus { served: 4100, passed: 0, waiting: 9120, rate: Rate::MIN, slow: true };
         assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
         assert_eq!(test.item("status/3").await, None, "an incomplete item must not be created");
         for digit in "012456789abcdef".chars() {

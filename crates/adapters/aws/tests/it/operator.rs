@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
+use port_contracts::slices::progress;
 use waitroom::ports::{
     AuditTrail, Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices,
     StatusBoard, ThrottleStore, TicketCounter,
@@ -149,8 +150,8 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         assert!(store.write(first).await.unwrap());
         let old = SliceId { plan: 1, index: 0 };
         assert_eq!(store.claim(old, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
-        store.record(old, 3, 3).await.unwrap();
-        assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, released: 3 });
+        store.record(old, progress(3, 3)).await.unwrap();
+        assert_eq!(store.progress().await.unwrap(), LineProgress { served: 3, passed: 0, released: 3 });
 
         let (epoch, clock) = ("next".parse().unwrap(), InstantClock::default());
         assert_eq!(store.reset(epoch, Author::new("anna"), &clock).await.unwrap(), 3);
@@ -164,7 +165,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         assert_eq!((&status["epoch"], &status["served"]), (&s("next"), &AttributeValue::N("0".into())));
 
         // A slice of the old epoch still records.
-        store.record(old, 5, 5).await.unwrap();
+        store.record(old, progress(5, 5)).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress::default());
         let mut last = first;
         for number in 2..=5 {
@@ -172,9 +173,9 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
             assert!(store.write(last).await.unwrap(), "plan numbers continue");
             let slice = SliceId { plan: number, index: 0 };
             assert_eq!(store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
-            store.record(slice, 10, number).await.unwrap();
+            store.record(slice, progress(10, number)).await.unwrap();
         }
-        let expected = LineProgress { served: 5, released: 40 };
+        let expected = LineProgress { served: 5, passed: 0, released: 40 };
         assert_eq!(store.progress().await.unwrap(), expected, "records of the old epoch never count");
     });
 }

@@ -12,6 +12,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use futures_executor::block_on;
 use pass::KeyRing;
+use port_contracts::slices::progress;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, MinuteLog,
     PlanRecord, Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
@@ -102,8 +103,8 @@ fn a_file_of_format_1_is_opened() {
     for (ticket, by) in [(1, AdmittedBy::Slice(SLICE)), (2, AdmittedBy::Door)] {
         assert_eq!(block_on(store.admission(waiting(ticket).token)).unwrap(), Some(admission(by)));
     }
-    assert_eq!(block_on(store.recent()).unwrap(), [PlanRecord { plan: plan(), released: 1 }]);
-    assert_eq!(block_on(store.progress()).unwrap(), LineProgress { served: 1, released: 1 });
+    assert_eq!(block_on(store.recent()).unwrap(), [PlanRecord { plan: plan(), released: 1, lowest: None }]);
+    assert_eq!(block_on(store.progress()).unwrap(), LineProgress { served: 1, passed: 0, released: 1 });
     assert_eq!(block_on(store.claim(SLICE, Claimant(2))).unwrap(), Claimed::Granted { released: 1 });
     assert_eq!(block_on(store.recall()).unwrap(), memory());
     assert_eq!(block_on(store.entries(10)).unwrap(), [], "this format had no audit trail at first");
@@ -138,7 +139,7 @@ fn write() {
         let admitted = block_on(store.admit(waiting(ticket).token, admission(by))).unwrap();
         assert_eq!(admitted, Admitted::Now);
     }
-    block_on(store.record(SLICE, 1, 1)).unwrap();
+    block_on(store.record(SLICE, progress(1, 1))).unwrap();
     block_on(store.change_room("change the room", change)).unwrap();
     block_on(store.hold(Some(Rate::new(150).unwrap()))).unwrap();
     assert!(block_on(store.remember(memory())).unwrap());

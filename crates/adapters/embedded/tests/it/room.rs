@@ -5,6 +5,7 @@ use std::time::Duration;
 use embedded::{EmbeddedStore, OpenError};
 use futures_executor::block_on;
 use port_contracts::slices::plan_from;
+use port_contracts::slices::progress;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
     RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
@@ -94,15 +95,15 @@ fn polls_read_the_current_status_also_after_a_restart() {
         block_on(test.store.line_status(&room)).unwrap()
     };
     let rate = Rate::new(300).unwrap();
-    assert_eq!(line(&test), LineStatus { served: 0, waiting: 0, rate, slow: false });
+    assert_eq!(line(&test), LineStatus { served: 0, passed: 0, waiting: 0, rate, slow: false });
     (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
     assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
-    block_on(test.store.record(slice, 2, 2)).unwrap();
+    block_on(test.store.record(slice, progress(2, 2))).unwrap();
     block_on(test.store.hold(Some(Rate::MIN))).unwrap();
-    let expected = LineStatus { served: 2, waiting: 3, rate: Rate::MIN, slow: true };
+    let expected = LineStatus { served: 2, passed: 0, waiting: 3, rate: Rate::MIN, slow: true };
     assert_eq!(line(&test), expected);
     assert_eq!(line(&test.restarted()), expected);
 }
@@ -123,7 +124,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         block_on(test.store.admit(port_contracts::visitor::visitor(n).token, admission)).unwrap();
     };
     (1..=5).for_each(admit);
-    block_on(test.store.record(slice, 3, 3)).unwrap();
+    block_on(test.store.record(slice, progress(3, 3))).unwrap();
 
     let epoch = "next".parse().unwrap();
     assert_eq!(block_on(test.store.reset(epoch, waitroom::Author::new("anna"))).unwrap(), 3);
@@ -131,11 +132,11 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
     // A slice still records whom it released in the old epoch, and then one more visitor.
-    block_on(test.store.record(slice, 5, 5)).unwrap();
+    block_on(test.store.record(slice, progress(5, 5))).unwrap();
     assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress::default());
     admit(6);
-    block_on(test.store.record(slice, 6, 6)).unwrap();
-    let expected = LineProgress { served: 0, released: 1 };
+    block_on(test.store.record(slice, progress(6, 6))).unwrap();
+    let expected = LineProgress { served: 0, passed: 0, released: 1 };
     assert_eq!(
         block_on(test.store.progress()).unwrap(),
         expected,
@@ -245,7 +246,7 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
         );
     }
     // It recorded only two of the three before the process ended.
-    block_on(test.store.record(slice, 2, 2)).unwrap();
+    block_on(test.store.record(slice, progress(2, 2))).unwrap();
     assert_eq!(claim(&test, slice, 2), Claimed::Taken);
 
     let test = test.restarted();
@@ -253,6 +254,6 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     assert_eq!(claim(&test, slice, 3), Claimed::Granted { released: 3 });
     assert_eq!(claim(&test, slice, 4), Claimed::Taken, "its new consumer works on it");
     assert_eq!(claim(&test, idle, 4), Claimed::Granted { released: 0 });
-    block_on(test.store.record(slice, 4, 4)).unwrap();
-    assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress { served: 4, released: 4 });
+    block_on(test.store.record(slice, progress(4, 4))).unwrap();
+    assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress { served: 4, passed: 0, released: 4 });
 }

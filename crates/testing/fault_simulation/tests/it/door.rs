@@ -123,12 +123,13 @@ fn an_invalid_cookie_counts_as_none() {
 
 #[test]
 fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
-    let mut world = world();
+    let mut world = World::new(31, 1000);
     // This visitor is lost: the place was never put into the line.
     let lost: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
     let cookie = format!("bk_sale={lost}");
-    world.join(400);
-    world.run(2 * MINUTE);
+    world.join(6000);
+    // In the two minutes before, the line delivered 2001 and later: two thousand numbers are not enough.
+    world.run(4 * MINUTE + MINUTE / 2);
     assert_redirects_to_page(&visit_with(&mut world, &cookie), lost);
     world.run(MINUTE);
     pause(&mut world);
@@ -137,7 +138,7 @@ fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
     let rejoined: Place =
         answer.set_cookie.as_deref().unwrap()[8..].split(';').next().unwrap().parse().unwrap();
     assert_eq!(rejoined.token, lost.token);
-    assert!(rejoined.ticket.get() > 400, "at the back, so that an invented ticket gains nothing");
+    assert!(rejoined.ticket.get() > 6000, "at the back, so that an invented ticket gains nothing");
     assert_redirects_to_page(&answer, rejoined);
     assert_eq!(world.waiting(), before + 1);
     visit_with(&mut world, &format!("bk_sale={rejoined}"));
@@ -199,8 +200,9 @@ fn an_invented_place_that_was_passed_by_counts_as_a_new_one() {
     let mut world = world();
     let invented: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
     let cookie = format!("bk_sale={invented}");
-    world.join(400);
-    world.run(3 * MINUTE);
+    world.join(100);
+    // The line is empty for two minutes, so whoever is not admitted is not in it.
+    world.run(5 * MINUTE);
     pause(&mut world);
     let before = world.waiting();
     let request = DoorRequest { cookies: &[&cookie], ..GET };

@@ -34,7 +34,7 @@ fn random_case(rng: &mut StdRng) -> Value {
     let shown = rng.random_bool(0.8).then(|| json!({ "from": to - number(rng).min(to), "to": to }));
     json!({
         "ticket": served + number(rng) - number(rng).min(served) + 1,
-        "line": { "served": served, "waiting": number(rng), "rate": number(rng).clamp(1, 270_000), "slow": false },
+        "line": { "served": served, "passed": number(rng), "waiting": number(rng), "rate": number(rng).clamp(1, 270_000), "slow": false },
         "stretch": rng.random_range(1..12),
         "random": f64::from(rng.random_range(0..1000)) / 1000.0,
         "shown": shown,

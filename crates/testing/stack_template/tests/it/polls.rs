@@ -111,6 +111,17 @@ fn the_largest_numbers_are_not_rounded() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_poll_shows_who_was_passed_by() {
+    let mut ledger = Ledger::new();
+    for passed in [2100, 0] {
+        ledger.line.passed = passed;
+        ledger.check(&[&mine()]);
+        assert_eq!(ledger.poll_answer(&[&mine()])["passed"], passed);
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn the_operators_message_is_not_changed() {
     for message in [
         "It's \"on\"",

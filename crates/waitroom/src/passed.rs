@@ -1,0 +1,126 @@
+//! Which tickets the line has left behind.
+//!
+//! A line that is not in order delivers some visitors late. They must not be told that the line has passed them. So a
+//! ticket counts as passed by only if everybody whom the line delivered in the latest two windows, which are about two
+//! minutes, has a higher one, and by a distance that does not shrink when the throttle holds the rate down. When nobody
+//! was in the line for so long, every ticket that it has reached was passed by.
+
+use std::time::Duration;
+
+use crate::ports::PlanRecord;
+use crate::{LinePosition, Rate, Room, Timestamp};
+
+/// The least distance, in numbers, to a ticket that was passed by. A line that delivers visitors up to a thousand places
+/// from their turn never seems to have passed anybody.
+const LEAST_DISTANCE: u64 = 2000;
+
+/// Tickets below the result were passed by. `None` if the `recent` plans do not tell.
+///
+/// `counted` is how many wait by the line's own count. `minute` is the length of a window.
+pub fn passed_before(
+    room: &Room,
+    recent: &[PlanRecord],
+    position: LinePosition,
+    counted: u64,
+    now: Timestamp,
+    minute: Duration,
+) -> Option<u64> {
+    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now)).sum();
+    // Windows are a little shorter than the minute when the trigger runs early.
+    if released_for < minute * 11 / 6 {
+        return None;
+    }
+    match recent.iter().filter_map(|record| record.lowest).min() {
+        Some(lowest) => lowest.checked_sub(distance(room.settings.rate)),
+        None => (counted == 0).then(|| position.served + 1),
+    }
+}
+
+/// Two minutes' worth of releases at the rate that the operator set.
+fn distance(rate: Rate) -> u64 {
+    LEAST_DISTANCE.max(2 * u64::from(rate.get()))
+}
+
+/// How long this plan has released visitors so far.
+fn released_for(room: &Room, record: &PlanRecord, now: Timestamp) -> Duration {
+    let plan = record.plan;
+    let cut = room.valves.after(plan.valve_from).map_or(plan.window.end, |change| change.from);
+    plan.window.end.min(cut).min(now).since(plan.window.start.max(plan.releases_from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, RoomState, Settings, Window};
+
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn room(rate: u32) -> Room {
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(rate).unwrap(),
+        );
+        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    }
+
+    /// The windows of the first minutes, newest first.
+    fn windows(lowest: &[Option<u64>]) -> Vec<PlanRecord> {
+        let window = |(minute, lowest): (u32, &Option<u64>)| {
+            let window = Window { start: START + MINUTE * minute, end: START + MINUTE * (minute + 1) };
+            let (number, rate) = (u64::from(minute) + 1, Rate::new(600).unwrap());
+            let (releases_from, valve_from, made_at) = (window.start, Timestamp::default(), window.start);
+            let plan = Plan { number, window, releases_from, rate, quota: 600, valve_from, made_at };
+            PlanRecord { plan, released: lowest.map_or(0, |_| 600), lowest: *lowest }
+        };
+        let mut windows: Vec<_> = (0..).zip(lowest).map(window).collect();
+        windows.reverse();
+        windows
+    }
+
+    fn passed(room: &Room, recent: &[PlanRecord], counted: u64, after: Duration) -> Option<u64> {
+        let position = LinePosition { served: 9000, passed: 0 };
+        passed_before(room, recent, position, counted, START + after, MINUTE)
+    }
+
+    #[test]
+    fn the_lowest_number_of_two_minutes_decides_and_leaves_a_distance() {
+        let recent = windows(&[Some(5000), Some(5600)]);
+        assert_eq!(passed(&room(600), &recent, 100, 2 * MINUTE), Some(3000));
+        assert_eq!(passed(&room(600), &windows(&[Some(9000), Some(5600)]), 100, 2 * MINUTE), Some(3600));
+        assert_eq!(passed(&room(600), &windows(&[None, Some(5600)]), 100, 2 * MINUTE), Some(3600));
+        assert_eq!(
+            passed(&room(600), &windows(&[Some(1), Some(5600)]), 100, 2 * MINUTE),
+            None,
+            "one straggler"
+        );
+        assert_eq!(passed(&room(2000), &recent, 100, 2 * MINUTE), Some(1000), "two minutes' worth");
+        let throttled = Room { throttled: Some(Rate::MIN), ..room(2000) };
+        assert_eq!(
+            passed(&throttled, &recent, 100, 2 * MINUTE),
+            Some(1000),
+            "the throttle does not shrink it"
+        );
+    }
+
+    #[test]
+    fn less_than_two_minutes_do_not_tell() {
+        let recent = windows(&[Some(5000), Some(5600)]);
+        assert_eq!(passed(&room(600), &recent, 100, MINUTE * 3 / 2), None);
+        assert_eq!(passed(&room(600), &recent[..1], 100, 5 * MINUTE), None);
+        let mut paused = room(600);
+        let before = paused.clone();
+        paused.state = RoomState::Paused;
+        paused.schedule_valve(&before, START + MINUTE, Duration::from_secs(1));
+        assert_eq!(passed(&paused, &recent, 100, 5 * MINUTE), None, "cut short");
+    }
+
+    #[test]
+    fn when_nobody_was_there_for_two_minutes_all_that_was_reached_is_passed() {
+        let recent = windows(&[None, None]);
+        assert_eq!(passed(&room(600), &recent, 0, 2 * MINUTE), Some(9001));
+        assert_eq!(passed(&room(600), &recent, 1, 2 * MINUTE), None, "somebody may be hidden");
+    }
+}
