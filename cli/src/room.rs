@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
 use config::RoomConfig;
-use operator::{Order, Reply, Status};
+use operator::{AlarmChange, Order, Reply, Status};
 use server::control::{self, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
 use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
@@ -217,6 +217,19 @@ impl RoomHandle {
         match self.send(Order::History { most }).await? {
             Reply::History { entries } => Ok(entries),
             _ => Err(self.unexpected()),
+        }
+    }
+
+    /// When alarms began to ring and stopped, oldest first. Only a room on AWS has alarms.
+    #[cfg_attr(
+        not(feature = "aws"),
+        expect(unused_variables, clippy::unused_async, reason = "only AWS has alarms and is waited for")
+    )]
+    pub(crate) async fn alarm_changes(&self, most: u16) -> Result<Vec<AlarmChange>> {
+        match &self.place {
+            Location::Here { .. } => Ok(Vec::new()),
+            #[cfg(feature = "aws")]
+            Location::Aws(deployed) => Ok(Box::pin(deployed.alarm_changes(most)).await?),
         }
     }
 

@@ -1,8 +1,9 @@
 //! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
+use operator::AlarmChange;
 use serde::Serialize;
-use waitroom::{AuditEntry, MinuteCount};
+use waitroom::{AuditEntry, MinuteCount, Timestamp};
 
 use crate::arguments::History;
 use crate::printer::{note, say};
@@ -25,15 +26,54 @@ pub(crate) fn run(history: &History, json: bool) -> Result<()> {
             }
             return busy.into_iter().try_for_each(|minute| Ok(say(&minute_line(minute))?));
         }
-        let entries = room.entries(history.limit).await?;
+        let changes = changes(&room, history.limit).await?;
         if json {
-            return say_json(&entries);
+            return say_json(&changes);
         }
-        if entries.is_empty() {
+        if changes.is_empty() {
             note(&format!("no orders yet for {}", room.name));
         }
-        entries.iter().try_for_each(|entry| Ok(say(&entry_line(entry))?))
+        changes.iter().try_for_each(|change| Ok(say(&change.line())?))
     })
+}
+
+/// A line of the history: an order or a decision of the throttle, or an alarm.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum HistoryLine {
+    Entry(AuditEntry),
+    Alarm(AlarmChange),
+}
+
+/// The latest changes, oldest first.
+async fn changes(room: &RoomHandle, most: u16) -> Result<Vec<HistoryLine>> {
+    let entries = room.entries(most).await?.into_iter().map(HistoryLine::Entry);
+    let alarms = room.alarm_changes(most).await?.into_iter().map(HistoryLine::Alarm);
+    Ok(latest(entries.chain(alarms).collect(), most.into()))
+}
+
+fn latest(mut changes: Vec<HistoryLine>, most: usize) -> Vec<HistoryLine> {
+    // Stable, so that entries of the same instant stay in order.
+    changes.sort_by_key(HistoryLine::at);
+    changes.split_off(changes.len().saturating_sub(most))
+}
+
+impl HistoryLine {
+    fn at(&self) -> Timestamp {
+        match self {
+            Self::Entry(entry) => entry.at,
+            Self::Alarm(alarm) => alarm.at,
+        }
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Self::Entry(entry) => entry_line(entry),
+            Self::Alarm(AlarmChange { at, who, alarm, from, to, .. }) => {
+                format!("{at}  {who:<10} alarm {alarm}: {} -> {}", from.as_str(), to.as_str())
+            }
+        }
+    }
 }
 
 fn say_json(lines: &[impl Serialize]) -> Result<()> {
@@ -53,7 +93,8 @@ fn minute_line(minute: &MinuteCount) -> String {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{AuditedChange, Author, Rate, Timestamp};
+    use operator::AlarmState;
+    use waitroom::{AuditedChange, Author, Rate};
 
     use super::*;
 
@@ -74,6 +115,39 @@ mod tests {
         assert_eq!(
             entry_line(&entry),
             "2026-03-20 09:46:40 UTC  arn:aws:iam::123456789012:user/anna rate: 1 -> 270000 (undo)"
+        );
+    }
+
+    #[test]
+    fn an_alarm_is_between_the_orders_around_it() {
+        let order = |seconds| {
+            HistoryLine::Entry(AuditEntry {
+                number: seconds,
+                at: Timestamp::from_millis(1000 * seconds),
+                who: Author::new("anna"),
+                change: AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX },
+                undoes: None,
+            })
+        };
+        let alarm = HistoryLine::Alarm(AlarmChange {
+            at: Timestamp::from_millis(2000),
+            who: AlarmChange::author(),
+            alarm: "LineStalledAlarm".into(),
+            from: AlarmState::Quiet,
+            to: AlarmState::Ringing,
+            reason: "Threshold Crossed".into(),
+        });
+        let expected = r#"{"what":"alarm","at":2000,"who":"CloudWatch","alarm":"LineStalledAlarm","from":"quiet","to":"ringing","reason":"Threshold Crossed"}"#;
+        assert_eq!(serde_json::to_string(&alarm).unwrap(), expected);
+        let shown = latest(vec![order(0), order(1), order(3), alarm], 3);
+        let lines: Vec<_> = shown.iter().map(HistoryLine::line).collect();
+        assert_eq!(
+            lines,
+            [
+                "1970-01-01 00:00:01 UTC  anna       rate: 1 -> 270000",
+                "1970-01-01 00:00:02 UTC  CloudWatch alarm LineStalledAlarm: quiet -> ringing",
+                "1970-01-01 00:00:03 UTC  anna       rate: 1 -> 270000",
+            ]
         );
     }
 

@@ -1,9 +1,7 @@
 //! A room that is deployed.
 
 use aws::{AwsStore, RoomResources, tuned};
-use aws_sdk_cloudwatch::types::{MetricAlarm, StateValue};
 use aws_sdk_sqs::types::QueueAttributeName;
-use operator::{Alarm, AlarmState};
 use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
@@ -101,45 +99,4 @@ impl DeployedRoom {
         let count = answer.attributes.and_then(|attributes| attributes.get(&attribute)?.parse().ok());
         count.or_incomplete(&attempt, "the number of messages")
     }
-
-    /// The room's alarms. Empty if the room has none.
-    pub async fn alarms(&self) -> Result<Vec<Alarm>, CloudError> {
-        let attempt = format!("read the alarms of {}", self.account.describe_stack(&self.room));
-        // CloudFormation names them `<stack>-<alarm>-<random>`.
-        let prefix = format!("{}-", crate::names::stack(&self.room));
-        let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
-        let (mut alarms, mut next_page) = (Vec::new(), None);
-        loop {
-            let describe = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).set_next_token(next_page);
-            let page =
-                describe.send().await.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
-            for alarm in page.metric_alarms.unwrap_or_default() {
-                let name = alarm.alarm_name.clone().or_incomplete(&attempt, "the name of an alarm")?;
-                if belongs_to_stack(&name, &prefix) {
-                    alarms.push(read_alarm(name, alarm));
-                }
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(alarms);
-            }
-        }
-    }
-}
-
-/// The prefix of the room `sale` also matches alarms of a room `sale-2`. An alarm's name in the template begins with a
-/// capital letter, and a room's name has none.
-fn belongs_to_stack(alarm: &str, prefix: &str) -> bool {
-    let rest = alarm.strip_prefix(prefix);
-    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
-}
-
-fn read_alarm(name: String, alarm: MetricAlarm) -> Alarm {
-    let state = match alarm.state_value {
-        Some(StateValue::Ok) => AlarmState::Quiet,
-        Some(StateValue::Alarm) => AlarmState::Ringing,
-        // Too little data.
-        _ => AlarmState::Unknown,
-    };
-    Alarm { name, state, reason: alarm.state_reason.unwrap_or_default() }
 }

@@ -15,6 +15,7 @@
 //! interrupted run can be repeated on any machine.
 
 mod access;
+mod alarms;
 mod artefacts;
 mod aws_errors;
 mod bundle;

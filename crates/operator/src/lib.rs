@@ -17,7 +17,7 @@ use waitroom::{
     Stretch, Timestamp,
 };
 
-pub use status::{Alarm, AlarmState, Status, WindowCount};
+pub use status::{Alarm, AlarmChange, AlarmState, Status, WindowCount};
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// The ports that [`execute`] uses.

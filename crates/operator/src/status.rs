@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
-use waitroom::{LineCount, LineStatus, Room, RoomState, Timestamp};
+use waitroom::{Author, LineCount, LineStatus, Room, RoomState, Timestamp};
 
 use crate::OperatorStore;
 
@@ -61,6 +61,36 @@ pub enum AlarmState {
     Ringing,
     /// Too few measurements so far.
     Unknown,
+}
+
+/// An alarm began to ring, or stopped. In JSON as an entry of the audit trail, with `"what": "alarm"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename = "alarm")]
+pub struct AlarmChange {
+    pub at: Timestamp,
+    pub who: Author,
+    pub alarm: String,
+    pub from: AlarmState,
+    pub to: AlarmState,
+    /// Why, as `CloudWatch` words it.
+    pub reason: String,
+}
+
+impl AlarmChange {
+    /// Who changes the state of alarms.
+    pub fn author() -> Author {
+        Author::new("CloudWatch")
+    }
+}
+
+impl AlarmState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quiet => "quiet",
+            Self::Ringing => "ringing",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 impl Status {

@@ -6,9 +6,11 @@ use std::sync::Mutex;
 
 use ::config::{Architecture, RoomConfig};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_cloudwatch::types::StateValue;
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use cloud::{Access, Account, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery};
 use emulators::{LocalEmu, workspace};
+use operator::AlarmState;
 use waitroom::ports::RoomReader;
 use waitroom::{Rate, RoomState, Timestamp};
 
@@ -116,6 +118,17 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
     assert_eq!(alarms.len(), 6, "{alarms:?}");
+    let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
+    let name = &alarms[0].name;
+    for state in [StateValue::Alarm, StateValue::Ok] {
+        let set = cloudwatch.set_alarm_state().alarm_name(name).state_value(state).state_reason("a test");
+        set.send().await.unwrap();
+    }
+    let changes = room.alarm_changes(20).await.unwrap();
+    let states: Vec<_> =
+        changes.iter().filter(|change| change.alarm == *name).map(|change| change.to).collect();
+    assert_eq!(states, [AlarmState::Ringing, AlarmState::Quiet], "{changes:?}");
+    assert!(changes.iter().all(|change| change.reason == "a test" && change.at > Timestamp::default()));
 
     // CloudWatch shows lines with a delay.
     let query = LogQuery { since: Timestamp::default(), follow: false };
