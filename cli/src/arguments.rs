@@ -24,6 +24,7 @@ pub(crate) use removable::Removable;
 pub(crate) use throttling::Throttling;
 
 use crate::log::LogFilter;
+use crate::opening_time::TypedTime;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
@@ -70,9 +71,8 @@ pub(crate) enum Command {
     Status(ShowStatus),
     /// Show who gave which order, and when; or how the line was, minute by minute
     History(History),
-    /// Turn a room on after `off` or `pause`: visitors join, and are released at the rate
-    #[command(after_help = "Examples:\n  beekeeper on spring-sale\n  beekeeper on --local")]
-    On(Which),
+    /// Turn a room on after `off` or `pause`, now or with --at: visitors join, and are released at the rate
+    On(On),
     /// Pause a room: nobody is released; visitors can join, and keep their places
     #[command(after_help = "Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local")]
     Pause(Which),
@@ -125,6 +125,22 @@ pub(crate) struct Which {
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR", requires = "local")]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper on spring-sale
+  beekeeper on spring-sale --at 2027-03-05T12:00    in the time zone of this machine
+  beekeeper on spring-sale --at 2027-03-05T11:00Z
+  beekeeper on spring-sale --at \"Friday 12:00\"
+  beekeeper on --local --at 12:00                   today")]
+pub(crate) struct On {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// When the room opens by itself. Until then it is paused: visitors join and wait, and the page counts down. `on`,
+    /// `pause` and `off` withdraw it; `set-rate` sets the rate of the opening
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<TypedTime>,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod frozen;
 mod local_settings;
 mod local_start;
 mod log;
+mod opening_time;
 mod printer;
 mod reach;
 mod room;
@@ -31,7 +32,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
     backup, change, completions, config, deploy, destroy, history, init, list, local, logs, man, message,
-    off, reset, set_rate, status, undo,
+    off, on, reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -67,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Local(local) => local::run(local, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),
-        Command::On(which) => change::run(which, json, Order::On),
+        Command::On(on) => on::run(on, json),
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),
         Command::SetRate(set_rate) => set_rate::run(set_rate, json),

@@ -10,12 +10,13 @@ use operator::Status;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use waitroom::{RoomId, RoomState};
+use waitroom::{RoomId, RoomState, Timestamp};
 
 use crate::arguments::List;
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{self, Exit};
+use crate::opening_time::shown;
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -56,6 +57,7 @@ enum Deployed {
 /// The state of a room that runs, and how many wait.
 struct ListedLine {
     state: RoomState,
+    opens: Option<Timestamp>,
     waiting: u64,
 }
 
@@ -149,11 +151,12 @@ async fn ask_aws(config: &RoomConfig) -> Deployed {
 
 impl ListedLine {
     fn of(status: &Status) -> Self {
-        Self { state: status.room.state, waiting: status.line.waiting }
+        Self { state: status.room.state, opens: status.room.opens, waiting: status.line.waiting }
     }
 
     fn text(&self) -> String {
-        format!("{}, {} waiting", self.state, self.waiting)
+        let opens = self.opens.map(|opens| format!(", opens {}", shown(opens))).unwrap_or_default();
+        format!("{}{opens}, {} waiting", self.state, self.waiting)
     }
 }
 
@@ -220,8 +223,10 @@ fn for_scripts(name: &RoomId, room: &ListedRoom) -> Value {
 }
 
 fn add_line(to: &mut Value, line: Option<&ListedLine>) {
-    if let Some(ListedLine { state, waiting }) = line {
-        (to["state"], to["waiting"]) = (state.as_str().into(), (*waiting).into());
+    let Some(ListedLine { state, opens, waiting }) = line else { return };
+    (to["state"], to["waiting"]) = (state.as_str().into(), (*waiting).into());
+    if let Some(opens) = opens {
+        to["opens"] = opens.as_millis().into();
     }
 }
 
@@ -250,7 +255,7 @@ mod tests {
     }
 
     fn rooms() -> BTreeMap<RoomId, ListedRoom> {
-        let line = |state, waiting| Some(ListedLine { state, waiting });
+        let line = |state, waiting| Some(ListedLine { state, opens: None, waiting });
         let rooms = [
             ("autumn", room(None, Some(Deployed::Unknown))),
             ("demo", room(Some(here(true, Some(8080), line(RoomState::On, 3))), None)),
@@ -295,6 +300,12 @@ summer       -                         eu-central-1, deployed, paused, 9120 wait
             "aws": { "region": "eu-central-1", "deployed": "yes", "state": "paused", "waiting": 9120 },
         });
         assert_eq!(listed("summer"), summer);
+        let opening =
+            ListedLine { state: RoomState::Paused, opens: Some(Timestamp::from_millis(7)), waiting: 1 };
+        let mut to = json!({});
+        add_line(&mut to, Some(&opening));
+        assert_eq!(to, json!({ "state": "paused", "opens": 7, "waiting": 1 }));
+        assert!(opening.text().starts_with("paused, opens 19"), "{}", opening.text());
         assert_eq!(listed("autumn")["aws"]["deployed"], "unknown");
         assert_eq!(listed("spring-sale")["here"]["running"], false);
     }

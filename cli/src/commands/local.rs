@@ -17,11 +17,12 @@ use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, Preview, TrustedP
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use waitroom::ports::{Clock, ThrottleStore};
-use waitroom::{Room, Scheme, WebUrl};
+use waitroom::{Room, Scheme, Timestamp, WebUrl};
 
 use crate::arguments::Local;
 use crate::local_settings::{DEMO_SHOP, LocalSettings};
 use crate::local_start::LocalStart;
+use crate::opening_time::{ahead, shown};
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
 use crate::wording::{rate, waits};
@@ -212,7 +213,15 @@ fn greeting(
     lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
     lines.push(format!("  kept in        {}\n", directory.display()));
     let rate = room.settings.rate;
-    lines.push(format!("{rate} visitors enter a minute. Ctrl-C stops it; every place is kept."));
+    let (stops, now) = ("Ctrl-C stops it; every place is kept.", SystemClock.now());
+    lines.push(match room.opens {
+        Some(opens) => format!(
+            "It opens at {}, {}; until then visitors join and wait.\nThen {rate} visitors enter a minute. {stops}",
+            shown(opens),
+            ahead(opens, now)
+        ),
+        None => format!("{rate} visitors enter a minute. {stops}"),
+    });
     lines.join("\n")
 }
 
@@ -245,17 +254,18 @@ async fn keep_up(store: EmbeddedStore) {
     let line = LiveLine::new();
     loop {
         if let Ok(status) = Status::of(&store, SystemClock.now()).await {
-            line.show_facts(&live_facts(&status));
+            line.show_facts(&live_facts(&status, SystemClock.now()));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
-fn live_facts(status: &Status) -> String {
+fn live_facts(status: &Status, now: Timestamp) -> String {
     let Status { joined, released, line, .. } = status;
     let counts = format!("{joined} joined, {} waiting, {released} released", line.waiting);
     let rate = format!("rate {}", rate(status));
-    [counts, rate].into_iter().chain(waits(status)).collect::<Vec<_>>().join(", ")
+    let opens = status.room.opens.map(|opens| format!("opens {}", ahead(opens, now)));
+    opens.into_iter().chain([counts, rate]).chain(waits(status)).collect::<Vec<_>>().join(", ")
 }
 
 /// Starts to listen at once, so that an early Ctrl-C also stops the room cleanly.

@@ -4,8 +4,10 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use operator::{AlarmState, Status};
+use waitroom::Timestamp;
 
 use crate::arguments;
+use crate::opening_time::{ahead, shown};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -17,7 +19,7 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
         let room = RoomHandle::find(&arguments.which).await?;
         let status = room.status().await?;
         if !arguments.watch {
-            return Ok(say(&if json { serde_json::to_string(&status)? } else { text(&status) })?);
+            return Ok(say(&if json { serde_json::to_string(&status)? } else { text(&status, room.now()) })?);
         }
         let shows_charts = !json && io::stdout().is_terminal() && io::stdin().is_terminal();
         if shows_charts {
@@ -28,7 +30,7 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     })
 }
 
-fn text(status: &Status) -> String {
+fn text(status: &Status, now: Timestamp) -> String {
     let Status { room, line, released, windows, findings, dead_letters, .. } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
@@ -44,6 +46,9 @@ fn text(status: &Status) -> String {
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", rate(status)),
     ];
+    if let Some(opens) = room.opens {
+        lines.insert(1, format!("opens          {}, {}", shown(opens), ahead(opens, now)));
+    }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
     }
@@ -90,10 +95,12 @@ mod tests {
     use super::*;
     use crate::fixture::suffering;
 
+    const NOW: Timestamp = Timestamp::from_millis(1_804_000_000_000);
+
     #[test]
     fn a_status_shows_every_problem_of_a_room_on_aws() {
         snapbox::assert_data_eq!(
-            text(&suffering()),
+            text(&suffering(), NOW),
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
 joined         about 13210
@@ -122,13 +129,28 @@ shop           https://shop.example/sale
     fn the_numbers_of_a_status_add_up() {
         let mut status = suffering();
         status.joined += 3;
-        assert!(text(&status).contains("released       4090, and 3 not counted yet or left otherwise\n"));
+        assert!(
+            text(&status, NOW).contains("released       4090, and 3 not counted yet or left otherwise\n")
+        );
         (status.joined, status.longest_wait) = (0, None);
-        let text = text(&status);
+        let text = text(&status, NOW);
         assert!(
             text.contains("released       4090\n"),
             "the room's version does not count who joins: {text}"
         );
         assert!(text.contains("longest wait   nobody was released in the last two minutes\n"), "{text}");
+    }
+
+    #[test]
+    fn a_room_that_opens_by_itself_says_when() {
+        let mut status = suffering();
+        status.room.open_at(NOW + std::time::Duration::from_hours(76));
+        let text = text(&status, NOW);
+        let line = text.lines().nth(1).unwrap();
+        assert!(
+            line.starts_with("opens          2027-03-0") && line.ends_with(" UTC), in 3 d 4 h")
+                || line.ends_with(" UTC, in 3 d 4 h"),
+            "{text}"
+        );
     }
 }

@@ -13,6 +13,7 @@ use super::charts::{Palette, draw_minutes, draw_waiting};
 use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
+use crate::opening_time::shown;
 use crate::wording::{alarms, found, joined, rate, urls, waits};
 
 /// Below this width there is one chart, because two would have no room for their numbers.
@@ -91,6 +92,9 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     }
     let held = if line.slow { palette.strong(Color::Yellow) } else { Style::new() };
     let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
+    if let Some(opens) = room.opens {
+        lines.extend(fit(words(&format!("opens {}", shown(opens)), palette.strong(Color::Yellow)), width));
+    }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
     let message = room.settings.message.as_str();
     if !message.is_empty() {
@@ -232,6 +236,14 @@ mod tests {
             assert!(picture.contains("waiting 1000000"), "{picture}");
             assert!(width < TWO_CHARTS || picture.contains("/270000"), "{picture}");
         }
+    }
+
+    #[test]
+    fn a_room_that_opens_by_itself_says_when() {
+        let mut course = watched();
+        course.latest.room.open_at(waitroom::Timestamp::from_millis(1_804_244_400_000));
+        let picture = picture(&course, 100, 30);
+        assert!(picture.contains("PAUSED") && picture.contains("opens 2027-03-05 "), "{picture}");
     }
 
     #[test]

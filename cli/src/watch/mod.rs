@@ -25,6 +25,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
+use crate::opening_time::shown;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::wording::{alarms, joined, rate, waits, word};
@@ -71,7 +72,10 @@ struct TimedStatus<'a> {
 fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
     let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
-    let mut facts = vec![room.state.to_string(), counts];
+    let opens = room.opens.map(|opens| format!("opens {}", shown(opens)));
+    let mut facts = vec![room.state.to_string()];
+    facts.extend(opens);
+    facts.push(counts);
     facts.extend(waits(status));
     facts.push(format!("rate {}", rate(status)));
     facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
@@ -196,6 +200,14 @@ mod tests {
             in_short(&suffering()),
             "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
         );
+    }
+
+    #[test]
+    fn a_line_says_when_the_room_opens() {
+        let mut status = suffering();
+        status.room.open_at(Timestamp::from_millis(1_804_244_400_000));
+        let line = in_short(&status);
+        assert!(line.starts_with("paused, opens 2027-03-05 ") && line.contains("11:00 UTC"), "{line}");
     }
 
     #[test]

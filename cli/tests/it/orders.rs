@@ -9,7 +9,7 @@ use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
 use crate::crowd::{ask, authority, unused_room};
-use crate::support::Local;
+use crate::support::{Local, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
 const FULL_EFFECT: Duration = Duration::from_secs(2);
@@ -61,4 +61,40 @@ fn the_release_follows_every_order_within_two_seconds() {
             ),
         }
     }
+}
+
+#[test]
+fn a_room_opens_by_itself_also_after_a_restart() {
+    let room = Local::start(&[]);
+    let said = |arguments: &[&str]| {
+        let output = room.command(arguments);
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    for (typo, why) in
+        [("noon", "write it like"), ("2020-01-01T12:00", "is past"), ("2999-01-01T12:00", "than a year")]
+    {
+        let (code, stdout, stderr) = said(&["on", "--local", "--at", typo]);
+        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
+        assert!(stderr.contains(why), "{typo}: {stderr}");
+    }
+    let opens = Timestamp::from_millis((SystemClock.now() + Duration::from_secs(12)).as_secs() * 1000);
+    let at = opens.to_string().replace(" UTC", "Z");
+    let (code, stdout, stderr) = said(&["on", "--local", "--at", &at]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stdout.starts_with("room: on -> paused, in force in ") && stdout.contains("\nopens at 20"),
+        "{stdout}"
+    );
+    assert!(said(&["on", "--local", "--at", &at]).1.starts_with("nothing changed: opens at 20"));
+    let (_, status, _) = said(&["status", "--local"]);
+    assert!(status.contains(", paused\nopens          20"), "{status}");
+    let (_, history, _) = said(&["history", "--local"]);
+    assert!(history.contains(&format!("room: on -> paused, opens {opens}")), "{history}");
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &[]);
+    while SystemClock.now() < opens {
+        thread::sleep(Duration::from_millis(100));
+    }
+    let status = text(&room.command(&["status", "--local"]).stdout);
+    assert!(status.starts_with("The demonstration room (demo), on\n"), "{status}");
 }

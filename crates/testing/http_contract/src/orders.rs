@@ -1,6 +1,8 @@
 //! How the operator's orders change what visitors see.
 
-use waitroom::{Message, Rate};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use waitroom::{Message, Rate, Timestamp};
 
 use crate::{Client, Order, RoomUnderTest, eventually, pause};
 
@@ -8,8 +10,29 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     messages_arrive_as_they_were_written(room, client);
     rates_arrive(room, client);
     paused_keeps_places(room, client);
+    a_room_opens_by_itself(room, client);
     off_lets_everybody_through(room, client);
     a_new_epoch_makes_everybody_a_newcomer(room, client);
+}
+
+fn a_room_opens_by_itself(room: &impl RoomUnderTest, client: &Client) {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    // A full second, and time enough for the order.
+    let opens = Duration::from_secs(now().as_secs() + 8);
+    let millis = u64::try_from(opens.as_millis()).expect("a time of today");
+    room.order(Order::OpenAt { at: Timestamp::from_millis(millis) });
+    let poll = eventually("an opening", || {
+        let poll = client.get("/polling").json();
+        (poll["opens"] == millis).then_some(poll)
+    });
+    assert_eq!((&poll["allow"], &poll["state"]), (&false.into(), &"paused".into()));
+    assert!(client.get("/beekeeper").header("set-cookie").is_some(), "visitors join until then");
+    let poll = eventually("open", || {
+        let poll = client.get("/polling").json();
+        (poll["state"] == "on").then_some(poll)
+    });
+    assert!(now() >= opens, "not before");
+    assert_eq!(poll.get("opens"), None);
 }
 
 fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Client) {

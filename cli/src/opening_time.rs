@@ -1,0 +1,306 @@
+//! When a room opens: as an operator types it, and as it is shown.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::civil::{DateTime, Time, Weekday};
+use jiff::fmt::strtime::BrokenDownTime;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+use jiff::{ToSpan, Zoned};
+use waitroom::Timestamp;
+
+use crate::exit::{Exit, Failure};
+
+/// The value of `on --at`, as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TypedTime {
+    /// With an offset, or `Z`.
+    Instant(jiff::Timestamp),
+    /// A day and a time, in the time zone of this machine.
+    Local(DateTime),
+    /// A time of today.
+    Today(Time),
+    /// A time of the next day with this name, which may be today.
+    On(Weekday, Time),
+}
+
+impl FromStr for TypedTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let typed = text.trim();
+        if let Some((weekday, time)) = weekday_and_time(typed) {
+            return Ok(Self::On(weekday, time));
+        }
+        let typed = typed.to_uppercase().replacen(' ', "T", 1);
+        let time = |format| Time::strptime(format, &typed).ok().map(Self::Today);
+        let local = |format| DateTime::strptime(format, &typed).ok().map(Self::Local);
+        let instant = || typed.parse().ok().map(Self::Instant);
+        let read = time("%H:%M").or_else(|| time("%H:%M:%S")).or_else(|| local("%Y-%m-%dT%H:%M"));
+        let read = read.or_else(|| local("%Y-%m-%dT%H:%M:%S")).or_else(instant);
+        read.ok_or_else(|| {
+            "write it like 2027-03-05T12:00 (in the time zone of this machine), 2027-03-05T12:00Z, 12:00 (today), or \"Friday 12:00\""
+                .into()
+        })
+    }
+}
+
+fn weekday_and_time(text: &str) -> Option<(Weekday, Time)> {
+    let read = |format| {
+        let read = BrokenDownTime::parse(format, text).ok()?;
+        Some((read.weekday()?, read.to_time().ok()?))
+    };
+    read("%A %H:%M").or_else(|| read("%a %H:%M"))
+}
+
+impl TypedTime {
+    /// The instant that is meant, which must be ahead, and not more than a year.
+    pub(crate) fn resolve(self, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Failure> {
+        let now = in_zone(now, zone);
+        let at = match self {
+            Self::Instant(at) => at.to_zoned(zone.clone()),
+            Self::Local(at) => unambiguous(at, zone)?,
+            Self::Today(time) => unambiguous(now.date().to_datetime(time), zone)?,
+            Self::On(weekday, time) => {
+                let days = i64::from(now.weekday().until(weekday));
+                let days = if days == 0 && time <= now.time() { 7 } else { days };
+                let day = now.date().saturating_add(days.days());
+                unambiguous(day.to_datetime(time), zone)?
+            }
+        };
+        let refused = |why: &str| Failure::new(Exit::Usage, format!("{} {why}", shown_in(&at)));
+        if at <= now {
+            let past = refused(&format!(
+                "is past, {} ago",
+                roughly(Duration::try_from(&now - &at).unwrap_or_default())
+            ));
+            let meant = match self {
+                Self::Today(_) => at.tomorrow().ok().map(|at| ("tomorrow", at)),
+                _ => same_day_ahead(&at, &now).map(|at| ("this day when it comes next", at)),
+            };
+            return Err(advising(past, meant));
+        }
+        if now.checked_add(1.year()).is_ok_and(|year| at > year) {
+            let meant = same_day_ahead(&at, &now).map(|at| ("this day when it comes next", at));
+            return Err(advising(refused("is more than a year ahead"), meant));
+        }
+        // Not before 1970, because it is ahead.
+        Ok(Timestamp::from_millis(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default()))
+    }
+}
+
+/// Advises to type another time.
+fn advising(failure: Failure, meant: Option<(&str, Zoned)>) -> Failure {
+    match meant {
+        Some((what, at)) => failure.advising(format!("for {what}: --at {}", typed(at.datetime()))),
+        None => failure,
+    }
+}
+
+/// The same day and time within the next year. It was typed with a wrong year.
+fn same_day_ahead(at: &Zoned, now: &Zoned) -> Option<Zoned> {
+    let in_year = |year| at.with().year(year).build().ok();
+    (0..=1).filter_map(|years| in_year(now.year() + years)).find(|at| at > now)
+}
+
+/// The instant at which clocks in this zone show this, if there is one, and only one.
+fn unambiguous(at: DateTime, zone: &TimeZone) -> Result<Zoned, Failure> {
+    let ambiguous = zone.to_ambiguous_zoned(at);
+    let name = zone.iana_name().unwrap_or("this time zone");
+    let (time, day) = (at.strftime("%H:%M"), at.date());
+    match ambiguous.offset() {
+        AmbiguousOffset::Unambiguous { .. } => {}
+        AmbiguousOffset::Gap { .. } => {
+            let skipped = format!("there is no {time} on {day} in {name}: the clocks are put forward");
+            let failure = Failure::new(Exit::Usage, skipped);
+            let later = ambiguous.compatible().ok().map(|at| ("the time after that", at));
+            return Err(advising(failure, later));
+        }
+        AmbiguousOffset::Fold { before, after } => {
+            let twice = format!("{time} comes twice on {day} in {name}: the clocks are put back");
+            let both = [(before, "the first"), (after, "the second")]
+                .map(|(offset, which)| format!("--at {}{} is {which}", typed(at), with_minutes(offset)));
+            return Err(Failure::new(Exit::Usage, twice).advising(both.join(", ")));
+        }
+    }
+    ambiguous.compatible().map_err(|error| Failure::new(Exit::Usage, error.to_string()))
+}
+
+/// `+02:00`
+fn with_minutes(offset: Offset) -> String {
+    let minutes = offset.seconds() / 60;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
+}
+
+/// As an operator types it.
+fn typed(at: DateTime) -> String {
+    let format = if at.second() == 0 { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S" };
+    at.strftime(format).to_string()
+}
+
+/// The time zone of this machine, or UTC if it has none.
+pub(crate) fn own_zone() -> TimeZone {
+    TimeZone::try_system().unwrap_or(TimeZone::UTC)
+}
+
+/// In the time zone of this machine, and in UTC: `2027-03-05 12:00 CET (11:00 UTC)`.
+pub(crate) fn shown(at: Timestamp) -> String {
+    shown_in(&in_zone(at, &own_zone()))
+}
+
+fn shown_in(at: &Zoned) -> String {
+    let utc = at.with_time_zone(TimeZone::UTC);
+    let time = if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
+    let with_day = format!("%Y-%m-%d {time}");
+    if at.offset() == utc.offset() {
+        return format!("{} UTC", utc.strftime(&with_day));
+    }
+    let utc = utc.strftime(if at.date() == utc.date() { time } else { &with_day }).to_string();
+    format!("{} ({utc} UTC)", at.strftime(&format!("{with_day} %Z")))
+}
+
+fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
+    // An instant that jiff does not know is in the year 10000.
+    let at = i64::try_from(at.as_millis()).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.unwrap_or(jiff::Timestamp::MAX).to_zoned(zone.clone())
+}
+
+/// How long until then: `in 3 d 4 h`.
+pub(crate) fn ahead(at: Timestamp, now: Timestamp) -> String {
+    format!("in {}", roughly(at.since(now)))
+}
+
+/// In the largest two units.
+fn roughly(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1000);
+    let units = [
+        ("d", seconds / 86_400),
+        ("h", seconds / 3600 % 24),
+        ("min", seconds / 60 % 60),
+        ("s", seconds % 60),
+    ];
+    let first = units.iter().position(|(_, count)| *count > 0).unwrap_or(units.len() - 1);
+    let parts = units.iter().skip(first).take(2).filter(|(_, count)| *count > 0 || seconds == 0);
+    parts.map(|(unit, count)| format!("{count} {unit}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+
+    /// Sunday, 22 November 2026, 12:00 in Berlin.
+    const NOW: &str = "2026-11-22T12:00:00+01:00";
+
+    fn berlin() -> TimeZone {
+        TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
+    }
+
+    fn millis(at: &str) -> Timestamp {
+        let at: jiff::Timestamp = at.parse().unwrap();
+        Timestamp::from_millis(u64::try_from(at.as_millisecond()).unwrap())
+    }
+
+    /// What is shown for this time, or why it is refused.
+    fn resolved(text: &str) -> Result<String, String> {
+        let at = text.parse::<TypedTime>().unwrap().resolve(millis(NOW), &berlin());
+        at.map(|at| format!("{}, {}", shown_in(&in_zone(at, &berlin())), ahead(at, millis(NOW)))).map_err(
+            |failure| {
+                let error = anyhow::Error::from(failure);
+                let advice = exit::advice(&error).map(|advice| format!("; {advice}"));
+                format!("{error}{}", advice.unwrap_or_default())
+            },
+        )
+    }
+
+    #[test]
+    fn a_time_is_read_in_every_usual_form() {
+        for (text, expected) in [
+            ("2027-03-05T12:00", "2027-03-05 12:00 CET (11:00 UTC), in 103 d"),
+            ("2027-03-05 12:00", "2027-03-05 12:00 CET (11:00 UTC), in 103 d"),
+            ("2026-11-25T16:00:30", "2026-11-25 16:00:30 CET (15:00:30 UTC), in 3 d 4 h"),
+            ("2027-07-01t00:30", "2027-07-01 00:30 CEST (2027-06-30 22:30 UTC), in 220 d 11 h"),
+            ("2026-11-22T13:05Z", "2026-11-22 14:05 CET (13:05 UTC), in 2 h 5 min"),
+            ("2026-11-22T06:05-08:00", "2026-11-22 15:05 CET (14:05 UTC), in 3 h 5 min"),
+            ("12:01", "2026-11-22 12:01 CET (11:01 UTC), in 1 min"),
+            ("12:00:09", "2026-11-22 12:00:09 CET (11:00:09 UTC), in 9 s"),
+            ("Friday 12:00", "2026-11-27 12:00 CET (11:00 UTC), in 5 d"),
+            ("fri 09:30", "2026-11-27 09:30 CET (08:30 UTC), in 4 d 21 h"),
+            ("SUNDAY 12:30", "2026-11-22 12:30 CET (11:30 UTC), in 30 min"),
+            ("sunday 12:00", "2026-11-29 12:00 CET (11:00 UTC), in 7 d"),
+            (" 2027-11-22T12:00 ", "2027-11-22 12:00 CET (11:00 UTC), in 365 d"),
+        ] {
+            assert_eq!(resolved(text), Ok(expected.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_time_is_refused_with_examples() {
+        for text in [
+            "",
+            "noon",
+            "12",
+            "Friday",
+            "Fryday 12:00",
+            "2027-03-05",
+            "2027-13-05T12:00",
+            "2027-02-29T12:00",
+            "25:00",
+            "05.03.2027 12:00",
+        ] {
+            let error = text.parse::<TypedTime>().unwrap_err();
+            assert!(error.starts_with("write it like 2027-03-05T12:00 (in"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_past_or_far_ahead_is_refused_and_another_is_suggested() {
+        for (text, expected) in [
+            (
+                "11:00",
+                "2026-11-22 11:00 CET (10:00 UTC) is past, 1 h ago; for tomorrow: --at 2026-11-23T11:00",
+            ),
+            (
+                "2026-03-05T12:00",
+                "2026-03-05 12:00 CET (11:00 UTC) is past, 262 d ago; for this day when it comes next: --at 2027-03-05T12:00",
+            ),
+            (
+                "2072-03-05T12:00",
+                "2072-03-05 12:00 CET (11:00 UTC) is more than a year ahead; for this day when it comes next: --at 2027-03-05T12:00",
+            ),
+            (
+                "2026-11-22T10:59Z",
+                "2026-11-22 11:59 CET (10:59 UTC) is past, 1 min ago; for this day when it comes next: --at 2027-11-22T11:59",
+            ),
+        ] {
+            assert_eq!(resolved(text), Err(expected.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_does_not_exist_or_comes_twice_is_refused() {
+        assert_eq!(
+            resolved("2027-03-28T02:30"),
+            Err("there is no 02:30 on 2027-03-28 in this time zone: the clocks are put forward; \
+                 for the time after that: --at 2027-03-28T03:30"
+                .into())
+        );
+        assert_eq!(
+            resolved("2027-10-31T02:30"),
+            Err("02:30 comes twice on 2027-10-31 in this time zone: the clocks are put back; \
+                 --at 2027-10-31T02:30+02:00 is the first, --at 2027-10-31T02:30+01:00 is the second"
+                .into())
+        );
+        assert_eq!(
+            resolved("2027-10-31T02:30+01:00").unwrap(),
+            "2027-10-31 02:30 CET (01:30 UTC), in 342 d 14 h"
+        );
+    }
+
+    #[test]
+    fn in_utc_the_time_is_shown_once() {
+        assert_eq!(shown_in(&in_zone(millis(NOW), &TimeZone::UTC)), "2026-11-22 11:00 UTC");
+        assert_eq!(ahead(millis(NOW), millis(NOW)), "in 0 s");
+    }
+}
