@@ -35,6 +35,24 @@ export function idlePoll(stretch, random) {
 }
 
 /**
+ * The time until the next poll before an opening, which is `opensIn` away. While that is longer than the usual time, pages
+ * poll as those without a place do: only for news. The last poll before the opening is followed by one at a random moment
+ * after it, within the time between two polls then. So the polls of everybody who watches the same countdown stay spread.
+ */
+export function pollAroundOpening(opensIn, earliest, stretch, random) {
+  const usual = idlePoll(stretch, random);
+  return opensIn > usual ? usual : opensIn + random * nextPoll(earliest, stretch, 1);
+}
+
+/**
+ * The line at `now`: a room that was to open by then is on. `opensAt` is when, by the visitor's own clock. Pages need no poll
+ * to know it.
+ */
+export function lineAt(line, now) {
+  return line.opensAt === undefined || line.opensAt > now ? line : { ...line, state: "on", opensAt: undefined };
+}
+
+/**
  * The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones.
  * The first retry comes sooner than usual; then the time doubles, up to a minute or `usual`, whichever is longer. The
  * page never gives up.
@@ -65,8 +83,8 @@ export function progress(start, ticket, served) {
 }
 
 /** The state to show while the visitor waits. */
-export function waitingState({ state, slow }, { latest }) {
-  if (state === "paused") return "paused";
+export function waitingState({ state, slow, opensAt }, { latest }) {
+  if (state === "paused") return opensAt === undefined ? "paused" : "opening";
   if (slow) return "slower";
   return latest <= 2 * MINUTE ? "soon" : "waiting";
 }

@@ -3,7 +3,8 @@
 
 import * as bell from "./bell.js";
 import {
-  MINUTE, forecast, idlePoll, isPassed, narrow, nextPoll, place, progress, reachedMilestone, retryIn, waitingState,
+  MINUTE, forecast, idlePoll, isPassed, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
+  retryIn, waitingState,
 } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
@@ -30,6 +31,8 @@ const journey = ownPlace && memory.journey(ownPlace);
 let words;
 let state;
 let hint;
+/** The last answer about this visitor's place. */
+let line;
 /** What screen readers announced last. */
 let announced = { ahead: Infinity, message: "" };
 /** Whether the visitor pressed the button. Then the answer is announced even if nothing changed. */
@@ -82,9 +85,11 @@ async function fetchPoll() {
   try {
     const response = await fetch(POLLING, { cache: "no-store", signal: controller.signal });
     if (!response.ok) throw new Error(`the room answered ${response.status}`);
-    // `until` is in the server's time. The visitor's clock may be wrong.
+    // `until` and `opens` are in the server's time. The visitor's clock may be wrong.
     const serverNow = Date.parse(response.headers.get("date")) || Date.now();
-    return { ...(await response.json()), serverNow };
+    const answer = await response.json();
+    const opensAt = answer.opens && Date.now() + (answer.opens - serverNow);
+    return { ...answer, opensAt, serverNow };
   } finally {
     clearTimeout(timeout);
   }
@@ -95,14 +100,18 @@ function handle(answer) {
   view.fill("heard", words.text("heard", { time: words.time(Date.now()) }));
   if (answer.allow) return enter(answer);
   if (answer.join || ownPlace?.epoch !== answer.epoch) return rejoin(answer);
-  showPlace(answer);
+  line = answer;
+  showPlace();
   memory.forgetTrips();
   const sinceCheck = Math.abs(Date.now() - memory.passedCheckAt());
   if (memory.keeps && isPassed(ownPlace.ticket, answer) && sinceCheck > 2 * MINUTE) {
     memory.keepPassedCheck(Date.now());
     leave("passed");
   }
-  return nextPoll(forecast(ownPlace.ticket, answer).earliest, answer.stretch, Math.random());
+  const { earliest } = forecast(ownPlace.ticket, answer);
+  const { opensAt } = lineAt(answer, Date.now());
+  if (opensAt) return pollAroundOpening(opensAt - Date.now(), earliest, answer.stretch, Math.random());
+  return nextPoll(earliest, answer.stretch, Math.random());
 }
 
 /** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, say why. */
@@ -148,8 +157,9 @@ function leave(why) {
   timer = setTimeout(() => { isLeaving = false; poll(); }, LEAVE_TIMEOUT);
 }
 
-function showPlace(line) {
+function showPlace() {
   const now = Date.now();
+  line = lineAt(line, now);
   const expected = forecast(ownPlace.ticket, line);
   const next = waitingState(line, expected);
   const range = line.state === "paused" ? undefined : narrow(journey.range, expected, now);
@@ -162,7 +172,9 @@ function showPlace(line) {
   Object.assign(journey, { range, anewAt, start, share });
   memory.keepJourney(journey);
 
-  const when = range ? words.when(range, now) : words.text("whenPaused");
+  const isOpening = next === "opening";
+  const unknown = isOpening ? words.whenOpening(expected.latest) : words.text("whenPaused");
+  const when = range ? words.when(range, now) : unknown;
   const ahead = words.number(expected.ahead);
   view.fill("ticket", words.number(ownPlace.ticket));
   view.fill("ahead", ahead);
@@ -171,15 +183,17 @@ function showPlace(line) {
   view.show("place", true);
   view.fill("message", line.message);
   view.show("notice", line.message !== "");
+  view.show("opens", isOpening);
 
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
   const key = line.state !== "paused" && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
+  const explanation = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
   const numbers = `${words.text("ahead")} ${ahead}. ${words.text("when")}: ${when}.`;
   const isNewMessage = line.message && line.message !== announced.message;
   const message = isNewMessage ? `${words.text("message")}: ${line.message}` : "";
   const isDue = isPressed || reachedMilestone(announced.ahead, expected.ahead);
-  if (!showState(next, words.text(key), `${numbers} ${message}`) && (isDue || message)) {
+  if (!showState(next, explanation, `${numbers} ${message}`) && (isDue || message)) {
     view.announce(`${isDue ? numbers : ""} ${message}`);
   }
   announced = { ahead: isDue ? expected.ahead : announced.ahead, message: line.message };
@@ -200,14 +214,16 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "") 
   view.show("keep", next !== "blocked");
   view.show("choices", !isTurn && next !== "blocked");
   if (isTurn || next === "blocked") view.show("place", false);
-  view.setTab(isTurn || state === "paused" ? `${words.text(state)} – ${room}` : room, isTurn);
+  view.setTab(isTurn || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
   if (isChanged) view.announce(`${words.text(state)}. ${hint} ${details}`);
   return isChanged;
 }
 
-/** Updates the countdown to the next poll once a second. Screen readers do not announce it. */
+/** Updates the countdowns once a second. Screen readers do not announce them. */
 function tick() {
   const now = Date.now();
+  if (line?.opensAt > now) view.fill("countdown", words.opensIn(line.opensAt - now));
+  else if (state === "opening") showPlace();
   // The machine slept, or its clock was changed.
   const isWrong = now > nextAt + MIN_POLL_GAP || nextAt - now > lastWait + MIN_POLL_GAP;
   if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void poll();

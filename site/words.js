@@ -28,6 +28,9 @@ export function translator(texts, locale) {
   const twoDigits = new Intl.NumberFormat(locale, { minimumIntegerDigits: 2 });
   const hour = { hour: "numeric", minute: "2-digit" };
   const clock = new Intl.DateTimeFormat(locale, hour);
+  const dateAndClock = new Intl.DateTimeFormat(locale, {
+    ...hour, weekday: "long", day: "numeric", month: "long", timeZoneName: "short",
+  });
   const dayAndClock = new Intl.DateTimeFormat(locale, { ...hour, weekday: "short" });
 
   const text = (key, values = {}) => (texts[key] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -36,8 +39,8 @@ export function translator(texts, locale) {
     try {
       return new Intl.NumberFormat(locale, { style: "unit", unit: name, unitDisplay: "long" }).format(value);
     } catch {
-      // Browsers before 2021 cannot format units. These two abbreviations are understood everywhere.
-      return `${number.format(value)} ${name === "hour" ? "h" : "min"}`;
+      // Browsers before 2021 cannot format units. These abbreviations are understood everywhere.
+      return `${number.format(value)} ${{ day: "d", hour: "h", minute: "min" }[name]}`;
     }
   };
 
@@ -49,12 +52,17 @@ export function translator(texts, locale) {
     }
   };
 
+  /** In two units, of which the larger has `size` of the smaller. */
+  const both = (count, size, larger, smaller) => {
+    const parts = [[Math.floor(count / size), larger], [count % size, smaller]];
+    return join(parts.filter(([value]) => value > 0).map(([value, name]) => unit(value, name)));
+  };
+
   /** In minutes, and from an hour in steps of five minutes, because the forecast is not more exact than that. */
   const duration = (minutes) => {
     if (minutes < 60) return unit(minutes, "minute");
     const rounded = 5 * Math.round(minutes / 5);
-    const [hours, rest] = [Math.floor(rounded / 60), rounded % 60];
-    return join(rest ? [unit(hours, "hour"), unit(rest, "minute")] : [unit(hours, "hour")]);
+    return both(rounded, 60, "hour", "minute");
   };
 
   /** The time of day, with the weekday unless it is today. */
@@ -80,5 +88,19 @@ export function translator(texts, locale) {
     return `${number.format(Math.floor(seconds / 60))}:${twoDigits.format(seconds % 60)}`;
   };
 
-  return { text, number: (value) => number.format(value), time, when, countdown };
+  /** "in 3 days, 4 hours", "in 2 hours, 5 minutes", "in 4:32" */
+  const opensIn = (millis) => {
+    const [minutes, hours] = [Math.ceil(millis / MINUTE), Math.ceil(millis / (60 * MINUTE))];
+    const isSoon = minutes <= 60;
+    const long = () => (hours <= 24 ? both(minutes, 60, "hour", "minute") : both(hours, 24, "day", "hour"));
+    return text("opensIn", { countdown: isSoon ? countdown(millis) : long() });
+  };
+
+  return {
+    text, number: (value) => number.format(value), time, when, countdown, opensIn,
+    /** The day and time of an opening, and the visitor's time zone. */
+    date: (at) => dateAndClock.format(at),
+    /** "within 24 minutes of the opening" */
+    whenOpening: (latest) => text("whenOpening", { duration: duration(Math.ceil(latest / MINUTE)) }),
+  };
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  MINUTE, forecast, idlePoll, isPassed, narrow, nextPoll, place, progress, reachedMilestone, retryIn, waitingState,
+  MINUTE, forecast, idlePoll, isPassed, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
+  retryIn, waitingState,
 } from "../line.js";
 
 test("a place is read from a valid fragment only", () => {
@@ -60,6 +61,42 @@ test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second
   assert.ok(later <= most, "a room that fails gets no more polls than one that answers");
 });
 
+test("before an opening pages poll rarely, and then at a random moment after it", () => {
+  const wait = (opensIn, earliest, random) => Math.round(pollAroundOpening(opensIn, earliest, 1, random));
+  for (const random of [0, 0.5, 1]) assert.equal(wait(1_000 * MINUTE, 0, random), Math.round(idlePoll(1, random)));
+  // The first in line ask within seconds, the last within five minutes.
+  assert.deepEqual([0, 0.5, 1].map((random) => wait(MINUTE, 0, random) - MINUTE), [0, 3_056, 6_111]);
+  assert.deepEqual([0, 0.5, 1].map((random) => wait(MINUTE, 60 * MINUTE, random) - MINUTE), [0, 150_000, 300_000]);
+  assert.equal(pollAroundOpening(1_000 * MINUTE, 0, 12, 1), 60 * MINUTE, "stretched");
+});
+
+test("a million visitors who watch a countdown poll fewer than 10,000 times a second at any time", () => {
+  const [people, rate, opensAt] = [1_000_000, 3_000, 20 * MINUTE];
+  let seed = 1;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const polls = new Array(30 * 60).fill(0);
+  for (let ticket = 1; ticket <= people; ticket += 10) {
+    let at = random() * 10 * MINUTE; // They join in the ten minutes before.
+    // Polls until the first one after the opening, and the one after that.
+    for (let isOpen = false; ; isOpen = at > opensAt) {
+      const { earliest } = forecast(ticket, { served: 0, waiting: people, rate });
+      if (Math.floor(at / 1_000) < polls.length) polls[Math.floor(at / 1_000)] += 10;
+      if (isOpen) break;
+      at += at < opensAt ? pollAroundOpening(opensAt - at, earliest, 1, random()) : nextPoll(earliest, 1, random());
+    }
+  }
+  console.log(`at most ${Math.max(...polls)} polls a second around an opening`);
+  assert.ok(Math.max(...polls) < 10_000);
+});
+
+test("a page knows by itself that the room has opened", () => {
+  const line = { state: "paused", opens: 7, opensAt: 60_000, served: 0 };
+  assert.equal(lineAt(line, 59_999), line);
+  assert.deepEqual(lineAt(line, 60_000), { ...line, state: "on", opensAt: undefined });
+  const on = { state: "on", served: 0 };
+  assert.equal(lineAt(on, 60_000), on);
+});
+
 test("the range narrows", () => {
   const first = narrow(undefined, { earliest: 6 * MINUTE, latest: 10 * MINUTE }, 0);
   assert.deepEqual(first, { from: 6 * MINUTE, to: 10 * MINUTE });
@@ -103,6 +140,7 @@ test("the state shown follows the status and the forecast", () => {
   assert.equal(waitingState({ state: "on", slow: false }, far), "waiting");
   assert.equal(waitingState({ state: "on", slow: true }, far), "slower");
   assert.equal(waitingState({ state: "paused", slow: true }, far), "paused");
+  assert.equal(waitingState({ state: "paused", slow: true, opensAt: 7 }, far), "opening");
   assert.equal(waitingState({ state: "on", slow: true }, { latest: 2 * MINUTE }), "slower");
   assert.equal(waitingState({ state: "on", slow: false }, { latest: 2 * MINUTE }), "soon");
 });

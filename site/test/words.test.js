@@ -49,6 +49,26 @@ test("the forecast as text", () => {
   assert.match(when(7, 11, "ar", "ar"), /^المدة المتبقية: من 7 إلى 11 دقيقة/);
 });
 
+test("the countdown to an opening is in the units that fit", () => {
+  const { opensIn } = translator(texts.en, "en-GB");
+  const [minute, hour, day] = [MINUTE, 60 * MINUTE, 24 * 60 * MINUTE];
+  assert.equal(opensIn(3 * day + 4 * hour), "in 3 days, 4 hours");
+  assert.equal(opensIn(2 * day), "in 2 days");
+  assert.equal(opensIn(day + 30 * minute), "in 1 day, 1 hour");
+  assert.equal(opensIn(23 * hour + 59.5 * minute), "in 24 hours");
+  assert.equal(opensIn(2 * hour + 4.5 * minute), "in 2 hours, 5 minutes");
+  assert.equal(opensIn(60 * minute + 1), "in 1 hour, 1 minute");
+  assert.deepEqual([59 * minute + 1, 4_500, 0].map(opensIn), ["in 59:01", "in 0:05", "in 0:00"]);
+  assert.equal(translator(texts.de, "de-DE").opensIn(26 * hour), "noch 1 Tag, 2 Stunden");
+});
+
+test("an opening has a day, a time and the visitor's time zone", () => {
+  const opens = Date.parse("2027-03-05T11:00:00Z");
+  const text = translator(texts.en, "en-GB").date(opens);
+  assert.match(text, /Friday,? 5 March( at|,) \d?\d:00 \S+$/);
+  assert.equal(translator(texts.en, "en-GB").whenOpening(24 * MINUTE), "within 24 minutes of the opening");
+});
+
 test("the visitor's own variant of the language is used if the browser knows it", () => {
   assert.equal(localeFor("de", ["en", "de-AT"]), "de-AT");
   assert.equal(localeFor("en", ["en-US@posix"]), "en");

@@ -13,6 +13,7 @@ const ELEMENTS: &[&str] = &[
     "bar",
     "check",
     "choices",
+    "countdown",
     "enter",
     "fallback",
     "heard",
@@ -24,6 +25,7 @@ const ELEMENTS: &[&str] = &[
     "notify",
     "notifyChoice",
     "notifyRefused",
+    "opens",
     "place",
     "polls",
     "sound",
@@ -35,7 +37,7 @@ const ELEMENTS: &[&str] = &[
 
 /// Keys for `data-bk-text` and `data-bk-label`: texts in the visitor's language.
 const TEXTS: &[&str] =
-    &["ahead", "check", "enter", "keep", "message", "notify", "number", "sound", "way", "when"];
+    &["ahead", "check", "enter", "keep", "message", "notify", "number", "opens", "sound", "way", "when"];
 
 /// Attributes with an address that the browser loads without a click.
 const LOADING_ATTRIBUTES: &[&str] = &[

@@ -25,8 +25,8 @@ struct Scene {
     name: &'static str,
     about: &'static str,
     ticket: u64,
-    /// Adapts the room and the status, and says how the poll answers.
-    answer: fn(&mut Room, &mut LineStatus) -> SceneAnswer,
+    /// Adapts the room and the status at this time, and says how the poll answers.
+    answer: fn(&mut Room, &mut LineStatus, Timestamp) -> SceneAnswer,
 }
 
 /// How a poll of the page is answered.
@@ -46,13 +46,13 @@ const SCENES: &[Scene] = &[
         name: "waiting",
         about: "in the middle of the line",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Waiting,
+        answer: |_, _, _| SceneAnswer::Waiting,
     },
     Scene {
         name: "message",
         about: "the same, with a message from you",
         ticket: MIDDLE,
-        answer: |room, _| {
+        answer: |room, _, _| {
             if let Ok(text) =
                 "The \"Seal Stout\" is back in stock.\nThank you for waiting – it's worth it! 🦭".parse()
             {
@@ -61,12 +61,12 @@ const SCENES: &[Scene] = &[
             SceneAnswer::Waiting
         },
     },
-    Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _| SceneAnswer::Waiting },
+    Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _, _| SceneAnswer::Waiting },
     Scene {
         name: "slower",
         about: "the shop is slow, and the throttle holds the rate down",
         ticket: MIDDLE,
-        answer: |_, line| {
+        answer: |_, line, _| {
             line.slow = true;
             SceneAnswer::Waiting
         },
@@ -75,8 +75,19 @@ const SCENES: &[Scene] = &[
         name: "paused",
         about: "you have paused the room",
         ticket: MIDDLE,
-        answer: |room, _| {
+        answer: |room, _, _| {
             room.state = RoomState::Paused;
+            SceneAnswer::Waiting
+        },
+    },
+    Scene {
+        name: "opening",
+        about: "you have set when the room opens",
+        ticket: MIDDLE,
+        answer: |room, _, now| {
+            // A full hour, so that every poll gives the same time.
+            let hour = Duration::from_hours(1).as_secs() * 1000;
+            room.open_at(Timestamp::from_millis((now.as_millis() / hour + 3) * hour));
             SceneAnswer::Waiting
         },
     },
@@ -84,37 +95,37 @@ const SCENES: &[Scene] = &[
         name: "turn",
         about: "it is their turn: the page goes to the shop",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Admitted,
+        answer: |_, _, _| SceneAnswer::Admitted,
     },
     Scene {
         name: "held",
         about: "it is their turn, but the page is in the background (appears after a few seconds)",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Admitted,
+        answer: |_, _, _| SceneAnswer::Admitted,
     },
     Scene {
         name: "anew",
         about: "their old place is no longer valid",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Waiting,
+        answer: |_, _, _| SceneAnswer::Waiting,
     },
     Scene {
         name: "unheard",
         about: "the room does not answer",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Busy,
+        answer: |_, _, _| SceneAnswer::Busy,
     },
     Scene {
         name: "blocked",
         about: "the browser blocks cookies",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Newcomer,
+        answer: |_, _, _| SceneAnswer::Newcomer,
     },
     Scene {
         name: "finding",
         about: "before the first answer",
         ticket: MIDDLE,
-        answer: |_, _| SceneAnswer::Late,
+        answer: |_, _, _| SceneAnswer::Late,
     },
 ];
 
@@ -162,10 +173,11 @@ impl Preview {
 }
 
 async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
-    let mut room = Room { state: RoomState::On, ..room.clone() };
+    let mut room = room.clone();
+    room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line = LineStatus { served: 4100, passed: 0, waiting: 9120, rate, slow: false };
-    let visitor = match (scene.answer)(&mut room, &mut line) {
+    let visitor = match (scene.answer)(&mut room, &mut line, now) {
         SceneAnswer::Waiting => VisitorState::Waiting,
         SceneAnswer::Newcomer => VisitorState::Newcomer,
         SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.admission },

@@ -59,7 +59,7 @@ for (const language of LANGUAGES) {
     const { default: texts } = await import(`../../text-${language}.js`);
     const context = await chrome.newContext({ locale: language, bypassCSP: true, viewport: { width: 320, height: 640 } });
     const page = await context.newPage();
-    for (const scene of ["waiting", "paused", "held", "blocked"]) {
+    for (const scene of ["waiting", "paused", "opening", "held", "blocked"]) {
       await openScene(page, room, scene);
       assert.equal(await page.locator("[data-bk=state]").textContent(), texts[scene]);
       assert.equal(await page.locator("html").getAttribute("lang"), language);

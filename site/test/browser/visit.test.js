@@ -111,6 +111,41 @@ visit("the page follows the operator's pause, message and off", ["--rate", "1"],
   await checkUntil(page, inShop(page));
 });
 
+visit("the page counts down to the opening by itself, and then lets the visitor in", ["--rate", "60"], async (room, page) => {
+  const opens = Math.ceil(Date.now() / 1_000) * 1_000 + 15_000;
+  await room.operator("on", "--at", new Date(opens).toISOString());
+  await page.waitForTimeout(1_500); // The order is in force in a second.
+  let polls = 0;
+  page.on("request", (request) => { polls += request.url().endsWith("/polling") ? 1 : 0; });
+  await page.goto(room.door);
+  await waitForState(page, "opening");
+  assert.match(await page.locator("[data-bk=hint]").textContent(), /^Opening: \S+day, .*\d:\d\d.*\. Your place is kept/);
+  assert.equal(await page.locator("[data-bk=when]").textContent(), "within 1 minute of the opening");
+  const countdown = () => page.locator("[data-bk=countdown]").textContent();
+  const first = await countdown();
+  assert.match(first, /^in 0:\d\d$/);
+  await page.waitForFunction((text) => document.querySelector("[data-bk=countdown]").textContent !== text, first);
+  await page.waitForFunction(() => document.documentElement.dataset.state !== "opening", undefined, { timeout: 60_000 });
+  assert.ok(Date.now() >= opens, "not before");
+  assert.ok(polls <= 2, `${polls} polls`);
+  await inShop(page);
+});
+
+visit("the page follows an opening that is moved and withdrawn", ["--rate", "1"], async (room, page) => {
+  const inHours = (hours) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  await room.crowd(50);
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  const countdown = (hours) => page.locator("[data-bk=countdown]", { hasText: new RegExp(`^in ${hours}`) }).waitFor();
+  for (const [hours, text] of [[26.5, "1 day, 3 hours"], [2, "(2 hours|1 hour, 59)"]]) {
+    await room.operator("on", "--at", inHours(hours));
+    await checkUntil(page, countdown(text));
+  }
+  await room.operator("pause");
+  await checkUntil(page, waitForState(page, "paused"));
+  assert.ok(await page.locator("[data-bk=opens]").isHidden());
+});
+
 visit("after a reset the visitor gets a new place, and the page says so", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
@@ -277,6 +312,9 @@ test("a wrong clock changes neither the forecast nor until when a visitor can en
   await page.goto(`${waiting}#${poll.epoch}-7101`);
   await waitForState(page, "waiting");
   assert.match(await page.locator("[data-bk=when]").textContent(), /^in 7 to 11 minutes, around 0?0:0[89]$/);
+  await page.goto(`${waiting.replace("waiting", "opening")}#${poll.epoch}-7101`);
+  await waitForState(page, "opening");
+  assert.match(await page.locator("[data-bk=countdown]").textContent(), /^in [23] hours/);
   await page.evaluate(() => { Object.defineProperty(Document.prototype, "hidden", { get: () => true }); });
   await page.addInitScript(() => { Object.defineProperty(Document.prototype, "hidden", { get: () => true }); });
   await page.goto(`${held}#${poll.epoch}-7101`);
