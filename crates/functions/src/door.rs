@@ -115,6 +115,7 @@ mod tests {
             status: 302,
             location: Some("wait/index.html#ab12-7".into()),
             set_cookie: Some("bk_sale=x; Path=/".into()),
+            set_proof: Some("bk_sale_proof=y; Path=/".into()),
             retry_after: None,
             content_type: "text/html; charset=utf-8",
             body: "",
@@ -123,7 +124,8 @@ mod tests {
         assert_eq!(response.status(), 302);
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("location"), answer.location.as_deref());
-        assert_eq!(header("set-cookie"), answer.set_cookie.as_deref());
+        let set: Vec<_> = response.headers().get_all("set-cookie").iter().collect();
+        assert_eq!(set, ["bk_sale=x; Path=/", "bk_sale_proof=y; Path=/"]);
         assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
 
         let busy = respond(&DoorAnswer { location: Some("https://shop.example/\n".into()), ..answer });

@@ -7,6 +7,7 @@
 //! | [`Claims`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
 //! | [`KeyRing`], [`PrivateKey`], [`Signer`] | the room: its signing keys |
+//! | [`ProofKey`], [`Prover`] | the room: proofs that it gave out a number |
 //!
 //! This crate knows no room and stores nothing. Times are seconds since 1970.
 
@@ -14,6 +15,7 @@ mod claims;
 mod error;
 mod jwks;
 mod key_ring;
+mod proof_key;
 mod signer;
 mod verifier;
 
@@ -21,6 +23,7 @@ pub use claims::{Claims, TOKEN_USE, subject};
 pub use error::PassError;
 pub use jwks::{Jwk, Jwks};
 pub use key_ring::{KeyRing, PrivateKey};
+pub use proof_key::{ProofKey, Prover};
 pub use signer::Signer;
 pub use verifier::{Refused, Verifier};
 

@@ -11,6 +11,8 @@ pub struct DoorAnswer {
     pub location: Option<String>,
     /// The value of the `Set-Cookie` header.
     pub set_cookie: Option<String>,
+    /// The value of a second `Set-Cookie` header, with the proof of the place.
+    pub set_proof: Option<String>,
     /// Seconds.
     pub retry_after: Option<u32>,
     pub content_type: &'static str,
@@ -45,6 +47,7 @@ impl DoorAnswer {
             status: 503,
             location: None,
             set_cookie: None,
+            set_proof: None,
             retry_after: Some(5),
             content_type: Self::HTML,
             body: include_str!("busy.html"),
@@ -59,6 +62,7 @@ impl DoorAnswer {
             status: 429,
             location: None,
             set_cookie: None,
+            set_proof: None,
             retry_after: Some(seconds),
             content_type: Self::TEXT,
             body: Self::TOO_MANY,
@@ -70,9 +74,10 @@ impl DoorAnswer {
         let always = [("cache-control", "no-store"), ("content-type", self.content_type)];
         let always = always.map(|(name, value)| (name, Cow::from(value)));
         let location = self.location.as_deref().map(|location| ("location", location.into()));
-        let cookie = self.set_cookie.as_deref().map(|cookie| ("set-cookie", cookie.into()));
+        let cookies = self.set_cookie.iter().chain(&self.set_proof);
+        let cookies = cookies.map(|cookie| ("set-cookie", cookie.as_str().into()));
         let retry = self.retry_after.map(|seconds| ("retry-after", seconds.to_string().into()));
-        always.into_iter().chain(location).chain(cookie).chain(retry)
+        always.into_iter().chain(location).chain(cookies).chain(retry)
     }
 
     fn found(location: String) -> Self {
@@ -80,14 +85,22 @@ impl DoorAnswer {
             status: 302,
             location: Some(location),
             set_cookie: None,
+            set_proof: None,
             retry_after: None,
             content_type: Self::HTML,
             body: "",
         }
     }
 
-    pub(crate) fn handing_out(mut self, place: &Place, room: &RoomId, scheme: Scheme) -> Self {
+    pub(crate) fn handing_out(
+        mut self,
+        place: &Place,
+        proof: Option<String>,
+        room: &RoomId,
+        scheme: Scheme,
+    ) -> Self {
         self.set_cookie = Some(place.set(room, scheme));
+        self.set_proof = proof.map(|proof| Place::set_proof(room, &proof, scheme));
         self
     }
 }

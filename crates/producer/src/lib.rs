@@ -4,6 +4,7 @@
 //! A visitor who waits keeps their place. A visitor who is admitted is sent to the shop with a signed pass.
 
 mod answer;
+mod proofs;
 mod refusals;
 mod request;
 mod signing;
@@ -22,6 +23,7 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
+use proofs::Proofs;
 pub use refusals::RefusalLog;
 pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
 use signing::{Signing, claims};
@@ -59,6 +61,7 @@ pub struct Producer<S, C, T> {
     /// The version of the quiet room that was woken last, so that a crowd wakes it once.
     woken: Mutex<Option<u64>>,
     signing: Signing,
+    proofs: Proofs,
     refusals: RefusalLog,
 }
 
@@ -86,12 +89,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             passed: Mutex::default(),
             woken: Mutex::default(),
             signing: Signing::default(),
+            proofs: Proofs::default(),
             refusals: RefusalLog::default(),
         }
     }
 
-    /// Reads the signing keys, or creates the room's first, so that the first visitor does not wait for them.
+    /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
+        self.proofs.prover(&self.store, self.clock.now()).await;
         self.signing.signer(&self.store, self.clock.now()).await.map(drop)
     }
 
@@ -116,7 +121,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         match self.store.admission(place.token).await? {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
-                self.to_shop(&room, place.token, waited(&admission)).await
+                let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
+                self.to_shop(&room, place.token, ticket).await
             }
             Some(_) => self.newcomer(&room, request).await,
         }
@@ -129,19 +135,19 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if let Err(wait) = request.limit.map_or(Ok(()), PlaceLimit::take) {
             return Ok(DoorAnswer::too_many(wait));
         }
-        self.join_counted(room, self.tokens.token()?, request).await
+        self.join_counted(room, self.tokens.token()?, request.limit).await
     }
 
-    /// Joins with a place that the request's limit has counted.
+    /// Joins with a place that this limit has counted.
     async fn join_counted(
         &self,
         room: &Room,
         token: Token,
-        request: &DoorRequest<'_>,
+        limit: Option<&dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
         let joined = self.join(room, token).await;
         if joined.is_err() {
-            request.limit.inspect(|limit| limit.give_back());
+            limit.inspect(|limit| limit.give_back());
         }
         joined
     }
@@ -151,7 +157,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
         self.wake(room).await;
-        Ok(DoorAnswer::wait(&place).handing_out(&place, &room.settings.room, self.scheme))
+        let proof = self.proofs.prove(&self.store, &place, self.clock.now()).await;
+        Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme))
     }
 
     /// Wakes a quiet room, so that its first crowd is released at the full rate. If that fails, the trigger's next run
@@ -201,10 +208,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
             // admitting is idempotent.
             //
-            // Whoever makes up a cookie gets a new place here, so the limit counts it. Beyond the limit, the visitor keeps
-            // waiting with the old place, and the page asks again later.
-            if request.limit.is_none_or(|limit| limit.take().is_ok()) {
-                return self.join_counted(room, place.token, request).await;
+            // Whoever makes up a cookie gets a new place here, so the limit counts it. A place that the room gave out was
+            // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later.
+            let limit = match request.limit {
+                Some(_) if self.is_proven(room, &place, request).await => None,
+                limit => limit,
+            };
+            if limit.is_none_or(|limit| limit.take().is_ok()) {
+                return self.join_counted(room, place.token, limit).await;
             }
         }
         Ok(DoorAnswer::wait(&place))
@@ -225,9 +236,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let now = self.clock.now();
         let expires = now + room.settings.lifetimes.admission;
         let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
-        let ticket = match self.store.admit(place.token, admission).await {
+        let before = match self.store.admit(place.token, admission).await {
             Ok(Admitted::Now) => None,
-            Ok(Admitted::Before(admission)) => waited(&admission),
+            Ok(Admitted::Before(admission)) => Some(admission),
             Err(error) => {
                 // While the room is off everybody goes to the shop. At worst a later consumer counts this visitor.
                 tracing::warn!(
@@ -237,7 +248,28 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 None
             }
         };
+        let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
         self.to_shop(room, place.token, ticket).await
+    }
+
+    async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
+        let now = self.clock.now();
+        self.proofs.is_proven(&self.store, &room.settings.room, place, request.cookies, now).await
+    }
+
+    /// The ticket to sign into the pass: the one that was admitted from the line, or else the one in the cookie, if it is
+    /// proven. Without a proof it is whatever the visitor wrote there.
+    async fn ticket_for_pass(
+        &self,
+        room: &Room,
+        place: &Place,
+        admission: Option<&Admission>,
+        request: &DoorRequest<'_>,
+    ) -> Option<Ticket> {
+        match admission {
+            Some(Admission { ticket, by: AdmittedBy::Slice(_), .. }) => Some(*ticket),
+            _ => self.is_proven(room, place, request).await.then_some(place.ticket),
+        }
     }
 
     async fn to_shop(
@@ -286,10 +318,4 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         }
     }
-}
-
-/// The ticket to sign into the pass. A visitor admitted at the door has only the ticket in their cookie, which they can
-/// change, so it is not signed.
-fn waited(admission: &Admission) -> Option<Ticket> {
-    matches!(admission.by, AdmittedBy::Slice(_)).then_some(admission.ticket)
 }

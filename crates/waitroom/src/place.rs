@@ -1,4 +1,5 @@
-//! A visitor's place, and the cookie that carries it: `bk_<room>=<epoch>-<token>-<ticket>`.
+//! A visitor's place, and the cookie that carries it: `bk_<room>=<epoch>-<token>-<ticket>`. A second cookie proves that the
+//! room gave out this place: `bk_<room>_proof=<proof>`. The name of a room has no underscore, so no other room has that name.
 //!
 //! The cookie is untrusted input. It is found among other cookies, in any order and with any spacing. A value that is not
 //! exactly what [`Place`] writes is ignored.
@@ -39,29 +40,54 @@ impl Place {
         format!("bk_{room}")
     }
 
+    fn proof_name(room: &RoomId) -> String {
+        format!("bk_{room}_proof")
+    }
+
     /// Finds the room's cookie in the values of a request's `Cookie` headers.
     ///
     /// If there are several with its name, the first valid one of this epoch counts.
     pub fn find<'a>(room: &RoomId, epoch: Epoch, headers: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        let name = Self::name(room);
-        headers
-            .into_iter()
-            .flat_map(|header| header.split(';'))
-            .filter_map(|pair| pair.split_once('='))
-            .filter(|(key, _)| key.trim() == name)
-            .filter_map(|(_, value)| value.trim().parse().ok())
+        cookies(Self::name(room), headers)
+            .filter_map(|value| value.parse().ok())
             .find(|place: &Self| place.epoch == epoch)
+    }
+
+    /// Finds the proofs in the values of a request's `Cookie` headers. They have not been checked.
+    pub fn find_proofs<'a>(
+        room: &RoomId,
+        headers: impl IntoIterator<Item = &'a str>,
+    ) -> impl Iterator<Item = &'a str> {
+        cookies(Self::proof_name(room), headers)
     }
 
     /// The value of the `Set-Cookie` header for this place.
     pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
-        let name = Self::name(room);
-        let attributes = match scheme {
-            Scheme::Https => "Secure; SameSite=None",
-            Scheme::PlainLocalhost => "SameSite=Lax",
-        };
-        format!("{name}={self}; Path=/; HttpOnly; {attributes}; Max-Age={}", Self::MAX_AGE.as_secs())
+        set_cookie(&Self::name(room), &self.to_string(), scheme)
     }
+
+    /// The value of the `Set-Cookie` header for the proof of a place.
+    pub fn set_proof(room: &RoomId, proof: &str, scheme: Scheme) -> String {
+        set_cookie(&Self::proof_name(room), proof, scheme)
+    }
+}
+
+/// The values of the cookies with this name, in the values of `Cookie` headers.
+fn cookies<'a>(name: String, headers: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    headers
+        .into_iter()
+        .flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.split_once('='))
+        .filter(move |(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
+}
+
+fn set_cookie(name: &str, value: &str, scheme: Scheme) -> String {
+    let attributes = match scheme {
+        Scheme::Https => "Secure; SameSite=None",
+        Scheme::PlainLocalhost => "SameSite=Lax",
+    };
+    format!("{name}={value}; Path=/; HttpOnly; {attributes}; Max-Age={}", Place::MAX_AGE.as_secs())
 }
 
 impl fmt::Display for Place {
@@ -154,6 +180,18 @@ mod tests {
             cookie.set(&room(), Scheme::PlainLocalhost),
             format!("bk_spring-sale=ab12-{TOKEN}-7; Path=/; HttpOnly; SameSite=Lax; Max-Age=1209600"),
         );
+    }
+
+    #[test]
+    fn the_proof_is_in_a_cookie_of_its_own_with_the_same_attributes() {
+        let set = Place::set_proof(&room(), "a_-9", Scheme::Https);
+        let attributes = "; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=1209600";
+        assert_eq!(set, format!("bk_spring-sale_proof=a_-9{attributes}"));
+        let header = format!(
+            "bk_spring-sale=ab12-{TOKEN}-7; bk_spring-sale_proof=a_-9;bk_sale_proof=b; bk_spring-sale_proof = c"
+        );
+        assert_eq!(Place::find_proofs(&room(), [&*header]).collect::<Vec<_>>(), ["a_-9", "c"]);
+        assert_eq!(find(&[&header]), Some("7".into()), "the place is found beside it");
     }
 
     proptest! {

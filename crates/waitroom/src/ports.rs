@@ -12,7 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
@@ -239,12 +239,18 @@ pub trait Dispatch: Send + Sync {
     fn send(&self, slice: Slice) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// The keys that sign passes.
+/// The keys that sign passes, and the one that proves places.
 pub trait Keys: Send + Sync {
     fn keys(&self) -> impl Future<Output = PortResult<Option<KeyRing>>> + Send;
 
     /// Stores the room's first keys unless it already has keys, and returns the stored ones.
     fn create(&self, first: KeyRing) -> impl Future<Output = PortResult<KeyRing>> + Send;
+
+    /// The key that proves places. It does not change when the signing keys do.
+    fn proof_key(&self) -> impl Future<Output = PortResult<Option<ProofKey>>> + Send;
+
+    /// Stores the room's proof key unless it already has one, and returns the stored one.
+    fn create_proof_key(&self, first: ProofKey) -> impl Future<Output = PortResult<ProofKey>> + Send;
 }
 
 /// What the throttle keeps from one minute to the next.

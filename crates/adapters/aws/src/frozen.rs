@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
 use waitroom::{
@@ -16,7 +16,7 @@ use crate::items::{
     Item, ProgressItem, delete_later, encode_admission, encode_entry, encode_memory, encode_plan,
 };
 use crate::keys::Key;
-use crate::ledger::encode_keys;
+use crate::ledger::{encode_keys, encode_proof_key};
 use crate::operator::write_room;
 use crate::room_item::{encode_first_status, encode_room};
 
@@ -35,11 +35,17 @@ fn pattern(key: Key) -> String {
         }
         Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
         Key::Minute(number) => id.replace(&number.to_string(), "<minute>"),
-        Key::Room | Key::Progress | Key::Tickets | Key::Throttle | Key::Private | Key::Public => id,
+        Key::Room
+        | Key::Progress
+        | Key::Tickets
+        | Key::Throttle
+        | Key::Private
+        | Key::Public
+        | Key::Proof => id,
     }
 }
 
-const KEYS: [Key; 12] = [
+const KEYS: [Key; 13] = [
     Key::Admission(Token::from_bytes(TOKEN)),
     Key::Room,
     Key::Status(15),
@@ -50,6 +56,7 @@ const KEYS: [Key; 12] = [
     Key::Throttle,
     Key::Private,
     Key::Public,
+    Key::Proof,
     Key::Audit(28),
     Key::Minute(28),
 ];
@@ -126,6 +133,7 @@ fn items_keep_their_attributes() {
         updated(Key::Room, &write_room(&room(), &room(), Some(1))),
         encoded(Key::Private, &private),
         encoded(Key::Public, &public),
+        encoded(Key::Proof, &encode_proof_key("test", &ProofKey::generate().unwrap()).unwrap()),
         updated(status, &expressions::publish(line)),
         updated(slices, &expressions::claim(SLICE, Claimant(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),

@@ -27,6 +27,8 @@ pub(crate) enum Key {
     Private,
     /// The keys that verify passes.
     Public,
+    /// The key that proves places.
+    Proof,
 }
 
 impl Key {
@@ -56,6 +58,7 @@ impl Key {
             Self::Throttle => "throttle".into(),
             Self::Private => "key/private".into(),
             Self::Public => "key/public".into(),
+            Self::Proof => "key/proof".into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, Fault, Keys, PortError, PortResult, QuietSwitch, RoomReader,
     ThrottleMemory, ThrottleStore, TicketCounter,
@@ -98,6 +98,11 @@ pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[
     Ok([item(Key::Private, [("ring", ring)]), item(Key::Public, [("jwks", jwks)])])
 }
 
+pub(crate) fn encode_proof_key(attempt: &'static str, key: &ProofKey) -> PortResult<Item> {
+    let json = serde_json::to_string(key).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+    Ok(item(Key::Proof, [("key", text(&json))]))
+}
+
 pub(crate) fn decode_keys(item: &Item) -> Result<KeyRing, ItemError> {
     Reader::open(Key::Private, item)?.json("ring")
 }
@@ -120,6 +125,22 @@ impl Keys for AwsStore {
             return Ok(first);
         }
         self.keys().await?.ok_or_else(|| missing(attempt, Key::Private))
+    }
+
+    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
+        let attempt = "read the proof key";
+        let item = self.table.get(attempt, Key::Proof).await?;
+        let key = item.map(|item| Reader::open(Key::Proof, &item)?.json("key"));
+        key.transpose().map_err(unreadable(attempt))
+    }
+
+    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
+        let attempt = "store the proof key";
+        let item = encode_proof_key(attempt, &first)?;
+        match self.table.put(attempt, item, expressions::if_absent()).await? {
+            Written::Done(_) => Ok(first),
+            Written::Refused(_) => self.proof_key().await?.ok_or_else(|| missing(attempt, Key::Proof)),
+        }
     }
 }
 

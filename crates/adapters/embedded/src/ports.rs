@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 use redb::ReadableTable;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront,
@@ -352,6 +352,22 @@ impl Keys for EmbeddedStore {
         self.change("store the first signing keys", move |draft| match draft.tables.read(single::KEYS)? {
             Some(keys) => Ok(keys),
             None => draft.tables.write(single::KEYS, &first).map(|()| first),
+        })
+        .await
+    }
+
+    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
+        let read = || {
+            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
+            read_single(&table, single::PROOF_KEY)
+        };
+        read().map_err(read_failed("read the proof key"))
+    }
+
+    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
+        self.change("store the proof key", move |draft| match draft.tables.read(single::PROOF_KEY)? {
+            Some(key) => Ok(key),
+            None => draft.tables.write(single::PROOF_KEY, &first).map(|()| first),
         })
         .await
     }

@@ -90,6 +90,7 @@ pub(crate) mod single {
     pub(crate) const LAST_PLAN_BEFORE_EPOCH: &str = "last-plan-before-epoch";
     pub(crate) const NEXT_TICKET: &str = "next-ticket";
     pub(crate) const PROGRESS: &str = "progress";
+    pub(crate) const PROOF_KEY: &str = "proof-key";
     pub(crate) const ROOM: &str = "room";
     pub(crate) const THROTTLE: &str = "throttle";
 }
@@ -274,6 +275,7 @@ mod tests {
             single::LAST_PLAN_BEFORE_EPOCH,
             single::NEXT_TICKET,
             single::PROGRESS,
+            single::PROOF_KEY,
             single::ROOM,
             single::THROTTLE,
         ];

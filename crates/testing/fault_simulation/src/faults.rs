@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
     LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
@@ -345,6 +345,14 @@ impl<S: Keys> Keys for FaultyPorts<S> {
 
     async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
         self.call(PortCall::Keys, self.inner.create(first)).await
+    }
+
+    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
+        self.call(PortCall::Keys, self.inner.proof_key()).await
+    }
+
+    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
+        self.call(PortCall::Keys, self.inner.create_proof_key(first)).await
     }
 }
 

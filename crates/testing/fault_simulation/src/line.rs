@@ -124,6 +124,12 @@ impl SimLine {
         self.len() == 0
     }
 
+    pub(crate) fn lose_all(&self) {
+        let mut state = self.state.lock();
+        state.in_flight.clear();
+        state.hosts.iter_mut().for_each(|host| host.messages.clear());
+    }
+
     /// The status that was published last, which polls read.
     pub fn published(&self) -> Option<LineStatus> {
         self.state.lock().published

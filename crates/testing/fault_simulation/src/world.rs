@@ -421,6 +421,11 @@ impl World {
         self.process.as_mut().expect("the process was started with boot")
     }
 
+    /// Loses everybody in the simulated line, which no line should do.
+    pub fn lose_line(&mut self) {
+        self.line.as_ref().expect("a simulated line").lose_all();
+    }
+
     /// How many are in the line.
     pub fn waiting(&mut self) -> u64 {
         if let Some(line) = &self.line {

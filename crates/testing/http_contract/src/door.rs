@@ -40,6 +40,10 @@ fn a_newcomer_gets_a_place(client: &Client) -> String {
     for attribute in ["; Path=/", "; HttpOnly", "; Max-Age=1209600", "; SameSite="] {
         assert!(set.contains(attribute), "{attribute} in {set}");
     }
+    let sets = answer.headers("set-cookie");
+    let [_, proof] = sets[..] else { panic!("the place and its proof: {sets:?}") };
+    assert!(proof.starts_with(&format!("{}_proof=", client.cookie_name())), "{proof}");
+    assert_eq!(proof.split_once(';').map(|(_, rest)| rest), set.split_once(';').map(|(_, rest)| rest));
     let page = client.get(&format!("/{}", answer.location().split('#').next().unwrap_or_default()));
     assert_eq!(page.status, 200);
     assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));

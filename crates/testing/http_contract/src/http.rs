@@ -84,6 +84,12 @@ impl HttpAnswer {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
+    /// All headers with this name.
+    pub fn headers(&self, name: &str) -> Vec<&str> {
+        let named = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value.as_str()).collect()
+    }
+
     pub fn location(&self) -> &str {
         self.header("location").unwrap_or_else(|| panic!("no Location in {self:?}"))
     }

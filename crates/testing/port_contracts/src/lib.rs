@@ -130,6 +130,7 @@ macro_rules! port_contracts {
             history::a_record_replaces_the_one_of_the_same_minute,
             history::a_minute_keeps_its_longest_wait,
             room::the_first_keys_win,
+            room::the_first_proof_key_wins,
             room::a_status_can_be_published,
         }
     };

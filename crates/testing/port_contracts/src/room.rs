@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use pass::KeyRing;
+use pass::{KeyRing, ProofKey};
 use waitroom::ports::{Keys, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineStatus, Rate, RoomState, Valve};
 
@@ -106,6 +106,18 @@ pub async fn of_two_concurrent_throttle_runs_one_is_remembered<F: Fixture>() {
         future::join_all(at_once).await.into_iter().map(|answer| answer.expect("remember")).collect();
     assert_eq!(remembered.iter().filter(|&&remembered| remembered).count(), 1);
     assert_eq!(fixture.store().recall().await.expect("recall"), memory);
+}
+
+pub async fn the_first_proof_key_wins<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.proof_key().await.expect("proof key").is_none());
+    let ours = ProofKey::generate().expect("generate");
+    let theirs = ProofKey::generate().expect("generate");
+    assert!(store.create_proof_key(ours.clone()).await.expect("create") == ours);
+    assert!(store.create_proof_key(theirs).await.expect("create") == ours);
+    store.create(KeyRing::generate().expect("generate")).await.expect("create");
+    assert!(store.proof_key().await.expect("proof key") == Some(ours), "signing keys do not change it");
 }
 
 pub async fn the_first_keys_win<F: Fixture>() {

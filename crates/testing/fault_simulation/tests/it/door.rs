@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fault_simulation::{InjectedFault, PortCall, World};
+use fault_simulation::{InjectedFault, LineBehaviour, PortCall, World};
 use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit};
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
@@ -66,6 +66,8 @@ fn a_newcomer_gets_a_place_and_the_page() {
         assert_redirects_to_page(&answer, place(&cookie));
         let attributes = "; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=1209600";
         assert_eq!(answer.set_cookie, Some(format!("{cookie}{attributes}")));
+        let proof = answer.set_proof.unwrap();
+        assert!(proof.starts_with("bk_sale_proof=") && proof.ends_with(attributes), "{proof}");
         world.run(Duration::from_secs(1));
     }
     assert_eq!(world.waiting(), 3);
@@ -213,6 +215,81 @@ fn an_invented_place_that_was_passed_by_counts_as_a_new_one() {
     let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
     assert!(rejoined.set_cookie.is_some());
     assert_eq!(world.waiting(), before + 1);
+}
+
+/// The place and its proof, as a browser sends them.
+fn both_cookies(answer: &DoorAnswer) -> String {
+    let pair = |cookie: &Option<String>| cookie.as_deref().unwrap().split(';').next().unwrap().to_owned();
+    format!("{}; {}", pair(&answer.set_cookie), pair(&answer.set_proof))
+}
+
+#[test]
+fn a_proven_place_that_was_passed_by_does_not_count_again() {
+    static LIMIT: OnePlace = OnePlace(AtomicU32::new(1));
+    let mut world = world().with_line(LineBehaviour::default());
+    pause(&mut world);
+    let (answer, _) = newcomer(&mut world);
+    world.lose_line();
+    world.join(100);
+    world.change_room(|room| room.state = RoomState::On);
+    // The others are released, and then nobody is in the line for two minutes.
+    world.run(6 * MINUTE);
+    pause(&mut world);
+    let cookies = both_cookies(&answer);
+    let unproven = cookies.split(';').next().unwrap();
+    let forged = format!("{unproven}; bk_sale_proof={}", "A".repeat(43));
+    for counted in [unproven, &forged] {
+        let request = DoorRequest { cookies: &[counted], ..GET };
+        let kept = world.limited_request(&request, Some(&LIMIT)).unwrap();
+        assert_eq!((kept.status, kept.set_cookie), (302, None), "the limit is reached");
+    }
+    let request = DoorRequest { cookies: &[&cookies], ..GET };
+    let rejoined = world.limited_request(&request, Some(&LIMIT)).unwrap();
+    let before = place(cookies.split(';').next().unwrap());
+    let place = place(rejoined.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    assert_eq!(place.token, before.token);
+    assert!(place.ticket > before.ticket && rejoined.set_proof.is_some());
+    assert_eq!(world.waiting(), 1);
+}
+
+#[test]
+fn while_the_room_is_off_a_proven_number_is_in_the_pass() {
+    let mut world = world();
+    pause(&mut world);
+    world.join(5);
+    world.run(Duration::from_secs(1));
+    let (answer, cookie) = newcomer(&mut world);
+    let ticket = place(&cookie).ticket.get();
+    let cookies = both_cookies(&answer);
+    let other = newcomer(&mut world).0;
+    world.change_room(|room| room.state = RoomState::Off);
+    world.run(Duration::from_secs(2));
+    let position = |world: &mut World, cookies: &str| {
+        pass(&visit_with(world, cookies)).get("queue_position").and_then(serde_json::Value::as_u64)
+    };
+    let forged = cookies.replacen(&format!("-{ticket};"), "-1;", 1);
+    let anothers = format!("{cookie}; {}", both_cookies(&other).split("; ").nth(1).unwrap());
+    for unproven in [&cookie, &forged, &anothers, &format!("{cookie}; bk_sale_proof=x")] {
+        assert_eq!(position(&mut world, unproven), None, "{unproven}");
+    }
+    assert_eq!(position(&mut world, &cookies), Some(ticket));
+    world.kill();
+    world.boot();
+    assert_eq!(position(&mut world, &cookies), Some(ticket), "the key outlives the process");
+}
+
+#[test]
+fn visitors_join_without_a_proof_while_the_key_cannot_be_read() {
+    let mut world = world();
+    world.set_faults(|call| {
+        let refused = InjectedFault::Refused(Fault::Broken);
+        (if call == PortCall::Keys { refused } else { InjectedFault::None }, Duration::ZERO)
+    });
+    let (answer, _) = newcomer(&mut world);
+    assert_eq!((answer.status, answer.set_proof), (302, None));
+    world.clear_faults();
+    world.run(Duration::from_secs(10));
+    assert!(newcomer(&mut world).0.set_proof.is_some());
 }
 
 #[test]

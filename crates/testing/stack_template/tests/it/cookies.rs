@@ -105,6 +105,7 @@ fn a_place_is_found_among_other_cookies_in_any_order_and_spacing() {
         format!("bk_sale=zz99-{OTHER}-3; {ours}"),
         format!("bk_sale=zz99-{TOKEN}-3; {ours}"),
         format!("{ours}; {ours}"),
+        format!("bk_sale_proof={}; {ours}; bk_sale_proof=ab12-{OTHER}-3", "a-_9".repeat(11)),
         format!("{ours}; bk_sale=ab12-{OTHER}-3"),
         format!(";;=;x=y=z;{ours}"),
         format!("x={}; {ours}", "a".repeat(8000)),

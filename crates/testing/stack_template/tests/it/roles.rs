@@ -10,8 +10,13 @@ use crate::support::with_throttle;
 /// and of the API's integrations. A transaction needs the permission for each of its writes. The transaction itself
 /// needs none.
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
-    ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/private", "progress", "room"]),
-    ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/public"]),
+    (
+        "Producer",
+        "dynamodb:GetItem",
+        "Ledger",
+        &["admission/*", "key/private", "key/proof", "progress", "room"],
+    ),
+    ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
     ("Producer", "dynamodb:UpdateItem", "Ledger", &["room", "tickets"]),
     ("Producer", "lambda:InvokeFunction", "Trigger", &[]),
     ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
