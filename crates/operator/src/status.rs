@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
-use waitroom::{Author, LineCount, LineStatus, Room, RoomState, Timestamp};
+use waitroom::{Author, LineStatus, Room, RoomState, Timestamp};
 
 use crate::OperatorStore;
 
@@ -97,15 +97,9 @@ impl Status {
     /// The status as far as the store knows it. The caller adds dead letters and alarms.
     pub async fn of(store: &impl OperatorStore, now: Timestamp) -> PortResult<Self> {
         let windows = store.recent().await?;
-        let (room, progress, counted) =
+        let (room, progress, waiting) =
             (store.room().await?, store.progress().await?, store.waiting().await?);
-        let (joined, waiting) = if let Some(joined) = store.joined().await? {
-            (joined, counted)
-        } else {
-            let count = LineCount { counted, issued: store.issued().await?, found_empty: false };
-            let waiting = count.waiting(progress.served, now);
-            (progress.released.saturating_add(waiting), waiting)
-        };
+        let joined = store.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
         let longest_wait = store.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
             line: LineStatus::of(&room, progress.position(), waiting),

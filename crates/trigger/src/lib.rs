@@ -214,17 +214,11 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     }
 
     /// Writes the record of this minute into the history.
-    async fn note_minute(&self, room: &Room, counted: u64) -> PortResult<()> {
-        let progress = self.store.progress().await?;
-        let (released, at) = (progress.released, self.clock.now());
-        let (joined, waiting) = if let Some(joined) = self.store.joined().await? {
-            (joined, counted)
-        } else {
-            let count = LineCount { counted, issued: self.store.issued().await?, found_empty: false };
-            let waiting = count.waiting(progress.served, at);
-            (released.saturating_add(waiting), waiting)
-        };
+    async fn note_minute(&self, room: &Room, waiting: u64) -> PortResult<()> {
+        let released = self.store.progress().await?.released;
+        let joined = self.store.joined().await?.unwrap_or(released.saturating_add(waiting));
         let rate = (room.state == RoomState::On).then(|| room.rate());
+        let at = self.clock.now();
         self.store.note(LineTotals { at, epoch: room.epoch, joined, released, waiting, rate }).await
     }
 

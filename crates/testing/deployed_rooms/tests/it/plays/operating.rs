@@ -61,7 +61,7 @@ fn an_operator_says_and_the_room_does() {
         "{status}"
     );
     let shown = said(&["status", "sale"]);
-    assert!(shown.starts_with("Sale (sale), paused\nwaiting        3\n"), "{shown}");
+    assert!(shown.starts_with("Sale (sale), paused\njoined         about 3\nwaiting        3\n"), "{shown}");
     assert!(shown.contains(&format!("waiting room   {stage}/beekeeper\n")), "{shown}");
     let unasked = operator.run(&["off", "sale"]).unwrap();
     assert_eq!(unasked.status.code(), Some(6), "{unasked:?}");
@@ -87,6 +87,10 @@ fn an_operator_says_and_the_room_does() {
     assert_eq!(subjects.join(" "), expected, "{history}");
     assert_eq!(entries[4]["undoes"], 4, "{history}");
     assert!(entries.iter().all(|entry| entry["who"].as_str().unwrap().starts_with("arn:aws:")), "{history}");
+    // The reset took a minute, so the trigger has run meanwhile.
+    let minutes = said(&["history", "sale", "--minutes", "--json"]);
+    let minutes: Vec<Value> = minutes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(minutes.last().is_some_and(|minute| minute["rate"] == json!(null)), "paused: {minutes:?}");
     assert_eq!(said(&["on", "sale"]), "room: paused -> on, in force in … s\n");
     operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
 }
