@@ -69,7 +69,10 @@ fn orders_show_what_changed() {
     assert_eq!(said(&["off", "--local"]), "room: paused -> off\n");
     assert_eq!(said(&["on", "--local"]), "room: off -> on, in force in … s\n");
     let status = said(&["status", "--local"]);
-    assert!(status.starts_with("The demonstration room (demo), on\nwaiting        0\n"), "{status}");
+    assert!(
+        status.starts_with("The demonstration room (demo), on\njoined         0\nwaiting        0\n"),
+        "{status}"
+    );
     let json: serde_json::Value = serde_json::from_str(&said(&["status", "--local", "--json"])).unwrap();
     assert_eq!((&json["line"]["rate"], &json["room"]["state"]), (&600.into(), &"on".into()));
 }
