@@ -124,11 +124,12 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
         let set = cloudwatch.set_alarm_state().alarm_name(name).state_value(state).state_reason("a test");
         set.send().await.unwrap();
     }
-    let changes = room.alarm_changes(20).await.unwrap();
-    let states: Vec<_> =
-        changes.iter().filter(|change| change.alarm == *name).map(|change| change.to).collect();
+    // Other alarms may ring by themselves, because the functions of this room have hardly run.
+    let mut changes = room.alarm_changes(20).await.unwrap();
+    changes.retain(|change| change.alarm == *name && change.reason == "a test");
+    let states: Vec<_> = changes.iter().map(|change| change.to).collect();
     assert_eq!(states, [AlarmState::Ringing, AlarmState::Quiet], "{changes:?}");
-    assert!(changes.iter().all(|change| change.reason == "a test" && change.at > Timestamp::default()));
+    assert!(changes.iter().all(|change| change.at > Timestamp::default()));
 
     // CloudWatch shows lines with a delay.
     let query = LogQuery { since: Timestamp::default(), follow: false };
