@@ -78,14 +78,14 @@ impl Plan {
         let has_right_clock =
             |plan: &&Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
         let recent: Vec<_> = recent.iter().filter(has_right_clock).collect();
+        let last = recent.first().copied();
+        // What a plan that never began was to make up for is still to be made up for.
+        let owed = |rate| last.map_or(Duration::ZERO, |plan| plan.ahead(plan.window.start, rate, minute));
         // A plan for a change that was withdrawn releases nobody.
-        let withdrawn = recent.first().copied();
         let recent: Vec<_> = recent.into_iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
         let Some(newest) = recent.first() else {
-            let (change, rate) = next_open(room, withdrawn.map(|plan| plan.made_at), now, minute)?;
-            // What it was to make up for is still to be made up for.
-            let ahead = withdrawn.map_or(Duration::ZERO, |plan| plan.ahead(plan.window.start, rate, minute));
-            return made(Self::starting(number, change, rate, ahead, change.max(now), now, minute));
+            let (change, rate) = next_open(room, last.map(|plan| plan.made_at), now, minute)?;
+            return made(Self::starting(number, change, rate, owed(rate), change.max(now), now, minute));
         };
         let Some(next) = room.valves.after(newest.valve_from) else {
             let Valve::Open(rate) = room.valve_at(newest.valve_from.max(now)).valve else { return None };
@@ -97,9 +97,10 @@ impl Plan {
             return made(Self::starting(number, newest.valve_from, rate, ahead, start, now, minute));
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
+        // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
         let stopped = recent.iter().find(|plan| plan.window.start <= next.from);
-        let ahead =
-            stopped.map_or(Duration::ZERO, |plan| plan.ahead(next.from.min(plan.window.end), rate, minute));
+        let ahead = stopped
+            .map_or_else(|| owed(rate), |plan| plan.ahead(next.from.min(plan.window.end), rate, minute));
         made(Self::starting(number, change, rate, ahead, change.max(now), newest.window.end, minute))
     }
 
@@ -618,6 +619,20 @@ mod tests {
         let on = Plan::due(&[plans[3], plans[2]], &room, at(25_001), MINUTE, SOON).unwrap();
         assert_eq!((on.window.start, on.rate.get()), (at(26_000), 240));
         assert_eq!(on.releases_from, at(26_000 + 9 * 250), "nine too many, at four a second");
+    }
+
+    #[test]
+    fn a_window_makes_up_for_one_that_is_older_than_the_latest_two() {
+        let mut room = room(24);
+        // By second 10, when it closes, 8 visitors were released and 4 are allowed.
+        let running = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        let following = Plan::due(&[running], &room, at(6000), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(9000), |room| room.open_at(at(70_000)));
+        let opening = Plan::due(&[following, running], &room, at(9001), MINUTE, SOON).unwrap();
+        assert_eq!((following.window.start, opening.window.start), (at(60_000), at(70_002)));
+        order(&mut room, at(20_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&[opening, following], &room, at(20_001), MINUTE, SOON).unwrap();
+        assert_eq!(on.releases_from.since(on.window.start), Duration::from_secs(10), "four, at 24 a minute");
     }
 
     proptest! {
