@@ -22,7 +22,8 @@ pub(crate) fn run(history: &History, json: bool) -> Result<()> {
             }
             let busy: Vec<_> = minutes.iter().filter(|minute| !minute.is_idle()).collect();
             if busy.is_empty() {
-                note(&format!("nobody came to {} in this time; a minute is recorded when it ends", room.name));
+                let nobody = format!("nobody came to {} in this time", room.name);
+                note(&format!("{nobody}; a minute is recorded when it ends"));
             }
             return busy.into_iter().try_for_each(|minute| Ok(say(&minute_line(minute))?));
         }
