@@ -53,6 +53,8 @@ def in_turn(turn, write):
     @functools.wraps(write)
     def wait_and_write(*args, **kwargs):
         with turn:
-            return write(*args, **kwargs)
+            # A copy: LocalEmu makes the response of the result later, when the next write may have changed the item. Two
+            # producers would read the same ticket numbers from their responses.
+            return copy.deepcopy(write(*args, **kwargs))
 
     return wait_and_write
