@@ -24,6 +24,8 @@
 mod admission;
 mod audit;
 mod epoch;
+#[cfg(test)]
+mod fixture;
 mod line_count;
 mod minute;
 mod mistakes;

@@ -51,20 +51,11 @@ fn released_for(room: &Room, record: &PlanRecord, now: Timestamp) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Plan, RoomState, Settings, Window};
+    use crate::fixture::room;
+    use crate::{Plan, RoomState, Window};
 
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
     const MINUTE: Duration = Duration::from_mins(1);
-
-    fn room(rate: u32) -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(rate).unwrap(),
-        );
-        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
-    }
 
     /// The windows of the first minutes, newest first.
     fn windows(lowest: &[Option<u64>]) -> Vec<PlanRecord> {

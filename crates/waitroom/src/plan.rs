@@ -364,7 +364,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{RoomState, Settings};
+    use crate::RoomState;
+    use crate::fixture::room;
 
     const MINUTE: Duration = Duration::from_mins(1);
     /// Of a regular run.
@@ -375,16 +376,6 @@ mod tests {
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
-    }
-
-    fn room(rate: u32) -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(rate).unwrap(),
-        );
-        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
     }
 
     fn order(room: &mut Room, now: Timestamp, change: impl FnOnce(&mut Room)) {
