@@ -2,11 +2,14 @@
 //!
 //! A [`Design`] is what the operator decides about the page. [`Design::read`] reads and checks it from a folder.
 //! [`Design::page`] returns the files as they are served, by the local server and from a bucket alike.
+//!
+//! [`line`] is the arithmetic of the page's program.
 
 mod colour;
 mod css;
 mod design;
 mod document;
+pub mod line;
 mod policy;
 
 use std::collections::BTreeMap;

@@ -49,7 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("http_contract", &["waitroom", "operator"]),
     (
         "fault_simulation",
-        &["waitroom", "pass", "clock", "producer", "trigger", "consumer", "throttle", "embedded"],
+        &["waitroom", "pass", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
     ),
     ("emulators", &[]),
     ("frozen_names", &[]),

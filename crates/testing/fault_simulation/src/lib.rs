@@ -15,7 +15,6 @@ mod faults;
 mod line;
 mod observations;
 mod order;
-pub mod page;
 mod shop;
 mod world;
 

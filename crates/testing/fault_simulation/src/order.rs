@@ -1,17 +1,17 @@
 //! How far from first come, first served a room is whose line is not in order, and what its visitors are told meanwhile.
 //!
 //! A crowd joins within two minutes. Each visitor has a page that polls, shows a range and goes to the door, as the real
-//! page does, with [its arithmetic](crate::page).
+//! page does, with [its arithmetic](page::line).
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use page::line::{self, MINUTE, ShownRange};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
 
-use crate::page::{self, MINUTE, ShownRange};
 use crate::{InjectedFault, LineBehaviour, World};
 
 /// One run: a crowd, a rate and a line.
@@ -195,7 +195,7 @@ impl SimCrowd {
             entered.abs_diff(turn) as u64
         });
         let off = self.visitors.iter().flat_map(|visitor| {
-            visitor.ranges.iter().map(|range| range.off_by(visitor.entered.unwrap_or_default()))
+            visitor.ranges.iter().map(|range| seconds_outside(range, visitor.entered.unwrap_or_default()))
         });
         let observations = world.observations.lock();
         let told: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
@@ -229,13 +229,13 @@ impl SimVisitor {
             return false;
         }
         let ticket = self.place.ticket.get();
-        let forecast = page::forecast(ticket, line);
-        let range = page::narrow(self.shown, forecast, millis(now));
+        let forecast = line::forecast(ticket, line);
+        let range = line::narrow(self.shown, &forecast, millis(now));
         self.shown = Some(range);
         self.ranges.push(range);
-        self.next_poll = now + wait(page::next_poll(forecast.earliest, 1.0, random));
+        self.next_poll = now + wait(line::next_poll(&forecast, 1.0, random));
         let may_ask = self.asked_door.is_none_or(|at| now.since(at) > wait(2.0 * MINUTE));
-        let goes = page::is_passed(ticket, line) && may_ask;
+        let goes = line::is_passed(ticket, line) && may_ask;
         if goes {
             self.asked_door = Some(now);
         }
@@ -243,12 +243,10 @@ impl SimVisitor {
     }
 }
 
-impl ShownRange {
-    /// How many seconds this instant is outside of the range.
-    fn off_by(&self, entered: Timestamp) -> u64 {
-        let entered = millis(entered);
-        wait((self.from - entered).max(entered - self.to).max(0.0)).as_secs()
-    }
+/// How many seconds this instant is outside of the range.
+fn seconds_outside(range: &ShownRange, entered: Timestamp) -> u64 {
+    let entered = millis(entered);
+    wait((range.from - entered).max(entered - range.to).max(0.0)).as_secs()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "instants of this century are exact")]

@@ -15,7 +15,6 @@ mod numbers;
 mod openings;
 mod order;
 mod orders;
-mod page;
 mod release;
 mod schedules;
 mod storage;

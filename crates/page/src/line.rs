@@ -1,6 +1,8 @@
-//! The page of a simulated visitor: the arithmetic of `site/line.js`, function by function, with the same numbers.
+//! The arithmetic of `site/line.js` in Rust, function by function, with the same numbers: what a poll's numbers mean for one
+//! visitor, and when their page polls next.
 //!
-//! `tests/it/page.rs` runs both over the same values and compares them.
+//! Programs that foresee how often pages poll use it, and simulated visitors. `tests/it/line.rs` runs both over the same
+//! values and compares them. All times are in milliseconds.
 
 use waitroom::LineStatus;
 
@@ -8,7 +10,7 @@ pub const MINUTE: f64 = 60_000.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
 
-/// When a visitor's turn comes, in milliseconds from now.
+/// How many are ahead, and when the visitor's turn comes, from now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageForecast {
     pub ahead: f64,
@@ -16,7 +18,7 @@ pub struct PageForecast {
     pub latest: f64,
 }
 
-/// The range that the page shows, as two instants in milliseconds.
+/// The range that the page shows, as two instants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownRange {
     pub from: f64,
@@ -32,11 +34,20 @@ pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
     PageForecast { ahead, earliest: takes(fewest_ahead), latest: takes(ahead) + MINUTE }
 }
 
-pub fn next_poll(earliest: f64, stretch: f64, random: f64) -> f64 {
-    spread((earliest / 4.0).clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1), random) * stretch
+/// The time until the next poll of a visitor who waits. `random` is from 0 to 1.
+pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
+    let pause = (forecast.earliest / 4.0).clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1);
+    spread(pause, random) * stretch
 }
 
-pub fn narrow(shown: Option<ShownRange>, forecast: PageForecast, now: f64) -> ShownRange {
+/// The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones.
+pub fn retry_in(failures: i32, usual: f64, random: f64) -> f64 {
+    let first = MIN_POLL_INTERVAL.max(usual / 2.0);
+    spread((first * 2.0_f64.powi(failures - 1)).min(usual.max(MINUTE)), random)
+}
+
+/// The range to show next.
+pub fn narrow(shown: Option<ShownRange>, forecast: &PageForecast, now: f64) -> ShownRange {
     let next = ShownRange { from: now + forecast.earliest, to: now + forecast.latest };
     let Some(shown) = shown else { return next };
     let tolerance = MINUTE.max(0.15 * (shown.to - now));
@@ -47,6 +58,7 @@ pub fn narrow(shown: Option<ShownRange>, forecast: PageForecast, now: f64) -> Sh
     if overlap.from <= overlap.to { overlap } else { next }
 }
 
+/// Whether the line has passed this ticket by.
 pub fn is_passed(ticket: u64, line: &LineStatus) -> bool {
     ticket < line.passed
 }

@@ -1,10 +1,10 @@
-//! The arithmetic of simulated pages is the real page's: both get the same values.
+//! Rust and JavaScript get the same values, and must compute the same.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fault_simulation::page::{ShownRange, forecast, is_passed, narrow, next_poll};
+use page::line::{ShownRange, forecast, is_passed, narrow, next_poll, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -13,11 +13,13 @@ use waitroom::{LineStatus, Rate};
 /// Reads the cases from standard input, and prints what `site/line.js` makes of each.
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
-    const { forecast, isPassed, narrow, nextPoll } = await import(process.argv[1]);
-    const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, shown, now }) => {
-        const { ahead, earliest, latest } = forecast(ticket, line);
-        const { from, to } = narrow(shown ?? undefined, { earliest, latest }, now);
-        return [ahead, earliest, latest, nextPoll(earliest, stretch, random), from, to, Number(isPassed(ticket, line))];
+    const { forecast, isPassed, narrow, nextPoll, retryIn } = await import(process.argv[1]);
+    const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now }) => {
+        const expected = forecast(ticket, line);
+        const { ahead, earliest, latest } = expected;
+        const { from, to } = narrow(shown ?? undefined, expected, now);
+        const pauses = [nextPoll(earliest, stretch, random), retryIn(failures, usual, random)];
+        return [ahead, earliest, latest, ...pauses, from, to, Number(isPassed(ticket, line))];
     });
     console.log(JSON.stringify(answers));
 "#;
@@ -32,35 +34,47 @@ fn random_case(rng: &mut StdRng) -> Value {
     let (served, now) = (number(rng), 1_700_000_000_000 + number(rng));
     let to = now + number(rng);
     let shown = rng.random_bool(0.8).then(|| json!({ "from": to - number(rng).min(to), "to": to }));
+    let line = json!({
+        "served": served,
+        "passed": number(rng),
+        "waiting": number(rng),
+        "rate": number(rng).clamp(1, 270_000),
+        "slow": rng.random_bool(0.5),
+    });
     json!({
         "ticket": served + number(rng) - number(rng).min(served) + 1,
-        "line": { "served": served, "passed": number(rng), "waiting": number(rng), "rate": number(rng).clamp(1, 270_000), "slow": false },
+        "line": line,
         "stretch": rng.random_range(1..12),
         "random": f64::from(rng.random_range(0..1000)) / 1000.0,
+        "failures": rng.random_range(1..12),
+        "usual": number(rng),
         "shown": shown,
         "now": now,
     })
 }
 
-fn simulated(case: &Value) -> [f64; 7] {
+/// The same in Rust.
+fn computed(case: &Value) -> [f64; 8] {
     let line: LineStatus = serde_json::from_value(case["line"].clone()).unwrap();
     assert!(line.rate <= Rate::MAX);
     let (ticket, value) = (case["ticket"].as_u64().unwrap(), |name: &str| case[name].as_f64().unwrap());
     let expected = forecast(ticket, &line);
     let shown = &case["shown"];
     let shown = shown["to"].as_f64().map(|to| ShownRange { from: shown["from"].as_f64().unwrap(), to });
-    let range = narrow(shown, expected, value("now"));
-    let poll = next_poll(expected.earliest, value("stretch"), value("random"));
+    let range = narrow(shown, &expected, value("now"));
+    let poll = next_poll(&expected, value("stretch"), value("random"));
+    let failures = case["failures"].as_i64().unwrap().try_into().unwrap();
+    let retry = retry_in(failures, value("usual"), value("random"));
     let passed = f64::from(u8::from(is_passed(ticket, &line)));
-    [expected.ahead, expected.earliest, expected.latest, poll, range.from, range.to, passed]
+    [expected.ahead, expected.earliest, expected.latest, poll, retry, range.from, range.to, passed]
 }
 
 #[test]
-#[ignore = "needs Node.js: cargo xtask test fault_simulation"]
-fn simulated_pages_compute_what_the_real_page_computes() {
+#[ignore = "needs Node.js: cargo xtask test page"]
+fn rust_computes_what_the_page_computes() {
     let mut rng = StdRng::seed_from_u64(1);
     let cases: Vec<_> = (0..5000).map(|_| random_case(&mut rng)).collect();
-    let line_js = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../site/line.js").canonicalize().unwrap();
+    let line_js = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../site/line.js").canonicalize().unwrap();
     let mut node = Command::new("node")
         .args(["--input-type=module", "--eval", SCRIPT])
         .arg(url::Url::from_file_path(line_js).unwrap().as_str())
@@ -71,11 +85,11 @@ fn simulated_pages_compute_what_the_real_page_computes() {
     node.stdin.take().unwrap().write_all(json!(cases).to_string().as_bytes()).unwrap();
     let output = node.wait_with_output().unwrap();
     assert!(output.status.success(), "node failed");
-    let answers: Vec<[f64; 7]> = serde_json::from_slice(&output.stdout).unwrap();
+    let answers: Vec<[f64; 8]> = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
-        let simulated = simulated(case);
+        let computed = computed(case);
         let is_same = |(one, other): (&f64, f64)| (one - other).abs() <= 1e-12 * other.abs();
-        assert!(simulated.iter().zip(answer).all(is_same), "{case}: {simulated:?} is not {answer:?}");
+        assert!(computed.iter().zip(answer).all(is_same), "{case}: {computed:?} is not {answer:?}");
     }
 }

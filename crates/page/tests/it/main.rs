@@ -1,0 +1,5 @@
+//! The page's arithmetic in Rust, compared with the page's own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail by panicking")]
+
+mod line;
