@@ -23,6 +23,6 @@ pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 pub use line::{LineBehaviour, SimLine};
 pub use observations::{Observations, SimOutcome};
-pub use order::{OrderReport, OrderRun, Spread};
+pub use order::{Meanwhile, OrderReport, OrderRun, Spread};
 pub use shop::{ShopHealth, SimShop};
 pub use world::World;

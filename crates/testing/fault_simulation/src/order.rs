@@ -20,9 +20,18 @@ pub struct OrderRun {
     pub seed: u64,
     pub visitors: usize,
     pub rate: u32,
-    /// While the crowd waits, the throttle holds the rate down to a tenth for two minutes.
-    pub throttled: bool,
+    pub meanwhile: Meanwhile,
     pub line: LineBehaviour,
+}
+
+/// What happens to the rate while the crowd waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meanwhile {
+    Nothing,
+    /// The throttle holds it down to a tenth for two minutes.
+    Throttled,
+    /// The operator doubles it.
+    Doubled,
 }
 
 /// What came of it.
@@ -32,8 +41,10 @@ pub struct OrderReport {
     pub displaced: Spread,
     /// How many seconds the entry was outside of the range that the page showed, over all polls.
     pub forecast_off: Spread,
-    /// How many times each page polled.
+    /// How many times each page polled, until the poll that told it.
     pub polls: Spread,
+    /// How many milliseconds after their admission visitors were told.
+    pub learned_after: Spread,
     /// How many were told that the line has passed them, although they were in it.
     pub told_passed: usize,
     /// How many of those entered later than the line first delivered them.
@@ -79,6 +90,7 @@ struct SimVisitor {
     polls: u64,
     asked_door: Option<Timestamp>,
     entered: Option<Timestamp>,
+    learned: Option<Timestamp>,
 }
 
 /// The crowd, and how much of the world's observations it has read.
@@ -102,28 +114,37 @@ impl OrderRun {
         let mut joined = 0;
         // Twice the time that it should take, and the time until a receive returns the last.
         let longest = Duration::from_secs(self.visitors as u64 * 120 / u64::from(self.rate) + 600);
-        let held = start + Duration::from_mins(3)..start + Duration::from_mins(5);
-        let mut is_held = false;
+        let mut rates = self.rates(Duration::ZERO);
         while world.clock.now() < start + longest {
             let elapsed = world.clock.now().since(start);
             let due = share(self.visitors, elapsed, Self::RUSH);
             world.join(due - joined);
             joined = due;
-            if self.throttled && is_held != held.contains(&world.clock.now()) {
-                is_held = !is_held;
-                let rate = is_held.then(|| Rate::new(self.rate / 10).expect("within bounds"));
-                world.change_room(move |room| room.throttled = rate);
+            if rates != self.rates(elapsed) {
+                rates = self.rates(elapsed);
+                world.change_room(move |room| (room.settings.rate, room.throttled) = rates);
             }
             world.run(Self::TICK);
             crowd.read(&world);
             crowd.poll(&mut world);
-            if joined == self.visitors && crowd.everybody_entered(joined) {
+            if joined == self.visitors && crowd.everybody_learned(joined) {
                 break;
             }
         }
         world.drain(10);
         crowd.read(&world);
         crowd.report(&mut world)
+    }
+
+    /// The rate that the operator wants after this time, and the one that the throttle allows.
+    fn rates(&self, elapsed: Duration) -> (Rate, Option<Rate>) {
+        let rate = |per_minute| Rate::new(per_minute).expect("within bounds");
+        let held = Duration::from_mins(3)..Duration::from_mins(5);
+        match self.meanwhile {
+            Meanwhile::Doubled if elapsed >= held.start => (rate(2 * self.rate), None),
+            Meanwhile::Throttled if held.contains(&elapsed) => (rate(self.rate), Some(rate(self.rate / 10))),
+            _ => (rate(self.rate), None),
+        }
     }
 }
 
@@ -160,6 +181,7 @@ impl SimCrowd {
                 polls: 0,
                 asked_door: None,
                 entered: None,
+                learned: None,
             });
         }
         self.redirected = observations.redirected.len();
@@ -180,8 +202,8 @@ impl SimCrowd {
         }
     }
 
-    fn everybody_entered(&self, joined: usize) -> bool {
-        self.visitors.len() >= joined && self.visitors.iter().all(|visitor| visitor.entered.is_some())
+    fn everybody_learned(&self, joined: usize) -> bool {
+        self.visitors.len() >= joined && self.visitors.iter().all(|visitor| visitor.learned.is_some())
     }
 
     fn report(&self, world: &mut World) -> OrderReport {
@@ -197,9 +219,13 @@ impl SimCrowd {
         let off = self.visitors.iter().flat_map(|visitor| {
             visitor.ranges.iter().map(|range| seconds_outside(range, visitor.entered.unwrap_or_default()))
         });
+        let learned_after = self.visitors.iter().filter_map(|visitor| {
+            let after = visitor.learned?.since(visitor.entered?);
+            Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+        });
         let observations = world.observations.lock();
-        let told: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
-        let late = told.iter().filter(|visitor| {
+        let passed: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
+        let late = passed.iter().filter(|visitor| {
             let delivered = observations.delivered.get(&(visitor.place.token, visitor.first_ticket));
             // A batch that was received is released within a second or two.
             visitor
@@ -211,7 +237,8 @@ impl SimCrowd {
             displaced: Spread::of(displaced.collect()),
             forecast_off: Spread::of(off.collect()),
             polls: Spread::of(self.visitors.iter().map(|visitor| visitor.polls).collect()),
-            told_passed: told.len(),
+            learned_after: Spread::of(learned_after.collect()),
+            told_passed: passed.len(),
             entered_late: late.count(),
             lost: outcome.lost.len(),
             twice: outcome.twice.len(),
@@ -225,6 +252,7 @@ impl SimVisitor {
     fn asks(&mut self, now: Timestamp, line: &LineStatus, random: f64) -> bool {
         self.polls += 1;
         if self.entered.is_some() {
+            self.learned = Some(now);
             self.next_poll = Timestamp::from_millis(u64::MAX);
             return false;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, OrderRun, SimClock, SimLine, World};
+use fault_simulation::{LineBehaviour, Meanwhile, OrderRun, SimClock, SimLine, World};
 use futures_executor::block_on;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
@@ -94,9 +94,9 @@ fn in_a_rush_with_a_late_count_nobody_believes_to_be_first_and_an_empty_line_is_
 fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     // Up to how many places; places, and seconds outside of the range shown, that 99 of 100 may be away.
     for (disorder, places, seconds) in [(0, 30, 10), (1000, 1000, 60)] {
-        for throttled in [false, true] {
+        for meanwhile in [Meanwhile::Nothing, Meanwhile::Throttled] {
             let line = LineBehaviour { disorder, count_lag: Duration::from_secs(90), ..Default::default() };
-            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, throttled, line }.run();
+            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line }.run();
             assert_eq!((report.lost, report.twice, report.above_plan), (0, 0, false), "{report:?}");
             assert_eq!(report.told_passed, 0, "{report:?}");
             assert!(
@@ -104,7 +104,7 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
                 "{report:?}"
             );
             // Nobody can foresee what the throttle does.
-            assert!(throttled || report.forecast_off.most <= seconds, "{report:?}");
+            assert!(meanwhile == Meanwhile::Throttled || report.forecast_off.most <= seconds, "{report:?}");
             assert!(report.polls.largest <= 60, "{report:?}");
         }
     }
@@ -113,7 +113,8 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
 #[test]
 fn in_a_line_that_is_far_out_of_order_nobody_enters_later_than_it_delivers_them() {
     let line = LineBehaviour { disorder: 10_000, count_lag: Duration::from_secs(90), ..Default::default() };
-    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, throttled: true, line }.run();
+    let meanwhile = Meanwhile::Throttled;
+    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
     assert_eq!((report.entered_late, report.lost, report.twice, report.above_plan), (0, 0, 0, false));
     assert!(report.displaced.largest > 2000, "the line is far out of order: {report:?}");
 }
