@@ -72,20 +72,16 @@ export function announce(text) {
   clearTimer = setTimeout(() => { region.textContent = ""; }, 15_000);
 }
 
-const icon = (colour, symbol) =>
-  `data:image/svg+xml,${encodeURIComponent(
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="${colour}" d="M16 1 29 8.5v15L16 31 3 23.5v-15z"/>` +
-      `<path fill="none" stroke="#fff" stroke-width="3" d="${symbol}"/></svg>`,
-  )}`;
-const ICONS = { wait: icon("#b26a00", "M16 9v7l5 4"), turn: icon("#1a7f37", "m9 16 5 5 9-10") };
-
-const ownIcon = document.querySelector("link[rel~=icon]");
-const iconLink = ownIcon ?? document.head.appendChild(Object.assign(document.createElement("link"), { rel: "icon" }));
-/** A custom page keeps its own icon until it is the visitor's turn. */
-const usualIcon = ownIcon?.getAttribute("href") ?? ICONS.wait;
+/** The page's icon, and like it, but green and with a tick, the one for the visitor's turn. */
+const iconLink = document.querySelector("link[rel~=icon]");
+const usualIcon = iconLink.getAttribute("href");
+const TURN_ICON = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="#1a7f37" d="M16 1 29 8.5v15L16 31 3 23.5v-15z"/>' +
+    '<path fill="none" stroke="#fff" stroke-width="3" d="m9 16 5 5 9-10"/></svg>',
+)}`;
 
 /** Sets the title and icon, which visitors see while they are in another tab. */
 export function setTab(title, isTurn) {
   document.title = title;
-  iconLink.href = isTurn ? ICONS.turn : usualIcon;
+  iconLink.href = isTurn ? TURN_ICON : usualIcon;
 }

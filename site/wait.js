@@ -8,7 +8,7 @@ import {
 } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
-import { chooseLanguage, localeFor, translator } from "./words.js";
+import { TEXTS, chooseLanguage, localeFor, translator } from "./words.js";
 
 const DOOR = "../beekeeper";
 const POLLING = "../polling";
@@ -27,7 +27,7 @@ const room = document.title;
 const ownPlace = place(location.hash);
 const journey = ownPlace && memory.journey(ownPlace);
 
-/** The texts in the visitor's language, once they are loaded. */
+/** The texts in the visitor's language. */
 let words;
 let state;
 let hint;
@@ -231,11 +231,10 @@ function tick() {
   view.fill("next", isPolling ? words.text("checking") : countdown());
 }
 
-async function start() {
+function start() {
   const preferred = navigator.languages?.length ? navigator.languages : [navigator.language];
   const language = chooseLanguage(preferred);
-  const { default: texts } = await import(`./text-${language}.js`);
-  words = translator(texts, localeFor(language, preferred));
+  words = translator(TEXTS[language], localeFor(language, preferred));
   view.translate(language, words);
   showState("finding");
 
@@ -271,5 +270,4 @@ async function start() {
   poll();
 }
 
-// The texts could not be loaded: the fallback has a link to the door, and the page reloads after a while.
-start().catch(() => setTimeout(() => location.reload(), retryIn(3, 0, Math.random())));
+start();

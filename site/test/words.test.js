@@ -3,11 +3,8 @@ import { readdirSync } from "node:fs";
 import test from "node:test";
 
 import { MINUTE } from "../line.js";
-import { LANGUAGES, chooseLanguage, localeFor, translator } from "../words.js";
+import { LANGUAGES, TEXTS as texts, chooseLanguage, localeFor, translator } from "../words.js";
 
-const texts = Object.fromEntries(
-  await Promise.all(LANGUAGES.map(async (name) => [name, (await import(`../text-${name}.js`)).default])),
-);
 const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
 test("every language has a text file, and every text file a language", () => {

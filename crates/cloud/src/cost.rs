@@ -45,10 +45,10 @@ const SLICE_SECONDS: f64 = 75.0;
 /// How many visitors one slice releases.
 const SLICE_VISITORS: f64 = 1000.0;
 
-/// The number of files that the page loads once: its document (which contains the style), nine modules, one
-/// language, one icon.
-const FILES: f64 = 12.0;
-const PAGE_KB: f64 = 40.0;
+/// The number of files that the page loads: its document, which contains everything else.
+const FILES: f64 = 1.0;
+/// Compressed, with headers.
+const PAGE_KB: f64 = 15.0;
 /// The size of a poll with its headers.
 const POLL_KB: f64 = 0.8;
 

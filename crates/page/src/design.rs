@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use waitroom::{Mistakes, Title};
 
 use crate::colour::Colour;
+use crate::document::escape;
 use crate::policy::policy;
-use crate::{BUILT_IN, CSS, File, HTML, JAVASCRIPT, Page, WAIT_CSS, content_type, css, document};
+use crate::{CSS, File, HTML, JAVASCRIPT, Page, STYLE, STYLE_NAME, assemble, content_type, css, document};
 
 /// The operator's choices for the built-in page, or a custom page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,19 +141,20 @@ impl Design {
     }
 
     fn check_exists(&self, referrer: &str, file: &str, mistakes: &mut Vec<String>) {
-        if !self.assets.contains_key(file) && !BUILT_IN.iter().any(|(built_in, _)| *built_in == file) {
+        if !self.assets.contains_key(file) && file != STYLE_NAME {
             mistakes.push(format!("{referrer}: refers to {file}, which is not in the folder"));
         }
     }
 
     /// The page of a room with this title.
     pub fn page(&self, title: &Title) -> Page {
-        let built_in = BUILT_IN.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
         let assets = self.assets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone()));
-        let mut files: BTreeMap<_, _> = built_in
-            .chain(assets)
+        // A custom page that links it contains it, but a style sheet may import it.
+        let style = self.document.iter().map(|_| (STYLE_NAME, STYLE.into()));
+        let mut files: BTreeMap<_, _> = assets
+            .chain(style)
             .filter_map(|(name, body)| {
-                let file = File { content_type: content_type(name)?, policy: policy(None), body };
+                let file = File { content_type: content_type(name)?, policy: policy(&[], &[]), body };
                 Some((name.to_owned(), file))
             })
             .collect();
@@ -161,28 +163,34 @@ impl Design {
     }
 
     fn document_file(&self, title: &Title) -> File {
-        let (document, style) = match &self.document {
-            Some(custom) => (custom.as_str(), None),
-            None => (include_str!("../../../site/index.html"), Some(self.style())),
-        };
-        let inline = style.as_ref().map_or_else(String::new, |style| format!("<style>{style}</style>\n"));
-        let head = format!("{}{inline}", include_str!("../../../site/head.html"));
-        let body = include_str!("../../../site/fallback.html");
+        if let Some(custom) = &self.document {
+            return assemble::custom(&self.filled_in(custom, title), |name| self.sheet(name));
+        }
+        let built_in = self.filled_in(include_str!("../../../site/index.html"), title);
+        assemble::built_in(&built_in, &self.style())
+    }
+
+    fn filled_in(&self, document: &str, title: &Title) -> String {
         let logo = match &self.logo {
             Some(file) => format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(file)),
             None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
         };
         // The title is inserted last, so that `{{logo}}` in a title is not replaced.
-        let html = before_end(&before_end(document, "body", body), "head", &head)
-            .replace("{{logo}}", &logo)
-            .replace("{{title}}", &escape(title.as_str()));
-        File { content_type: HTML, policy: policy(style.as_deref()), body: html.into_bytes() }
+        document.replace("{{logo}}", &logo).replace("{{title}}", &escape(title.as_str()))
+    }
+
+    fn sheet(&self, name: &str) -> Option<&str> {
+        if name == STYLE_NAME {
+            return Some(STYLE);
+        }
+        let bytes = self.assets.get(name).filter(|_| content_type(name) == Some(CSS))?;
+        str::from_utf8(bytes).ok()
     }
 
     fn style(&self) -> String {
-        let Some(accent) = self.accent else { return WAIT_CSS.to_owned() };
+        let Some(accent) = self.accent else { return STYLE.to_owned() };
         format!(
-            "{WAIT_CSS}:root {{ --accent: {}; }}\n@media (prefers-color-scheme: dark) {{ :root {{ --accent: {}; }} }}\n",
+            "{STYLE}:root {{ --accent: {}; }}\n@media (prefers-color-scheme: dark) {{ :root {{ --accent: {}; }} }}\n",
             accent.on_light(),
             accent.on_dark()
         )
@@ -211,8 +219,8 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
                 .push(format!("{name}: has a name that URLs would encode; use only a-z, A-Z, 0-9 and . _ -"));
         } else if metadata.is_dir() {
             mistakes.push(format!("{name}: is a folder; subfolders are not allowed"));
-        } else if BUILT_IN.iter().any(|(built_in, _)| *built_in == name) {
-            mistakes.push(format!("{name}: has the name of one of Beekeeper's files; rename it"));
+        } else if name == STYLE_NAME {
+            mistakes.push(format!("{name}: has the name of Beekeeper's style sheet; rename it"));
         } else if content_type(&name) == Some(JAVASCRIPT) {
             mistakes.push(format!("{name}: is a script; only Beekeeper's own scripts may run"));
         } else if !is_known {
@@ -230,20 +238,6 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
         }
     }
     Ok(files)
-}
-
-fn before_end(html: &str, name: &str, addition: &str) -> String {
-    let at = document::find_end(html, name).next().unwrap_or(html.len());
-    let (before, after) = html.split_at(at);
-    [before, addition, after].concat()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
 }
 
 #[cfg(test)]
@@ -287,31 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_allows_the_inline_style() {
-        let page = Design::default().page(&title("Sale"));
-        let html = document(&page);
-        let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
-        assert_eq!(page.file(Page::DOCUMENT).unwrap().policy, policy(Some(style)));
-        assert!(
-            html.find("<style>") > html.find("wait.js"),
-            "scripts start to load before the style is parsed"
-        );
-    }
-
-    #[test]
-    fn the_first_view_is_small() {
+    fn the_built_in_page_is_one_small_file() {
         let page = Design::default().page(&title("Spring sale of the Seal Brewing Company"));
-        let zipped = |name: &str| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-            encoder.write_all(&page.file(name).unwrap().body).unwrap();
-            encoder.finish().unwrap().len()
-        };
-        let scripts = ["wait.js", "line.js", "words.js", "view.js", "memory.js", "bell.js", "old.js"];
-        let languages = page.files().map(|(name, _)| name).filter(|name| name.starts_with("text-"));
-        let largest_language = languages.map(zipped).max().unwrap();
-        let first_view =
-            zipped("index.html") + scripts.into_iter().map(zipped).sum::<usize>() + largest_language;
-        assert!(first_view <= 20_000, "{first_view} bytes");
+        assert_eq!(page.files().count(), 1);
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(document(&page).as_bytes()).unwrap();
+        let zipped = encoder.finish().unwrap().len();
+        assert!(zipped <= 20_000, "{zipped} bytes");
     }
 
     #[test]
@@ -340,15 +316,17 @@ mod tests {
         ]);
         let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
         let html = document(&page);
-        assert!(
-            html.contains("<title>Sale</title>") && html.contains("<script type=\"module\" src=\"wait.js\">")
-        );
+        assert!(html.contains("<title>Sale</title><style>b { background: url(x.png) }</style>"), "{html}");
         assert!(html.contains("data-bk=\"fallback\"") && html.contains("http-equiv=\"refresh\""));
-        assert!(
-            !page.file(Page::DOCUMENT).unwrap().policy.contains("sha256"),
-            "a custom page has no inline style"
-        );
-        assert!(page.file("wait.js").is_some());
+        let names: Vec<_> = page.files().map(|(name, _)| name).collect();
+        assert_eq!(names, ["own.css", "wait.css", "x.png", "index.html"]);
+    }
+
+    #[test]
+    fn a_custom_page_contains_the_built_in_style_sheet_if_it_links_it() {
+        let folder = folder(&[("index.html", &CUSTOM_PAGE.replace("own.css", "wait.css"))]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        assert!(document(&page).contains(&format!("<style>{STYLE}</style>")));
     }
 
     #[test]
@@ -377,7 +355,7 @@ mod tests {
                 "page.toml: accent: must be a colour such as #b26a00",
                 "page.toml: colour: is unknown; the settings are accent and logo",
                 "page.toml: logo: must be a text in quotation marks",
-                "wait.css: has the name of one of Beekeeper's files; rename it",
+                "wait.css: has the name of Beekeeper's style sheet; rename it",
             ]
         );
         let without_logo = CUSTOM_PAGE.replace("{{logo}}", "");

@@ -1,8 +1,9 @@
-//! Checks the HTML of a custom page: the elements it has, what it loads, and what is not allowed.
+//! Reads the HTML of a custom page: the elements it has, what it loads, and what is not allowed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use html5gum::{StartTag, Token, Tokenizer};
+use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 /// Elements (by `data-bk`) that every page must have.
 const REQUIRED: &[&str] = &["state", "hint", "when", "message", "enter", "check"];
@@ -102,6 +103,68 @@ pub(crate) fn find_end(html: &str, name: &str) -> impl Iterator<Item = usize> {
     positions.filter(move |&at| html.as_bytes()[at..at + end.len()].eq_ignore_ascii_case(end.as_bytes()))
 }
 
+/// A `<link>` in the head of a document.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Where the tag is in the document.
+    pub(crate) at: Range<usize>,
+    attributes: BTreeMap<String, String>,
+}
+
+/// The links in the head that a browser uses: not those in comments, in `<noscript>` and in other text.
+pub(crate) fn head_links(html: &str) -> Vec<Link> {
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
+    let head_end = find_end(html, "head").next().unwrap_or(html.len());
+    let tags = Tokenizer::new_with_emitter(html, emitter).filter_map(|token| match token {
+        Ok(Token::StartTag(tag)) => Some(tag),
+        _ => None,
+    });
+    tags.filter(|tag| tag.name.as_slice() == b"link" && tag.span.end <= head_end)
+        .map(|tag| Link::new(&tag))
+        .collect()
+}
+
+impl Link {
+    fn new(tag: &StartTag<usize>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let attributes = tag.attributes.iter().map(|(name, value)| (text(name), text(value))).collect();
+        Self { at: tag.span.start..tag.span.end, attributes }
+    }
+
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn is_icon(&self) -> bool {
+        self.attribute("rel")
+            .is_some_and(|rel| rel.split_whitespace().any(|kind| kind.eq_ignore_ascii_case("icon")))
+    }
+
+    /// The name of the style sheet that this link loads, if a `<style>` in its place has the same effect.
+    pub(crate) fn sheet(&self) -> Option<String> {
+        const REPLACEABLE: &[&str] = &["href", "media", "rel", "type"];
+        let is = |name, expected| {
+            self.attribute(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(expected))
+        };
+        let is_css = self.attribute("type").is_none() || is("type", "text/css");
+        let is_plain = self.attributes.keys().all(|name| REPLACEABLE.contains(&name.as_str()));
+        if !is("rel", "stylesheet") || !is_css || !is_plain {
+            return None;
+        }
+        local(self.attribute("href")?).ok()?
+    }
+}
+
+/// The text for a document, or for an attribute in quotation marks.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}
+
 #[derive(Default)]
 struct Inspector {
     elements: BTreeSet<String>,
@@ -198,6 +261,39 @@ mod tests {
         let (mistakes, files) = check(VALID);
         assert_eq!(mistakes, Vec::<String>::new());
         assert_eq!(files.into_iter().collect::<Vec<_>>(), ["bee.png", "own.css"]);
+    }
+
+    #[test]
+    fn links_in_the_head_are_found() {
+        let html = "<head><title><link rel=icon href=a.png></title><!-- <link rel=icon href=b.png> --> é\
+            <LINK REL='shortcut ICON' href=c.png><noscript><link rel=stylesheet href=d.css></noscript>\
+            <link rel=stylesheet href=' e.css?v=2 ' media=print></head><body><link rel=stylesheet href=f.css></body>";
+        let links = head_links(html);
+        let found: Vec<_> = links.iter().map(|link| &html[link.at.clone()]).collect();
+        let expected =
+            ["<LINK REL='shortcut ICON' href=c.png>", "<link rel=stylesheet href=' e.css?v=2 ' media=print>"];
+        assert_eq!(found, expected);
+        assert!(links[0].is_icon() && !links[1].is_icon());
+        assert_eq!((links[0].sheet(), links[1].sheet().as_deref()), (None, Some("e.css")));
+        assert_eq!(links[1].attribute("media"), Some("print"));
+    }
+
+    #[test]
+    fn a_link_with_another_effect_than_a_style_is_no_sheet() {
+        let sheet = |link: &str| head_links(&format!("<head>{link}</head>"))[0].sheet();
+        assert_eq!(sheet("<link rel=StyleSheet type=Text/CSS href=own.css>").as_deref(), Some("own.css"));
+        for link in [
+            "<link rel='alternate stylesheet' title=Large href=own.css>",
+            "<link rel=stylesheet title=Large href=own.css>",
+            "<link rel=stylesheet href=own.css disabled>",
+            "<link rel=stylesheet href=own.css integrity=sha256-x>",
+            "<link rel=stylesheet type=text/less href=own.css>",
+            "<link rel=stylesheet href='data:image/png,'>",
+            "<link rel=stylesheet>",
+            "<link href=own.css>",
+        ] {
+            assert_eq!(sheet(link), None, "{link}");
+        }
     }
 
     #[test]

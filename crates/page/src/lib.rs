@@ -5,6 +5,7 @@
 //!
 //! [`line`] is the arithmetic of the page's program.
 
+mod assemble;
 mod colour;
 mod css;
 mod design;
@@ -67,23 +68,6 @@ fn content_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The built-in files, without the document.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("bell.js", include_str!("../../../site/bell.js")),
-    ("line.js", include_str!("../../../site/line.js")),
-    ("memory.js", include_str!("../../../site/memory.js")),
-    ("old.js", include_str!("../../../site/old.js")),
-    ("text-ar.js", include_str!("../../../site/text-ar.js")),
-    ("text-de.js", include_str!("../../../site/text-de.js")),
-    ("text-en.js", include_str!("../../../site/text-en.js")),
-    ("text-es.js", include_str!("../../../site/text-es.js")),
-    ("text-fr.js", include_str!("../../../site/text-fr.js")),
-    ("text-ja.js", include_str!("../../../site/text-ja.js")),
-    ("text-pt.js", include_str!("../../../site/text-pt.js")),
-    ("view.js", include_str!("../../../site/view.js")),
-    ("wait.css", WAIT_CSS),
-    ("wait.js", include_str!("../../../site/wait.js")),
-    ("words.js", include_str!("../../../site/words.js")),
-];
-
-const WAIT_CSS: &str = include_str!("../../../site/wait.css");
+/// The style sheet of the built-in page. A custom page may use it too, by this name.
+pub const STYLE: &str = include_str!("../../../site/wait.css");
+const STYLE_NAME: &str = "wait.css";

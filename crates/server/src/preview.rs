@@ -148,7 +148,7 @@ impl Preview {
         match rest {
             "polling" => Some(poll(scene, room, now).await),
             "beekeeper" if scene.name == "turn" => {
-                Some(html(Response::builder(), include_str!("preview-shop.html")))
+                Some(html(Response::builder(), styled(include_str!("preview-shop.html"))))
             }
             "beekeeper" => {
                 let place = format!("wait/index.html#{}-{}", room.epoch, scene.ticket);
@@ -198,5 +198,9 @@ fn index(room: &Room) -> String {
         format!("<li><a href=\"{name}/wait/index.html#{epoch}-{ticket}\">{name}</a>: {about}</li>\n")
     };
     let links = SCENES.iter().map(link).collect::<Vec<_>>().concat();
-    include_str!("preview.html").replace("{{scenes}}", &links)
+    styled(include_str!("preview.html")).replace("{{scenes}}", &links)
+}
+
+fn styled(html: &str) -> String {
+    html.replace("{{style}}", page::STYLE)
 }

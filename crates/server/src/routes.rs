@@ -178,9 +178,9 @@ mod tests {
         assert_eq!(found("/"), Some((Handler::Root, "")));
         assert_eq!(found("/beekeeper"), Some((Handler::Door, "")));
         assert_eq!(found("/.well-known/jwks.json"), Some((Handler::PublicKeys, "")));
-        assert_eq!(found("/wait/wait.css"), Some((Handler::Page, "wait.css")));
+        assert_eq!(found("/wait/bee.svg"), Some((Handler::Page, "bee.svg")));
         assert_eq!(found("/preview/"), Some((Handler::Preview, "")));
-        assert_eq!(found("/preview/turn/wait/wait.css"), Some((Handler::Preview, "turn/wait/wait.css")));
+        assert_eq!(found("/preview/turn/wait/bee.svg"), Some((Handler::Preview, "turn/wait/bee.svg")));
         for path in
             ["", "//", "/beekeeper/", "/Beekeeper", "//polling", "/wait", "/wait/", "/wait/a/b", "/preview"]
         {

@@ -50,6 +50,8 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Put the page's modules together, as site/built/wait.min.js
+    Page,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
 fn perform(task: Task) -> Result<()> {
     match task {
         Task::Test(test) => test.run(),
+        Task::Page => site::bundle(),
         Task::Screenshots => site::screenshots(),
         Task::Order { seed } => order::print_table(seed),
         Task::Bench { part } => bench::run(part),

@@ -1,6 +1,5 @@
-//! Runs the page's tests in Node.js and in Chromium, and takes screenshots of the page.
+//! Builds the page's program, runs the page's tests in Node.js and in Chromium, and takes screenshots of the page.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +9,11 @@ use emulators::{browser, workspace};
 
 use crate::run;
 use crate::test_build::{FunctionPackages, build_beekeeper};
+
+/// Writes `site/built/wait.min.js`.
+pub(crate) fn bundle() -> Result<()> {
+    run(node()?.arg(workspace::root().join("site/bundle.js")))
+}
 
 pub(crate) fn test(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     let folder = workspace::root().join("site/test");
@@ -35,18 +39,19 @@ fn tests(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Node.js, with an environment variable that names the folder of the packages from npm.
 fn node() -> Result<Command> {
     let found = Command::new("node").arg("--version").output();
-    found.context("could not start node: the tests of the page need Node.js 20 or newer")?;
-    Ok(Command::new("node"))
+    found.context("could not start node: the page needs Node.js 20 or newer to be built and tested")?;
+    let mut node = Command::new("node");
+    node.env("NODE_PACKAGES", browser::packages()?.join(""));
+    Ok(node)
 }
 
-/// Node.js, with environment variables that name the `beekeeper` and the browser to use.
+/// The same, with environment variables that name the `beekeeper` and the browser to use.
 fn in_browser(packages: &FunctionPackages) -> Result<Command> {
     let beekeeper = build_beekeeper(packages)?;
-    let mut modules = browser::packages()?.into_os_string();
-    modules.push(OsString::from("/"));
     let mut node = node()?;
-    node.env("BEEKEEPER", beekeeper).env("CHROMIUM", browser::chromium()?).env("NODE_PACKAGES", modules);
+    node.env("BEEKEEPER", beekeeper).env("CHROMIUM", browser::chromium()?);
     Ok(node)
 }

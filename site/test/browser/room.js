@@ -2,6 +2,7 @@
 
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +74,43 @@ export class Room {
     await exited;
   }
 }
+
+/**
+ * A proxy in front of a room. It notes every request, also those that tests do not see in the browser, such as one for an icon.
+ */
+export class Proxy {
+  static async open(room) {
+    const requests = [];
+    const server = createServer((incoming, outgoing) => {
+      const { method, url, headers } = incoming;
+      requests.push(url);
+      const forwarded = request(`${room.base}${url}`, { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(outgoing);
+      });
+      forwarded.on("error", () => outgoing.destroy());
+      incoming.pipe(forwarded);
+    });
+    await new Promise((listening) => { server.listen(0, "127.0.0.1", listening); });
+    return Object.assign(new Proxy(), { door: `http://127.0.0.1:${server.address().port}/beekeeper`, requests, server });
+  }
+
+  close() {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+/** Changes the page's document before the browser gets it. Does not work after a redirect. */
+export function changeDocument(page, change) {
+  return page.route("**/wait/index.html", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: change(await response.text()) });
+  });
+}
+
+/** The document as far as it was received before its program. */
+export const cutShort = (html) => html.slice(0, html.lastIndexOf("<script"));
 
 export function browser() {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });

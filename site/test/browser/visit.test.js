@@ -5,7 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 
-import { CHROMIUM, FLAGS, Room, browser, chromium, scratch, waitForState } from "./room.js";
+import {
+  CHROMIUM, FLAGS, Proxy, Room, browser, changeDocument, chromium, cutShort, scratch, waitForState,
+} from "./room.js";
 
 let chrome;
 before(async () => { chrome = await browser(); });
@@ -288,18 +290,57 @@ visit("a visitor who is not looking is alerted and can enter later", ["--rate", 
   await inShop(page);
 });
 
-for (const [what, handle] of [["fail to load", (route) => route.abort()], ["never finish loading", () => {}]]) {
-  test(`a page whose scripts ${what} goes to the door by itself`, { timeout: 120_000 }, async () => {
-    const room = await Room.open("--rate", "1");
+for (const [what, change] of [
+  ["that was not loaded to its end", cutShort],
+  ["in a browser without modules", (html) => html.replace('type="module"', 'type="unknown"')],
+]) {
+  visit(`a page ${what} goes to the door by itself`, ["--rate", "1"], async (room, page) => {
     await room.crowd(50);
-    const page = await chrome.newPage();
-    await page.route("**/words.js", handle);
-    await page.goto(room.door, { waitUntil: "commit" });
+    await changeDocument(page, change);
+    await page.goto(`${room.base}/wait/index.html`);
     await page.getByText("Check now").first().waitFor();
     await page.waitForRequest(room.door, { timeout: 60_000 });
-    await page.close();
-    await room.close();
   });
+}
+
+visit("from the link to the first answer a browser sends three requests", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  const proxy = await Proxy.open(room);
+  await page.goto(proxy.door);
+  await waitForState(page, "waiting");
+  await page.waitForTimeout(1_000); // A browser may look for an icon later.
+  assert.deepEqual(proxy.requests, ["/beekeeper", "/wait/index.html", "/polling"]);
+  proxy.close();
+});
+
+visit("on slow 3G the page shows the visitor's place in under two seconds", ["--rate", "1"], async (room) => {
+  await room.crowd(50);
+  const times = [];
+  for (let attempt = 0; attempt < 3; attempt += 1) times.push(await timesOnSlow3g(room));
+  const [first, place] = ["finding", "waiting"].map((state) => times.map((time) => time[state]).sort((a, b) => a - b)[1]);
+  console.log(`slow 3G, after the redirect: the first state in ${first} ms, the visitor's place in ${place} ms`);
+  assert.ok(place < 2_000, `${place} ms`);
+});
+
+/** When a new visitor sees each state, in milliseconds after the redirect. */
+async function timesOnSlow3g(room) {
+  const context = await chrome.newContext();
+  const page = await context.newPage();
+  const slow3g = { offline: false, latency: 400, downloadThroughput: 400_000 / 8, uploadThroughput: 400_000 / 8 };
+  await (await context.newCDPSession(page)).send("Network.emulateNetworkConditions", slow3g);
+  await page.addInitScript(() => {
+    globalThis.shown = {};
+    const note = () => { globalThis.shown[document.documentElement.dataset.state] ??= performance.now(); };
+    new MutationObserver(note).observe(document, { subtree: true, attributeFilter: ["data-state"] });
+  });
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  const times = await page.evaluate(() => {
+    const { fetchStart } = performance.getEntriesByType("navigation")[0];
+    return Object.entries(globalThis.shown).map(([state, at]) => [state, Math.round(at - fetchStart)]);
+  });
+  await context.close();
+  return Object.fromEntries(times);
 }
 
 test("a wrong clock changes neither the forecast nor until when a visitor can enter", { timeout: 120_000 }, async () => {

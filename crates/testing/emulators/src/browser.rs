@@ -1,4 +1,4 @@
-//! What the tests of the page need: Chromium, and packages from npm.
+//! What the page needs to be built and tested: packages from npm, and Chromium.
 
 use std::env;
 use std::fs;
@@ -42,7 +42,7 @@ fn on_path() -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_file())
 }
 
-/// The folder with the packages in `site/package-lock.json`. Only the tests of the page need them.
+/// The folder with the packages in `site/package-lock.json`. They build and test the page.
 pub fn packages() -> Result<PathBuf> {
     let site = workspace::root().join("site");
     let lock = site.join("package-lock.json");
@@ -57,7 +57,7 @@ pub fn packages() -> Result<PathBuf> {
                 fs::copy(site.join(file), folder.join(file))?;
             }
             let mut npm = Command::new("npm");
-            npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(folder);
+            npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
             install::run(&mut npm, "npm is needed; it comes with Node.js 20 or newer")
         },
     )?;

@@ -1,12 +1,16 @@
 //! `/polling`, `/client`, the keys, and paths that do not exist.
 
+use aws_lc_rs::digest;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::{Client, RoomUnderTest};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     polls_say_how_the_line_stands(client);
     the_shop_may_ask(room, client);
     keys_are_public(client);
-    the_page_has_its_assets(client);
+    the_page_is_one_document(client);
     the_rooms_url_leads_to_its_door(client);
     nothing_else_is_there(client);
 }
@@ -53,17 +57,26 @@ fn keys_are_public(client: &Client) {
     }
 }
 
-fn the_page_has_its_assets(client: &Client) {
+fn the_page_is_one_document(client: &Client) {
     let page = client.get("/wait/index.html");
     let policy = page.header("content-security-policy").unwrap_or_default();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     assert!(page.body.contains("noindex"));
-    let is_asset = |text: &&str| matches!(text.rsplit_once('.'), Some((_, "css" | "js")));
-    let assets: Vec<_> = page.body.split('"').filter(is_asset).collect();
-    assert!(!assets.is_empty());
-    for asset in assets {
-        assert_eq!(client.get(&format!("/wait/{asset}")).status, 200, "{asset}");
+    for name in ["script", "style"] {
+        let inside = texts_inside(&page.body, name);
+        assert!(!inside.is_empty(), "{name}");
+        for text in inside {
+            let hash = STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
+            assert!(policy.contains(&format!("'sha256-{hash}'")), "{policy}: {text}");
+        }
     }
+}
+
+/// The texts of all elements with this name.
+fn texts_inside<'a>(html: &'a str, name: &str) -> Vec<&'a str> {
+    let (start, end) = (format!("<{name}"), format!("</{name}>"));
+    let elements = html.split(&start).skip(1).filter_map(|element| element.split_once('>'));
+    elements.filter_map(|(_, text)| text.split_once(&end)).map(|(text, _)| text).collect()
 }
 
 fn the_rooms_url_leads_to_its_door(client: &Client) {

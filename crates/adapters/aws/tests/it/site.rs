@@ -23,7 +23,7 @@ fn a_page_is_put_and_cleared() {
         for body in ["<p>Ältere Fassung", "<p>Neue Fassung 🦭"] {
             site.put("index.html", html, policy, body.as_bytes()).await.unwrap();
         }
-        site.put("wait.css", "text/css; charset=utf-8", policy, b"").await.unwrap();
+        site.put("own.css", "text/css; charset=utf-8", policy, b"").await.unwrap();
         let page = s3.get_object().bucket(&bucket).key("index.html").send().await.unwrap();
         assert_eq!(page.content_type.as_deref(), Some(html));
         let metadata = page.metadata.unwrap_or_default();
