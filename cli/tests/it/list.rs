@@ -30,6 +30,8 @@ fn rooms_here_and_configured_rooms_are_listed() {
     let flags = ["--url", "https://wait.example", "--port", &port.to_string()];
     let brew = Local::start_at_home_with(&home, "brew", &flags);
     home.printed(&["pause", "brew", "--local"]);
+    // The pause is in force a second later. Until then visitors are still released.
+    std::thread::sleep(Duration::from_secs(2));
     let client = Client::new(&format!("http://127.0.0.1:{port}"), "brew");
     client.get("/beekeeper");
     client.get("/beekeeper");
