@@ -23,6 +23,7 @@
 
 mod admission;
 mod audit;
+mod due_plan;
 mod epoch;
 #[cfg(test)]
 mod fixture;
@@ -39,6 +40,7 @@ mod rate;
 mod room;
 mod served;
 mod settings;
+mod slice;
 mod status;
 mod stretch;
 pub mod throttle_rules;
@@ -59,11 +61,12 @@ pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};
 pub use passed::passed_before;
 pub use place::{Place, PlaceError, Scheme};
-pub use plan::{BATCH, Plan, SLICE_BATCHES, Slice, SliceId, SliceIdError, Window};
+pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};
 pub use room::{Room, RoomState, RoomStateError};
 pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
+pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError};
 pub use status::{LinePosition, LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};

@@ -1,0 +1,436 @@
+//! Which plan is due.
+//!
+//! When the next change of the valve holds, the window ends there, and the next plan begins. By then the window may have
+//! released up to a batch for each slice more than the time that has passed allows. The next plan makes up for that: it
+//! begins to release a little later. So over any time, no more are released than the rate allows and one batch for each
+//! slice, however often the rate changes.
+
+use std::time::Duration;
+
+use crate::time::millis;
+use crate::{Plan, Rate, Room, Slice, Timestamp, Valve, ValveChange, Window};
+
+impl Plan {
+    /// The plan that is due at `now`, if one is. `recent` are the latest plans, newest first. `minute` is the time that
+    /// the rate is meant for.
+    ///
+    /// A plan is due when the valve has changed, or is about to, since the newest plan was made. Without a change, it is
+    /// due when the newest window ends within `horizon`. After writing it, another may be due.
+    pub fn due(
+        recent: &[Self],
+        room: &Room,
+        now: Timestamp,
+        minute: Duration,
+        horizon: Duration,
+    ) -> Option<Self> {
+        let number = recent.first().map_or(1, |newest| newest.number + 1);
+        let made = |plan: Self| Some(Self { made_at: now, ..plan });
+        // A plan that begins too far in the future, and not with an opening, was made by a wrong clock.
+        let has_right_clock =
+            |plan: &&Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
+        let recent: Vec<_> = recent.iter().filter(has_right_clock).collect();
+        let last = recent.first().copied();
+        // What a plan that never began was to make up for is still to be made up for.
+        let owed = |rate| last.map_or(Duration::ZERO, |plan| plan.ahead(plan.window.start, rate, minute));
+        // A plan for a change that was withdrawn releases nobody.
+        let recent: Vec<_> = recent.into_iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
+        let Some(newest) = recent.first() else {
+            let (change, rate) = next_open(room, last.map(|plan| plan.made_at), now, minute)?;
+            return made(Self::starting(number, change, rate, owed(rate), change.max(now), now, minute));
+        };
+        let Some(next) = room.valves.after(newest.valve_from) else {
+            let Valve::Open(rate) = room.valve_at(newest.valve_from.max(now)).valve else { return None };
+            if newest.window.end.since(now) > horizon {
+                return None;
+            }
+            let ahead = newest.ahead(newest.window.end, rate, minute);
+            let start = newest.window.end.max(now);
+            return made(Self::starting(number, newest.valve_from, rate, ahead, start, now, minute));
+        };
+        let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
+        // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
+        let stopped = recent.iter().find(|plan| plan.window.start <= next.from);
+        let ahead = stopped
+            .map_or_else(|| owed(rate), |plan| plan.ahead(next.from.min(plan.window.end), rate, minute));
+        made(Self::starting(number, change, rate, ahead, change.max(now), newest.window.end, minute))
+    }
+
+    /// `ahead` is how far the windows before were ahead of their rate, in time at this rate. The window ends a number of
+    /// minutes before or after `grid`, so that windows end when the trigger runs.
+    fn starting(
+        number: u64,
+        valve_from: Timestamp,
+        rate: Rate,
+        ahead: Duration,
+        start: Timestamp,
+        grid: Timestamp,
+        minute: Duration,
+    ) -> Self {
+        let releases_from = start + ahead;
+        // A window of a low rate after a high one may release nobody.
+        let earliest_end = if ahead > minute { start } else { releases_from } + minute / 2;
+        let a_minute = millis(minute).max(1);
+        let minutes = |count: u64| minute * u32::try_from(count).unwrap_or(u32::MAX);
+        let end = if earliest_end > grid {
+            grid + minutes(millis(earliest_end.since(grid)).div_ceil(a_minute))
+        } else {
+            grid - minutes(millis(grid.since(earliest_end)) / a_minute)
+        };
+        let quota = u64::from(rate.get()) * millis(end.since(releases_from));
+        Self {
+            number,
+            window: Window { start, end },
+            releases_from,
+            rate,
+            // At most one and a half times the highest rate, which fits a u32.
+            quota: u32::try_from(quota.div_ceil(a_minute)).unwrap_or(u32::MAX),
+            valve_from,
+            made_at: Timestamp::default(),
+        }
+    }
+
+    /// How long this plan is ahead of its rate at `at`, in time at another rate: what it releases before that instant,
+    /// less what its rate allows.
+    fn ahead(&self, at: Timestamp, rate: Rate, minute: Duration) -> Duration {
+        let by_slice = |slice: Slice| -> u64 {
+            let due = (0..slice.batches()).take_while(|n| slice.release_time(*n) < at);
+            due.map(|n| u64::from(slice.size(n))).sum()
+        };
+        let released: u64 = self.slices().map(by_slice).sum();
+        let allowed = u64::from(self.rate.get()) * millis(at.since(self.releases_from));
+        // Negative time: the plan has not begun to release, because the window before it was ahead.
+        let still_ahead = u64::from(self.rate.get()) * millis(self.releases_from.since(at));
+        let ahead = (released * millis(minute) + still_ahead).saturating_sub(allowed);
+        Duration::from_millis(ahead.div_ceil(u64::from(rate.get())))
+    }
+}
+
+/// The instant and rate of the change to plan for: the one in force if it is later than `after`, otherwise the next that
+/// opens within the next two and a half minutes. So one regular run may fail before an opening, and the next may be late.
+fn next_open(
+    room: &Room,
+    after: Option<Timestamp>,
+    now: Timestamp,
+    minute: Duration,
+) -> Option<(Timestamp, Rate)> {
+    let in_force = room.valve_at(now);
+    let is_new = |change: &ValveChange| after.is_none_or(|after| change.from > after);
+    let to_come = room.valves.all_after(in_force.from).filter(|change| change.from <= now + minute * 5 / 2);
+    Some(in_force).into_iter().chain(to_come).filter(is_new).find_map(|change| match change.valve {
+        Valve::Open(rate) => Some((change.from, rate)),
+        Valve::Closed => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::RoomState;
+    use crate::fixture::{releases, room};
+
+    const MINUTE: Duration = Duration::from_mins(1);
+    /// Of a regular run.
+    const HORIZON: Duration = Duration::from_secs(55);
+    /// Of a run after a change.
+    const SOON: Duration = Duration::from_secs(5);
+    const NOTICE: Duration = Duration::from_secs(1);
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn order(room: &mut Room, now: Timestamp, change: impl FnOnce(&mut Room)) {
+        // As stores do.
+        *room = Room::clone(&Arc::new(room.clone()).at(now));
+        let before = room.clone();
+        change(room);
+        room.version += 1;
+        room.schedule_valve(&before, now, NOTICE);
+    }
+
+    fn set_rate(rate: u32) -> impl FnOnce(&mut Room) {
+        move |room| room.settings.rate = Rate::new(rate).unwrap()
+    }
+
+    #[test]
+    fn windows_do_not_overlap_and_never_begin_in_the_past() {
+        let room = room(60);
+        let next = |last: &Plan, now| Plan::due(&[*last], &room, at(now), MINUTE, HORIZON);
+        let first = Plan::due(&[], &room, at(5_000), MINUTE, HORIZON).unwrap();
+        assert_eq!(first.window, Window { start: at(5_000), end: at(65_000) });
+        assert_eq!((first.number, first.quota), (1, 60));
+        assert_eq!(next(&first, 9_000), None, "more than 55 seconds are left");
+        let early = next(&first, 60_000).unwrap();
+        assert_eq!((early.number, early.window), (2, Window { start: at(65_000), end: at(120_000) }));
+        assert_eq!(early.quota, 55);
+        let late = next(&first, 99_000).unwrap();
+        assert_eq!((late.number, late.window), (2, Window { start: at(99_000), end: at(159_000) }));
+    }
+
+    #[test]
+    fn a_plan_from_a_wrong_clock_is_replaced() {
+        let room = room(60);
+        let ahead = Plan::due(&[], &room, at(9_000_000), MINUTE, HORIZON).unwrap();
+        let now = at(1_000_000);
+        let replacement = Plan::due(&[ahead], &room, now, MINUTE, HORIZON).unwrap();
+        assert_eq!((replacement.number, replacement.window.start), (2, now));
+        assert_eq!(Plan::due(&[replacement, ahead], &room, now, MINUTE, HORIZON), None);
+    }
+
+    #[test]
+    fn a_changed_rate_begins_a_new_window_when_it_holds() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(19_000), set_rate(600));
+        let second = Plan::due(&[first], &room, at(19_010), MINUTE, HORIZON).unwrap();
+        // By second 20, the first window has released 20 visitors, which is exactly what its rate allows.
+        assert_eq!(second.window, Window { start: at(20_000), end: at(60_000) });
+        assert_eq!(
+            (second.number, second.valve_from, second.rate.get(), second.quota),
+            (2, at(20_000), 600, 400)
+        );
+        assert_eq!(second.slices().map(|slice| slice.batches()).collect::<Vec<_>>(), [40]);
+        assert_eq!(Plan::due(&[second, first], &room, at(21_000), MINUTE, SOON), None);
+        // Late in a window, the new one lasts until the end of the next minute.
+        order(&mut room, at(44_000), set_rate(3000));
+        let third = Plan::due(&[second, first], &room, at(44_010), MINUTE, HORIZON).unwrap();
+        assert_eq!((third.window.start, third.window.end), (at(45_000), at(120_000)));
+        assert_eq!(third.quota, 3750);
+        assert_eq!(third.slices().map(|slice| slice.batches()).collect::<Vec<_>>(), [125, 125, 125]);
+    }
+
+    #[test]
+    fn a_window_that_was_ahead_delays_the_next_one() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(20_000), set_rate(120));
+        let second = Plan::due(&[first], &room, at(20_010), MINUTE, HORIZON).unwrap();
+        // By second 21, 30 visitors were released and 21 are allowed: nine too many, which the new rate makes up in 4.5 s.
+        assert_eq!((second.window.start, second.releases_from), (at(21_000), at(25_500)));
+        order(&mut room, at(22_000), set_rate(60));
+        let third = Plan::due(&[second, first], &room, at(22_010), MINUTE, HORIZON).unwrap();
+        // Two seconds at 120 a minute allow four of the nine.
+        assert_eq!((third.window.start, third.releases_from), (at(23_000), at(28_000)));
+    }
+
+    #[test]
+    fn a_paused_room_has_no_plan_and_the_next_one_begins_with_the_order() {
+        let mut room = room(600);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(10_000), |room| room.state = RoomState::Paused);
+        for now in [10_000, 11_000, 60_000, 600_000] {
+            assert_eq!(Plan::due(&[first], &room, at(now), MINUTE, HORIZON), None, "{now}");
+        }
+        order(&mut room, at(625_000), |room| room.state = RoomState::On);
+        let second = Plan::due(&[first], &room, at(625_001), MINUTE, HORIZON).unwrap();
+        assert_eq!(second.window, Window { start: at(626_000), end: at(660_000) });
+    }
+
+    #[test]
+    fn of_several_changes_the_one_in_force_is_planned_and_then_the_next() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(10_000), set_rate(600));
+        order(&mut room, at(10_900), set_rate(1200));
+        let second = Plan::due(&[first], &room, at(10_950), MINUTE, HORIZON).unwrap();
+        assert_eq!((second.rate.get(), second.valve_from), (600, at(11_000)));
+        let third = Plan::due(&[second, first], &room, at(10_950), MINUTE, HORIZON).unwrap();
+        assert_eq!((third.rate.get(), third.valve_from), (1200, at(11_900)));
+        assert_eq!(Plan::due(&[third, second], &room, at(10_950), MINUTE, SOON), None);
+        let late = Plan::due(&[first], &room, at(30_000), MINUTE, HORIZON).unwrap();
+        assert_eq!((late.rate.get(), late.window.start), (1200, at(30_000)));
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum SomeOrder {
+        On(u32),
+        Pause,
+        OpenIn(u64),
+        SetRate(u32),
+    }
+
+    fn any_order() -> impl Strategy<Value = SomeOrder> {
+        let rate = || prop_oneof![1..100u32, 1..8000u32];
+        prop_oneof![
+            3 => rate().prop_map(SomeOrder::On),
+            1 => Just(SomeOrder::Pause),
+            2 => (0..200_000u64).prop_map(SomeOrder::OpenIn),
+            1 => rate().prop_map(SomeOrder::SetRate),
+        ]
+    }
+
+    impl SomeOrder {
+        fn apply(self, room: &mut Room, now: Timestamp) {
+            match self {
+                Self::On(rate) => {
+                    room.turn(RoomState::On);
+                    set_rate(rate)(room);
+                }
+                Self::Pause => room.turn(RoomState::Paused),
+                Self::OpenIn(millis) => room.open_at(now + Duration::from_millis(millis)),
+                Self::SetRate(rate) => set_rate(rate)(room),
+            }
+        }
+    }
+
+    #[test]
+    fn an_opening_is_planned_two_and_a_half_minutes_ahead() {
+        let mut room = room(600);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(10_000), |room| room.open_at(at(600_000)));
+        for now in [10_000, 11_000, 60_000, 449_000] {
+            assert_eq!(Plan::due(&[first], &room, at(now), MINUTE, HORIZON), None, "{now}");
+        }
+        let opening = Plan::due(&[first], &room, at(451_000), MINUTE, HORIZON).unwrap();
+        assert_eq!((opening.window.start, opening.rate.get()), (at(600_002), 600));
+        assert_eq!(Plan::due(&[opening, first], &room, at(455_000), MINUTE, HORIZON), None);
+        // With another rate, it is planned again.
+        order(&mut room, at(500_000), set_rate(1200));
+        let faster = Plan::due(&[opening, first], &room, at(500_001), MINUTE, HORIZON).unwrap();
+        assert_eq!((faster.number, faster.window.start, faster.rate.get()), (3, at(600_003), 1200));
+        order(&mut room, at(510_000), |room| room.turn(RoomState::Paused));
+        assert_eq!(Plan::due(&[faster, opening], &room, at(511_000), MINUTE, HORIZON), None);
+    }
+
+    #[test]
+    fn plans_that_were_withdrawn_hide_neither_a_running_window_nor_what_it_was_ahead() {
+        let mut room = room(60);
+        let mut plans = vec![Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap()];
+        // By second 21, when it closes, 30 visitors were released and 21 are allowed.
+        for (now, rate) in [(20_000, 60), (20_300, 120), (20_600, 240)] {
+            order(&mut room, at(now), |room| {
+                room.open_at(at(60_000));
+                set_rate(rate)(room);
+            });
+            let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
+            plans.push(Plan::due(&recent, &room, at(now + 1), MINUTE, SOON).unwrap());
+            assert_eq!(plans.last().unwrap().window.start, room.valves.last().unwrap().from, "{now}");
+        }
+        order(&mut room, at(20_800), |room| room.turn(RoomState::Paused));
+        assert_eq!(
+            Plan::due(&[plans[3], plans[2]], &room, at(20_900), MINUTE, SOON),
+            None,
+            "the first one runs"
+        );
+        order(&mut room, at(25_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&[plans[3], plans[2]], &room, at(25_001), MINUTE, SOON).unwrap();
+        assert_eq!((on.window.start, on.rate.get()), (at(26_000), 240));
+        assert_eq!(on.releases_from, at(26_000 + 9 * 250), "nine too many, at four a second");
+    }
+
+    #[test]
+    fn a_window_makes_up_for_one_that_is_older_than_the_latest_two() {
+        let mut room = room(24);
+        // By second 10, when it closes, 8 visitors were released and 4 are allowed.
+        let running = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        let following = Plan::due(&[running], &room, at(6000), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(9000), |room| room.open_at(at(70_000)));
+        let opening = Plan::due(&[following, running], &room, at(9001), MINUTE, SOON).unwrap();
+        assert_eq!((following.window.start, opening.window.start), (at(60_000), at(70_002)));
+        order(&mut room, at(20_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&[opening, following], &room, at(20_001), MINUTE, SOON).unwrap();
+        assert_eq!(on.releases_from.since(on.window.start), Duration::from_secs(10), "four, at 24 a minute");
+    }
+
+    proptest! {
+        /// The trigger runs every minute, and one of its runs fails.
+        #[test]
+        fn an_opening_releases_nobody_before_and_the_rate_from_then_on(
+            first in 1..8000u32,
+            opens in 200_000..900_000u64,
+            orders in prop::collection::vec((1..150_000u64, 1..8000u32), 0..6),
+            lost in 0..16u64,
+        ) {
+            let (mut room, mut plans) = (room(first), Vec::<Plan>::new());
+            order(&mut room, at(0), |room| room.open_at(at(opens)));
+            let mut now = 0;
+            let orders = orders.into_iter().map(|(pause, rate)| { now += pause; (now, Some(rate)) });
+            let minutes = (0..20).filter(|minute| *minute != lost).map(|minute| (30_000 + minute * 60_000, None));
+            let mut runs: Vec<_> = orders.filter(|(at, _)| at + 2000 < opens).chain(minutes).collect();
+            runs.sort_unstable();
+            for (now, rate) in runs {
+                if let Some(rate) = rate {
+                    order(&mut room, at(now), set_rate(rate));
+                }
+                let horizon = if rate.is_some() { SOON } else { HORIZON };
+                loop {
+                    let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
+                    let Some(plan) = Plan::due(&recent, &room, at(now), MINUTE, horizon) else { break };
+                    plans.push(plan);
+                }
+            }
+            let held = |at: Timestamp| room.valve_at(at).from;
+            let released: Vec<_> = plans.iter().flat_map(|plan| {
+                let from = plan.valve_from;
+                releases(plan).into_iter().filter(move |(at, _)| held(*at) == from).map(|(at, size)| (at.as_millis(), size))
+            }).collect();
+            let between = |from: u64, until: u64| -> u32 {
+                released.iter().filter(|(at, _)| (from..until).contains(at)).map(|(_, size)| size).sum()
+            };
+            prop_assert_eq!(between(1000, opens), 0);
+            let rate = room.settings.rate.get();
+            let (after, slack) = (between(opens, opens + 20_000), 11 * rate.div_ceil(1000));
+            prop_assert!(after.abs_diff(rate / 3) <= slack, "{after} at {rate}");
+        }
+
+        #[test]
+        fn however_often_the_rate_changes_no_more_are_released_than_it_allows(
+            first in 1..8000u32,
+            orders in prop::collection::vec((prop_oneof![0..3000u64, 0..40_000u64], any_order()), 0..20),
+        ) {
+            let mut room = room(first);
+            let mut runs: Vec<(u64, Option<SomeOrder>)> = (0..15).map(|minute| (minute * 60_000, None)).collect();
+            let mut now = 0;
+            for (pause, wanted) in orders {
+                now += pause;
+                runs.push((now, Some(wanted)));
+            }
+            runs.sort_by_key(|(now, _)| *now);
+            let mut plans = Vec::<Plan>::new();
+            let mut changes = vec![(0, first)];
+            for (now, wanted) in runs {
+                if let Some(wanted) = wanted {
+                    order(&mut room, at(now), |room| wanted.apply(room, at(now)));
+                    changes.retain(|(from, _)| *from < now + 1000);
+                    for change in room.valves.all_after(at(changes.last().unwrap().0)) {
+                        let rate = if let Valve::Open(rate) = change.valve { rate.get() } else { 0 };
+                        changes.push((change.from.as_millis(), rate));
+                    }
+                }
+                let horizon = if wanted.is_some() { SOON } else { HORIZON };
+                loop {
+                    let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
+                    let Some(plan) = Plan::due(&recent, &room, at(now), MINUTE, horizon) else { break };
+                    let planned = changes.iter().find(|(from, _)| *from == plan.valve_from.as_millis()).unwrap();
+                    prop_assert_eq!(planned.1, plan.rate.get());
+                    let length = plan.window.length();
+                    prop_assert!(length >= MINUTE / 2 && length < MINUTE * 5 / 2, "{length:?}");
+                    plans.push(plan);
+                }
+            }
+            let valve_from = |now: u64| changes.iter().rev().find(|(from, _)| *from <= now).unwrap().0;
+            let mut released: Vec<(u64, u32)> = plans.iter().flat_map(|plan| {
+                let held = plan.valve_from.as_millis();
+                releases(plan).into_iter().map(|(at, size)| (at.as_millis(), size)).filter(move |(at, _)| valve_from(*at) == held)
+            }).collect();
+            released.sort_unstable();
+            // From any change on, until any later instant. The quota of a window is rounded up, which is one visitor.
+            for &(from, _) in &changes {
+                let mut total = 0;
+                let slices = changes.iter().map(|(_, rate)| u64::from(rate.div_ceil(1000))).max().unwrap();
+                for &(until, size) in released.iter().filter(|(at, _)| *at >= from) {
+                    total += u64::from(size);
+                    let spans = changes.iter().zip(changes.iter().skip(1).map(|(next, _)| *next).chain([u64::MAX]));
+                    let allowed: u64 = spans.map(|((start, rate), end)| {
+                        end.min(until).saturating_sub((*start).max(from)) * u64::from(*rate)
+                    }).sum();
+                    prop_assert!(total * 60_000 <= allowed + slices.max(1) * (10 + 1) * 60_000, "{total} from {from} to {until}, {} allowed", allowed / 60_000);
+                }
+            }
+        }
+    }
+}

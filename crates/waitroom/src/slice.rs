@@ -1,0 +1,294 @@
+//! How a plan is cut into slices, one for each consumer, and when each batch of a slice is released.
+//!
+//! Everything is computed from the plan's fields. So the trigger stores only these, and every consumer computes the same
+//! instants.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::millis;
+use crate::{Plan, Rate, Timestamp, Window};
+
+/// The most visitors in a batch: what SQS delivers in one request.
+pub const BATCH: u32 = 10;
+
+/// The most batches in a slice of a minute. A window of half a minute has half as many, so that a consumer has the same
+/// time for each.
+pub const SLICE_BATCHES: u32 = 100;
+
+impl Plan {
+    fn batches(&self) -> u32 {
+        self.quota.div_ceil(BATCH)
+    }
+
+    /// The batches of a full slice, in proportion to the window's length.
+    fn slice_batches(&self) -> u32 {
+        let batches = u64::from(SLICE_BATCHES) * u64::from(self.quota);
+        u32::try_from(batches.div_ceil(u64::from(self.rate.get()))).unwrap_or(u32::MAX).max(1)
+    }
+
+    fn slice_count(&self) -> u32 {
+        self.batches().div_ceil(self.slice_batches())
+    }
+
+    pub fn slices(&self) -> impl Iterator<Item = Slice> + use<> {
+        let plan = *self;
+        (0..plan.slice_count()).map(move |index| plan.slice(index))
+    }
+
+    fn slice(&self, index: u32) -> Slice {
+        let people = self.slice_batches() * BATCH;
+        let quota = (self.quota - index * people).min(people);
+        Slice {
+            // At most 270 slices, because the maximum rate is 270,000.
+            id: SliceId { plan: self.number, index: u16::try_from(index).unwrap_or(u16::MAX) },
+            window: self.window,
+            releases_from: self.releases_from,
+            rate: self.rate,
+            quota,
+            valve_from: self.valve_from,
+            of: self.slice_count(),
+            batches_a_second: self.batches_a_second(index, quota.div_ceil(BATCH)),
+            second: self.second(),
+        }
+    }
+
+    /// A sixtieth of the minute that the rate is meant for, in milliseconds: 1,000, unless tests shorten the minute.
+    fn second(&self) -> u64 {
+        let length = millis(self.window.end.since(self.releases_from.max(self.window.start)));
+        let sixtieths = 60 * u64::from(self.quota).max(1);
+        ((length * u64::from(self.rate.get()) + sixtieths / 2) / sixtieths).max(1)
+    }
+
+    /// How many batches this slice may release in one second while it catches up.
+    ///
+    /// All slices together release at most twice the plan's even share of a second, or one batch if that is more. The
+    /// last slice, if it is shorter, gets a share according to its size. The full slices divide the rest.
+    fn batches_a_second(&self, index: u32, batches: u32) -> u32 {
+        let seconds = u64::from(self.quota) * 60;
+        let twice_even = |batches: u32| {
+            let twice = 2 * u64::from(batches) * u64::from(self.rate.get());
+            u32::try_from(twice / seconds.max(1)).unwrap_or(u32::MAX).max(1)
+        };
+        let full = self.batches() / self.slice_batches();
+        let rest = self.batches() % self.slice_batches();
+        if index == full || full == 0 {
+            return twice_even(batches);
+        }
+        let for_the_rest = if rest == 0 { 0 } else { twice_even(rest) };
+        let own = twice_even(self.slice_batches());
+        own.min((twice_even(self.batches()) - for_the_rest) / full)
+    }
+}
+
+/// Identifies a slice. Every admission contains the ID of the slice that wrote it, so that only that slice counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SliceId {
+    pub plan: u64,
+    pub index: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a slice ID has the form <plan>.<index>")]
+pub struct SliceIdError;
+
+impl fmt::Display for SliceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.plan, self.index)
+    }
+}
+
+impl FromStr for SliceId {
+    type Err = SliceIdError;
+
+    fn from_str(text: &str) -> Result<Self, SliceIdError> {
+        let (plan, index) = text.split_once('.').ok_or(SliceIdError)?;
+        Ok(Self {
+            plan: plan.parse().map_err(|_| SliceIdError)?,
+            index: index.parse().map_err(|_| SliceIdError)?,
+        })
+    }
+}
+
+impl TryFrom<String> for SliceId {
+    type Error = SliceIdError;
+
+    fn try_from(text: String) -> Result<Self, SliceIdError> {
+        text.parse()
+    }
+}
+
+impl From<SliceId> for String {
+    fn from(id: SliceId) -> Self {
+        id.to_string()
+    }
+}
+
+/// The part of a plan that one consumer releases: at most 100 batches a minute of at most ten visitors.
+///
+/// The trigger sends it to the consumer as JSON, so a new field needs a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    pub id: SliceId,
+    pub window: Window,
+    #[serde(default)]
+    pub releases_from: Timestamp,
+    pub rate: Rate,
+    pub quota: u32,
+    /// See [`Plan::valve_from`].
+    #[serde(default)]
+    pub valve_from: Timestamp,
+    /// How many slices the plan has. Their batches alternate, each slice offset from the others.
+    of: u32,
+    pub(crate) batches_a_second: u32,
+    #[serde(default = "one_second")]
+    second: u64,
+}
+
+fn one_second() -> u64 {
+    1000
+}
+
+impl Slice {
+    pub fn batches(&self) -> u32 {
+        self.quota.div_ceil(BATCH)
+    }
+
+    /// How many slices the plan has.
+    pub fn slices(&self) -> u32 {
+        self.of
+    }
+
+    /// The size of batch `n`, counted from 0. All are as large as each other, as far as whole visitors allow.
+    pub fn size(&self, n: u32) -> u32 {
+        self.released_before(n + 1) - self.released_before(n)
+    }
+
+    /// How many the batches before `n` release.
+    fn released_before(&self, n: u32) -> u32 {
+        let released = u64::from(self.quota) * u64::from(n) / u64::from(self.batches().max(1));
+        // At most the quota.
+        u32::try_from(released).map_or(self.quota, |released| released.min(self.quota))
+    }
+
+    fn starts_at(&self) -> Timestamp {
+        self.releases_from.max(self.window.start)
+    }
+
+    /// When batch `n` is released: evenly over the window, each slice a little after the one before it.
+    pub fn release_time(&self, n: u32) -> Timestamp {
+        let step = u64::from(self.of) * u64::from(n) + u64::from(self.id.index);
+        let whole = u128::from(millis(self.window.end.since(self.starts_at())));
+        // A slice that was read from JSON may have no batches.
+        let all = (u64::from(self.of) * u64::from(self.batches())).max(1);
+        // Rounded up, so that no batch is early by a part of a millisecond.
+        let into_window = (whole * u128::from(step)).div_ceil(u128::from(all));
+        // Less than the window's length, which fits a `u64`.
+        self.starts_at() + Duration::from_millis(u64::try_from(into_window).unwrap_or(u64::MAX))
+    }
+
+    /// When the slice's time is over: 0.3 s after its window. Its last batches may be a little late.
+    pub fn ends_at(&self) -> Timestamp {
+        self.window.end + self.second() * 3 / 10
+    }
+
+    /// The time from one batch to the next.
+    pub fn interval(&self) -> Duration {
+        self.window.end.since(self.starts_at()) / self.batches().max(1)
+    }
+
+    /// A second, unless tests shorten the minute.
+    pub fn second(&self) -> Duration {
+        Duration::from_millis(self.second)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture::{plan, releases};
+
+    fn sizes(slice: &Slice) -> Vec<u32> {
+        (0..slice.batches()).map(|n| slice.size(n)).collect()
+    }
+
+    #[test]
+    fn a_rate_of_3300_gives_three_slices_of_100_batches_and_one_of_30() {
+        let batches: Vec<_> = plan(3300).slices().map(|slice| slice.batches()).collect();
+        assert_eq!(batches, [100, 100, 100, 30]);
+        assert!(plan(3300).slices().flat_map(|slice| sizes(&slice)).all(|size| size == 10));
+    }
+
+    #[test]
+    fn a_slice_is_sent_as_json() {
+        for slice in plan(3300).slices() {
+            let sent = serde_json::to_value(slice).unwrap();
+            assert_eq!(sent["id"], slice.id.to_string());
+            assert_eq!(serde_json::from_value::<Slice>(sent).unwrap(), slice);
+        }
+        let empty =
+            r#"{"id":"1.0","window":{"start":5,"end":5},"rate":1,"quota":0,"of":0,"batches_a_second":0}"#;
+        let empty: Slice = serde_json::from_str(empty).unwrap();
+        assert_eq!(empty.release_time(0), empty.window.start, "an empty slice does not panic");
+    }
+
+    #[test]
+    fn a_rate_of_25_gives_three_even_batches() {
+        let plan = plan(25);
+        let since = |at: Timestamp| at.since(plan.window.start).as_secs();
+        let releases: Vec<_> = releases(&plan).into_iter().map(|(at, size)| (since(at), size)).collect();
+        assert_eq!(releases, [(0, 8), (20, 8), (40, 9)]);
+    }
+
+    #[test]
+    fn slice_ids_are_displayed_and_parsed() {
+        let id = SliceId { plan: 42, index: 7 };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for wrong in ["", "42", "42.", ".7", "42.7.1", "42.-1", "a.b"] {
+            assert_eq!(wrong.parse::<SliceId>(), Err(SliceIdError), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_slices_add_up_to_the_rate(rate in 1..=270_000u32) {
+            let slices: Vec<_> = plan(rate).slices().collect();
+            prop_assert_eq!(slices.iter().flat_map(sizes).sum::<u32>(), rate);
+            prop_assert!(slices.iter().all(|slice| slice.batches() <= SLICE_BATCHES));
+        }
+
+        #[test]
+        fn no_second_releases_more_than_twice_its_even_share(rate in prop_oneof![1..2000u32, 1..=270_000u32]) {
+            let leaving = releases(&plan(rate));
+            let window = plan(rate).window;
+            prop_assert!(leaving.iter().all(|&(at, _)| window.start <= at && at < window.end));
+            let mut oldest = 0;
+            let mut in_second = 0;
+            for &(at, size) in &leaving {
+                in_second += size;
+                while at.since(leaving[oldest].0) >= Duration::from_secs(1) {
+                    in_second -= leaving[oldest].1;
+                    oldest += 1;
+                }
+                prop_assert!(in_second <= BATCH || in_second * 60 <= 2 * rate, "{in_second} in one second");
+            }
+        }
+
+        #[test]
+        fn slices_that_catch_up_together_release_at_most_twice_the_even_share(rate in 1..=270_000u32) {
+            let plan = plan(rate);
+            let a_second: u32 = plan.slices().map(|slice| slice.batches_a_second).sum();
+            prop_assert!(a_second == 1 || a_second * 60 <= 2 * plan.batches(), "{a_second} batches");
+            for slice in plan.slices() {
+                let interval = slice.interval().as_secs_f64();
+                prop_assert!(interval * f64::from(slice.batches_a_second) >= 1.0 || slice.batches_a_second * 60 > slice.batches());
+            }
+        }
+    }
+}
