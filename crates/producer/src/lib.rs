@@ -156,14 +156,17 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     async fn join(&self, room: &Room, token: Token) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
-        self.wake(room).await;
+        self.wake().await;
         let proof = self.proofs.prove(&self.store, &place, self.clock.now()).await;
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme))
     }
 
-    /// Wakes a quiet room, so that its first crowd is released at the full rate. If that fails, the trigger's next run
-    /// does it.
-    async fn wake(&self, room: &Room) {
+    /// Wakes a quiet room, in which nobody is released. If that fails, the trigger's next run does it.
+    ///
+    /// The room is read after the visitor has joined. It is quiet only from an instant on that everybody knows by then, so
+    /// either it is read as quiet here, or a consumer still receives the visitor.
+    async fn wake(&self) {
+        let Ok(room) = self.store.room().await else { return };
         if !room.quiet {
             return;
         }

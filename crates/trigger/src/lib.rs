@@ -15,7 +15,7 @@ use waitroom::ports::{
     RoomReader, StatusBoard,
 };
 use waitroom::{
-    Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice, passed_before,
+    Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice, passed_before, was_empty,
 };
 
 /// What the trigger needs of a store.
@@ -114,7 +114,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
-            self.judge_quiet(&room, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
+            self.judge_quiet(&room, &recent, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
             self.judge_passed(&room, &recent, waiting).await.unwrap_or_else(|error| warn(&error));
             // While a consumer works, it publishes the status itself, with more recent figures.
             if report.sent == 0 {
@@ -127,13 +127,17 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(report)
     }
 
-    /// Marks the room as quiet if nobody waits and nobody was released for a while, and as awake if somebody waits.
-    async fn judge_quiet(&self, room: &Room, waiting: u64, report: &mut TriggerReport) -> PortResult<()> {
-        let quiet = if room.quiet {
-            waiting == 0
-        } else {
-            waiting == 0 && room.can_be_quiet() && self.is_idle(room, &self.store.recent().await?)
-        };
+    /// Marks the room as quiet if nobody was in the line for a while. Wakes it if somebody waits after all: the door could
+    /// not.
+    async fn judge_quiet(
+        &self,
+        room: &Room,
+        recent: &[PlanRecord],
+        waiting: u64,
+        report: &mut TriggerReport,
+    ) -> PortResult<()> {
+        let is_idle = || was_empty(room, recent, self.clock.now(), self.minute);
+        let quiet = waiting == 0 && room.state == RoomState::On && (room.quiet || is_idle());
         if quiet == room.quiet {
             return Ok(());
         }
@@ -151,16 +155,6 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             Some(passed) if passed > position.passed => self.store.pass_by(oldest.plan.number, passed).await,
             _ => Ok(()),
         }
-    }
-
-    /// Whether the valve has been open for half a minute and found nobody. Shortly after a change, the count of the line
-    /// may not know of those who have just come.
-    fn is_idle(&self, room: &Room, recent: &[PlanRecord]) -> bool {
-        let now = self.clock.now();
-        let valve = room.valve_at(now);
-        let is_settled = now.since(valve.from) >= self.minute / 2 && room.valves.after(valve.from).is_none();
-        let had_time = |record: &PlanRecord| now.since(record.plan.releases_from) >= self.minute / 2;
-        is_settled && recent.iter().any(had_time) && recent.iter().all(|record| record.released == 0)
     }
 
     /// Writes the plans that are due, and starts a consumer for each slice of every window that is not over. Returns the

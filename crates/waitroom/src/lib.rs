@@ -59,7 +59,7 @@ pub use minute::{LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};
-pub use passed::passed_before;
+pub use passed::{passed_before, was_empty};
 pub use place::{Place, PlaceError, Scheme};
 pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};

@@ -25,15 +25,26 @@ pub fn passed_before(
     now: Timestamp,
     minute: Duration,
 ) -> Option<u64> {
-    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now)).sum();
-    // Windows are a little shorter than the minute when the trigger runs early.
-    if released_for < minute * 11 / 6 {
+    if !tell_of_two_minutes(room, recent, now, minute) {
         return None;
     }
     match recent.iter().filter_map(|record| record.lowest).min() {
         Some(lowest) => lowest.checked_sub(distance(room.settings.rate)),
         None => (counted == 0).then(|| position.served + 1),
     }
+}
+
+/// Whether nobody was in the line for two minutes, as far as the `recent` plans tell.
+pub fn was_empty(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Duration) -> bool {
+    let found_nobody = |record: &PlanRecord| record.released == 0 && record.lowest.is_none();
+    tell_of_two_minutes(room, recent, now, minute) && recent.iter().all(found_nobody)
+}
+
+/// Whether these plans have released visitors for two minutes. Their windows are a little shorter when the trigger runs
+/// early.
+fn tell_of_two_minutes(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Duration) -> bool {
+    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now)).sum();
+    released_for >= minute * 11 / 6
 }
 
 /// Two minutes' worth of releases at the rate that the operator set.
@@ -111,6 +122,9 @@ mod tests {
     #[test]
     fn when_nobody_was_there_for_two_minutes_all_that_was_reached_is_passed() {
         let recent = windows(&[None, None]);
+        assert!(was_empty(&room(600), &recent, START + 2 * MINUTE, MINUTE));
+        assert!(!was_empty(&room(600), &recent, START + MINUTE, MINUTE), "only for a minute");
+        assert!(!was_empty(&room(600), &windows(&[Some(5), None]), START + 2 * MINUTE, MINUTE));
         assert_eq!(passed(&room(600), &recent, 0, 2 * MINUTE), Some(9001));
         assert_eq!(passed(&room(600), &recent, 1, 2 * MINUTE), None, "somebody may be hidden");
     }

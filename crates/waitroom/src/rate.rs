@@ -15,8 +15,6 @@ pub struct RateError;
 impl Rate {
     pub const MIN: Self = Self(1);
     pub const MAX: Self = Self(270_000);
-    /// What one consumer can release.
-    pub const ONE_SLICE: Self = Self(1000);
 
     pub const fn new(per_minute: u32) -> Result<Self, RateError> {
         if per_minute < Self::MIN.0 || per_minute > Self::MAX.0 {

@@ -24,7 +24,7 @@ pub struct Room {
     pub opens: Option<Timestamp>,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
-    /// Whether nobody waits and nobody has come for a while. One slice a minute is enough then.
+    /// Whether nobody waits and nobody has come for a while. Nothing runs then but the trigger, until somebody joins.
     #[serde(default)]
     pub quiet: bool,
     /// The highest rate that the operator has ever set. `None` if it was never changed.
@@ -119,8 +119,8 @@ impl Room {
         Arc::new(room)
     }
 
-    /// Opens the room if it was to open by `now`. Only a paused room opens. It is not quiet until then, because the crowd
-    /// that waits gets the full rate at once.
+    /// Opens the room if it was to open by `now`. Only a paused room opens. It is not quiet until then, because a crowd
+    /// waits.
     fn settle(&mut self, now: Timestamp) {
         if self.state != RoomState::Paused {
             self.opens = None;
@@ -150,15 +150,9 @@ impl Room {
     /// What the state, the rate and the throttle allow consumers to release, once everybody knows of it.
     pub fn valve(&self) -> Valve {
         match self.state {
-            RoomState::On if self.quiet => Valve::Open(self.rate().min(Rate::ONE_SLICE)),
-            RoomState::On => Valve::Open(self.rate()),
-            RoomState::Paused | RoomState::Off => Valve::Closed,
+            RoomState::On if !self.quiet => Valve::Open(self.rate()),
+            RoomState::On | RoomState::Paused | RoomState::Off => Valve::Closed,
         }
-    }
-
-    /// Whether it makes a difference to this room whether it is quiet.
-    pub fn can_be_quiet(&self) -> bool {
-        self.rate() > Rate::ONE_SLICE
     }
 
     /// The change of the valve that is in force at `now`.
@@ -180,8 +174,13 @@ impl Room {
 
     /// Schedules what [`Self::valve`] says now, to hold after `notice`, and the opening ahead. `before` is the room before
     /// it was changed. Every store does this with every change.
+    ///
+    /// An order of the operator wakes the room, so that it always says from when it is in force.
     pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, notice: Duration) {
         self.settle(now);
+        if (self.settings.rate, self.state) != (before.settings.rate, before.state) {
+            self.quiet = false;
+        }
         if self.settings.rate != before.settings.rate {
             self.highest_rate = Some(before.highest_rate().max(self.settings.rate));
         }
@@ -237,15 +236,29 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_room_releases_one_slice() {
+    fn a_quiet_room_is_closed_until_it_is_woken() {
         let mut room = room("https://room.example/");
-        room.quiet = true;
+        let quiet = |room: &mut Room| room.quiet = true;
+        change(&mut room, quiet);
+        assert_eq!(
+            (room.valve(), room.rate().get()),
+            (Valve::Closed, 100),
+            "the operator sees the usual rate"
+        );
+        change(&mut room, |room| room.quiet = false);
         assert_eq!(room.valve(), Valve::Open(Rate::new(100).unwrap()));
-        assert!(!room.can_be_quiet());
-        room.settings.rate = Rate::new(3300).unwrap();
-        assert_eq!(room.valve(), Valve::Open(Rate::new(1000).unwrap()));
-        assert!(room.can_be_quiet());
-        assert_eq!(room.rate().get(), 3300, "what the operator sees does not change");
+        assert_eq!(room.valves.to_string(), "0=100 51000=closed 51500=100");
+        for order in [&(|room: &mut Room| room.settings.rate = Rate::MIN) as &dyn Fn(&mut Room), &|room| {
+            room.turn(RoomState::Paused);
+        }] {
+            change(&mut room, quiet);
+            change(&mut room, order);
+            assert!(!room.quiet, "an order wakes the room");
+        }
+        change(&mut room, |room| room.turn(RoomState::On));
+        change(&mut room, quiet);
+        change(&mut room, |room| room.throttled = Some(Rate::MIN));
+        assert!(room.quiet, "the throttle does not");
     }
 
     #[test]

@@ -16,7 +16,9 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Slice>| {
         let span = request_span(&room, &event.context.request_id);
         let outcome = consumer.run(event.payload, Claimant(rand::random())).instrument(span).await?;
-        if let SliceOutcome::Done(report) = outcome {
+        if let SliceOutcome::Done(report) = outcome
+            && report.released > 0
+        {
             metrics.count(SystemClock.now(), &[(Metric::Admitted, report.released.into())]);
         }
         Ok::<_, lambda_runtime::Error>(())

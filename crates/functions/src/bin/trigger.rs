@@ -29,14 +29,18 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         let span = request_span(&room, &event.context.request_id);
         let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
         let report = trigger.run(cause).instrument(span).await?;
-        let rate = store.room().await.map(|room| match room.valve() {
-            Valve::Open(rate) => rate.get().into(),
-            Valve::Closed => 0,
-        });
-        let mut counts: Vec<_> =
-            report.waiting.map(|waiting| (Metric::Waiting, waiting)).into_iter().collect();
-        counts.extend(rate.map(|rate| (Metric::Rate, rate)));
-        metrics.count(SystemClock.now(), &counts);
+        // CloudWatch charges for every hour in which a metric has values. So a room without visitors writes none.
+        if report.sent > 0 || report.waiting != Some(0) {
+            let rate = store.room().await.map(|room| match room.valve() {
+                Valve::Open(rate) => rate.get().into(),
+                Valve::Closed => 0,
+            });
+            // Consumers add to the metric Admitted. An alarm compares it with the others, so it has a value whenever they do.
+            let mut counts = vec![(Metric::Admitted, 0)];
+            counts.extend(report.waiting.map(|waiting| (Metric::Waiting, waiting)));
+            counts.extend(rate.map(|rate| (Metric::Rate, rate)));
+            metrics.count(SystemClock.now(), &counts);
+        }
         Ok::<_, lambda_runtime::Error>(())
     }))
     .await

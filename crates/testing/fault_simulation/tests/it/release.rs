@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use fault_simulation::World;
+use fault_simulation::{InjectedFault, PortCall, World};
 use waitroom::RoomState;
+use waitroom::ports::Fault;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -48,22 +49,55 @@ fn visitors_are_released_in_the_order_in_which_they_joined() {
 }
 
 #[test]
-fn a_visitor_to_an_empty_room_is_released_within_two_seconds() {
+fn a_visitor_to_a_quiet_room_is_released_within_two_seconds() {
     let mut world = World::new(3, 600);
     world.run(5 * MINUTE);
+    assert!(world.room().quiet);
     world.join(1);
     world.run(Duration::from_secs(2));
     assert_eq!(world.outcome().released(), 1);
 }
 
 #[test]
-fn an_idle_room_gets_one_slice_a_minute() {
+fn a_quiet_room_runs_no_consumer() {
     let mut world = World::new(4, 6000);
-    world.run(2 * MINUTE);
+    world.run(4 * MINUTE);
     assert!(world.room().quiet);
     let before = world.observations.lock().slices.len();
     world.run(5 * MINUTE);
-    assert_eq!(world.observations.lock().slices.len() - before, 5);
+    assert_eq!(world.observations.lock().slices.len(), before);
+}
+
+/// While the room becomes quiet, doors still know the room before, and the line's count may be old.
+#[test]
+fn nobody_is_left_in_a_room_that_becomes_quiet() {
+    for millis in (0..6000).step_by(250) {
+        let mut world = World::new(millis, 600);
+        while !world.room().quiet {
+            world.run(Duration::from_millis(100));
+        }
+        world.run(Duration::from_millis(millis));
+        world.join(1);
+        world.run(Duration::from_secs(5));
+        assert_eq!(world.outcome().released(), 1, "joined after {millis} ms");
+    }
+}
+
+#[test]
+fn a_visitor_whom_the_door_could_not_announce_waits_for_the_next_minute() {
+    let mut world = World::new(5, 600);
+    world.run(4 * MINUTE);
+    assert!(world.room().quiet);
+    world.set_faults(|call| match call {
+        PortCall::SetQuiet => (InjectedFault::Refused(Fault::Busy), Duration::ZERO),
+        _ => (InjectedFault::None, Duration::ZERO),
+    });
+    world.join(1);
+    world.run(Duration::from_secs(1));
+    world.set_faults(|_| (InjectedFault::None, Duration::ZERO));
+    assert!(world.room().quiet);
+    world.run(MINUTE + Duration::from_secs(5));
+    assert_eq!(world.outcome().released(), 1);
 }
 
 #[test]
