@@ -39,7 +39,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "aws",
         ],
     ),
-    ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws"]),
+    // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
+    ("aws_model", &["waitroom", "config", "page"]),
+    ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
         &["waitroom", "config", "clock", "operator", "probe", "page", "embedded", "server", "cloud"],

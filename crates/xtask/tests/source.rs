@@ -26,16 +26,17 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// All crates: the folders in `cli` and `crates` that contain a `src`.
+/// All crates: the folders in `cli` and `crates` that contain a `Cargo.toml`. A crate may lie in the folder of another.
 fn crates() -> Vec<Crate> {
     let mut folders = vec![workspace().join("cli"), workspace().join("crates")];
     let mut crates = Vec::new();
     while let Some(folder) = folders.pop() {
-        if folder.join("Cargo.toml").exists() {
+        let is_crate = folder.join("Cargo.toml").exists();
+        if is_crate {
             crates.push(Crate::read(&folder.join("src")));
-        } else {
-            folders.extend(entries(&folder).into_iter().filter(|entry| entry.is_dir()));
         }
+        let below = entries(&folder).into_iter().filter(|entry| entry.is_dir());
+        folders.extend(below.filter(|entry| !is_crate || entry.join("Cargo.toml").exists()));
     }
     assert!(crates.len() > 10, "these are not all crates");
     crates

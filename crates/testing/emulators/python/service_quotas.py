@@ -1,11 +1,17 @@
-"""The two account limits that a room depends on, with the values of a new account. LocalEmu knows only the limits of
+"""The account limits that a room depends on, with AWS's defaults. LocalEmu knows only the limits of
 virtual networks.
 """
 
 from localemu.runtime import hooks
 from moto.servicequotas.models import ServiceQuotasBackend
 
-QUOTAS = {("lambda", "L-B99A9384"): 1000.0, ("apigateway", "L-8A5B8E43"): 10000.0}
+QUOTAS = {
+    ("lambda", "L-B99A9384"): 1000.0,
+    ("apigateway", "L-8A5B8E43"): 10000.0,
+    ("apigateway", "L-CDF5615A"): 5000.0,
+    ("dynamodb", "L-CF0CBE56"): 40000.0,
+    ("dynamodb", "L-AB614373"): 40000.0,
+}
 
 
 @hooks.on_infra_start()

@@ -1,0 +1,259 @@
+//! How large a crowd a room bears.
+
+use serde::{Serialize, Serializer};
+use waitroom::Rate;
+
+use crate::traffic::Traffic;
+use crate::visit::{WAIT_MINUTES, longest_wait_minutes};
+use crate::{AccountLimits, Limit, ModelledRoom};
+
+/// The most of something, and the limit that ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bound {
+    pub most: u64,
+    pub limit: Limit,
+}
+
+/// How large a crowd a room bears in an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// How many visitors can join a second while `crowd` wait already.
+    pub joins_per_second: Bound,
+    pub crowd: u64,
+    /// How many can wait at the same time, while as many join as are released.
+    pub waiting: Bound,
+    /// How many visitors a minute can come, wait [`WAIT_MINUTES`] and go, for as long as it takes.
+    pub kept_up: Bound,
+    /// How many a minute can be released from a line of `crowd` visitors that nobody joins.
+    pub released: Bound,
+}
+
+/// What an account needs, to keep a rate up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Need {
+    pub requests_per_second: f64,
+    pub concurrency: f64,
+    pub reads: f64,
+    pub writes: f64,
+}
+
+/// The most of each, and the limits apart, so that a script finds a number under a plain name.
+#[derive(Serialize)]
+struct CapacityFields<T> {
+    joins_per_second: T,
+    waiting: T,
+    rate: T,
+    released_per_minute: T,
+}
+
+impl Capacity {
+    fn fields<T>(&self, of: impl Fn(Bound) -> T) -> CapacityFields<T> {
+        CapacityFields {
+            joins_per_second: of(self.joins_per_second),
+            waiting: of(self.waiting),
+            rate: of(self.kept_up),
+            released_per_minute: of(self.released),
+        }
+    }
+}
+
+impl Serialize for Capacity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct CapacityJson {
+            #[serde(flatten)]
+            most: CapacityFields<u64>,
+            crowd: u64,
+            limits: CapacityFields<Limit>,
+        }
+        let most = self.fields(|bound| bound.most);
+        CapacityJson { most, crowd: self.crowd, limits: self.fields(|bound| bound.limit) }
+            .serialize(serializer)
+    }
+}
+
+impl Capacity {
+    /// The crowd for which joins are counted if nobody said how many are expected.
+    pub const USUAL_CROWD: u64 = 100_000;
+
+    pub fn of(limits: &AccountLimits, room: &ModelledRoom, crowd: u64) -> Self {
+        let waiting = number(crowd).min(most_who_wait(room.rate));
+        let largest = u64::from(Rate::MAX.get());
+        let at =
+            |rate: u64| u32::try_from(rate).ok().and_then(|rate| Rate::new(rate).ok()).unwrap_or(Rate::MIN);
+        let exceeds = |traffic: Traffic| traffic.exceeds(limits, room);
+        Self {
+            joins_per_second: most(1_000_000, Limit::NewEnvironments, |joins| {
+                exceeds(Traffic {
+                    joins_per_second: number(joins),
+                    waiting,
+                    rate: room.rate,
+                    is_sudden: true,
+                })
+            }),
+            crowd,
+            waiting: most(whole(most_who_wait(room.rate)), Limit::Retention, |people| {
+                let joins_per_second = f64::from(room.rate.get()) / 60.0;
+                exceeds(Traffic {
+                    joins_per_second,
+                    waiting: number(people),
+                    rate: room.rate,
+                    is_sudden: false,
+                })
+            }),
+            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(kept_up(at(rate)))),
+            released: most(largest, Limit::LargestRate, |rate| {
+                let waiting = number(crowd).min(most_who_wait(at(rate)));
+                exceeds(Traffic { joins_per_second: 0.0, waiting, rate: at(rate), is_sudden: false })
+            }),
+        }
+    }
+}
+
+impl Need {
+    /// What visitors need who come at this rate, wait [`WAIT_MINUTES`] and go.
+    pub fn to_keep_up(rate: Rate) -> Self {
+        let limits = AccountLimits::default_in("");
+        let usage = kept_up(rate).usage(&limits, &ModelledRoom::new(rate));
+        let used = |limit| usage.iter().find(|usage| usage.limit == limit).map_or(0.0, |usage| usage.used);
+        Self {
+            requests_per_second: used(Limit::ApiRequests),
+            concurrency: used(Limit::Concurrency),
+            reads: used(Limit::TableReads),
+            writes: used(Limit::TableWrites),
+        }
+    }
+}
+
+/// Visitors come and go at this rate.
+fn kept_up(rate: Rate) -> Traffic {
+    let per_minute = f64::from(rate.get());
+    Traffic {
+        joins_per_second: per_minute / 60.0,
+        waiting: per_minute * f64::from(WAIT_MINUTES),
+        rate,
+        is_sudden: false,
+    }
+}
+
+/// Whoever is further back than this loses the place before it is their turn.
+fn most_who_wait(rate: Rate) -> f64 {
+    f64::from(rate.get()) * longest_wait_minutes()
+}
+
+/// The largest number up to `end` that exceeds no limit. Whatever exceeds one, exceeds it with every larger number too.
+fn most(end: u64, at_the_end: Limit, exceeds: impl Fn(u64) -> Option<Limit>) -> Bound {
+    let Some(mut limit) = exceeds(end) else { return Bound { most: end, limit: at_the_end } };
+    let (mut fits, mut too_many) = (0, end);
+    while too_many - fits > 1 {
+        let middle = fits + (too_many - fits) / 2;
+        match exceeds(middle) {
+            None => fits = middle,
+            Some(exceeded) => (too_many, limit) = (middle, exceeded),
+        }
+    }
+    Bound { most: fits, limit }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of people, far below 2^52")]
+fn number(people: u64) -> f64 {
+    people as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of people")]
+fn whole(people: f64) -> u64 {
+    people as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(rate: u32) -> ModelledRoom {
+        ModelledRoom::new(Rate::new(rate).unwrap())
+    }
+
+    #[test]
+    fn an_account_with_the_usual_limits_takes_2500_joins_a_second_while_150000_wait() {
+        let capacity = Capacity::of(&AccountLimits::default_in("us-east-1"), &room(1000), 150_000);
+        let joins = capacity.joins_per_second;
+        assert!(joins.most >= 2500 && joins.limit == Limit::ApiRequests, "{capacity:?}");
+        assert!(capacity.waiting.most > 1_000_000, "{capacity:?}");
+        assert!(
+            capacity.kept_up.limit == Limit::ApiRequests && capacity.kept_up.most < 270_000,
+            "{capacity:?}"
+        );
+        let released = capacity.released;
+        assert!(released.most > capacity.kept_up.most, "a line that stands sends less: {capacity:?}");
+    }
+
+    #[test]
+    fn a_newer_region_bears_a_quarter() {
+        let usual = Capacity::of(&AccountLimits::default_in("eu-central-1"), &room(300), 0);
+        let newer = Capacity::of(&AccountLimits::default_in("eu-central-2"), &room(300), 0);
+        let is_quarter = |usual: Bound, newer: Bound| newer.most.abs_diff(usual.most / 4) <= usual.most / 50;
+        assert!(is_quarter(usual.joins_per_second, newer.joins_per_second), "{usual:?} {newer:?}");
+        assert!(is_quarter(usual.kept_up, newer.kept_up), "{usual:?} {newer:?}");
+    }
+
+    #[test]
+    fn an_account_with_ten_functions_is_ended_by_them() {
+        let capacity = Capacity::of(&AccountLimits::of_new_account("us-east-1"), &room(300), 10_000);
+        let Capacity { joins_per_second, kept_up, released, .. } = capacity;
+        assert_eq!((joins_per_second.limit, joins_per_second.most), (Limit::Concurrency, 50), "{capacity:?}");
+        assert_eq!(kept_up.limit, Limit::Concurrency, "{capacity:?}");
+        assert!(kept_up.most < 2000 && released.most <= 3000, "{capacity:?}");
+    }
+
+    #[test]
+    fn an_account_with_raised_limits_is_ended_by_the_next_one() {
+        let mut limits = AccountLimits::default_in("us-east-1");
+        limits.api_requests = 400_000.0;
+        limits.concurrency = 20_000.0;
+        let of = |room: &ModelledRoom| Capacity::of(&limits, room, 0);
+        assert_eq!(of(&room(1000)).joins_per_second.limit, Limit::PageReads);
+        assert_eq!(of(&room(1000)).kept_up.limit, Limit::WarmReads);
+        let warm = ModelledRoom { warm_reads: 400_000.0, warm_writes: 400_000.0, ..room(1000) };
+        assert_eq!(of(&warm).kept_up.limit, Limit::TableReads);
+        limits.table_reads = 400_000.0;
+        assert!(Capacity::of(&limits, &warm, 0).kept_up.most > 200_000);
+    }
+
+    #[test]
+    fn a_rooms_own_limit_and_a_page_of_many_files_leave_less() {
+        let limits = AccountLimits::default_in("us-east-1");
+        let joins = |room: &ModelledRoom| Capacity::of(&limits, room, 0).joins_per_second;
+        let own = ModelledRoom { requests_per_second: Some(600.0), ..room(300) };
+        assert_eq!(joins(&own).limit, Limit::RoomRequests);
+        assert!(joins(&own).most < 200);
+        let files = ModelledRoom { further_files: 11, ..room(300) };
+        assert!(
+            joins(&files).most < joins(&room(300)).most / 4,
+            "as the page was before it was one document"
+        );
+    }
+
+    #[test]
+    fn the_json_has_numbers_and_their_limits() {
+        let capacity = Capacity::of(&AccountLimits::of_new_account("us-east-1"), &room(300), 100);
+        let json = serde_json::to_value(capacity).unwrap();
+        assert_eq!(json["joins_per_second"], capacity.joins_per_second.most);
+        assert_eq!(json["rate"], capacity.kept_up.most);
+        assert_eq!((&json["crowd"], &json["limits"]["rate"]), (&100.into(), &"concurrency".into()));
+    }
+
+    #[test]
+    fn what_a_rate_needs_is_what_it_can_be_kept_up_with() {
+        let rate = Rate::new(100_000).unwrap();
+        let need = Need::to_keep_up(rate);
+        let mut limits = AccountLimits::default_in("us-east-1");
+        limits.api_requests = need.requests_per_second + 1.0;
+        limits.concurrency = need.concurrency + 1.0;
+        limits.table_reads = need.reads + 1.0;
+        let warm =
+            ModelledRoom { warm_reads: need.reads + 1.0, warm_writes: need.writes + 1.0, ..room(1000) };
+        assert!(Capacity::of(&limits, &warm, 0).kept_up.most >= 100_000);
+        limits.api_requests = need.requests_per_second * 0.9;
+        assert!(Capacity::of(&limits, &warm, 0).kept_up.most < 100_000);
+    }
+}

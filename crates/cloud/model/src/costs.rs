@@ -1,0 +1,216 @@
+//! What visitors cost, and what a room costs to which nobody comes. In dollars.
+
+use config::Architecture;
+use serde::Serialize;
+
+use crate::ModelledRoom;
+use crate::facts::{facts, prices};
+use crate::visit::Visit;
+use crate::work::{
+    ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, FILE_KB, METRICS, MINUTE_QUEUE_CALLS, MINUTE_READS,
+    MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS,
+    SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS,
+    THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS,
+    TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISIT_SECONDS, VISITOR_QUEUE_CALLS, leases_per_join,
+    producers,
+};
+
+const HOURS_PER_MONTH: f64 = 730.0;
+const MINUTES_PER_MONTH: f64 = HOURS_PER_MONTH * 60.0;
+const KB_PER_GB: f64 = 1e6;
+
+/// What one service or option costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CostLine {
+    pub name: &'static str,
+    pub dollars: f64,
+}
+
+/// What visitors cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EventCosts {
+    pub visitors: u64,
+    pub wait_minutes: f64,
+    /// How often each of them polls.
+    pub polls: u32,
+    pub dollars: f64,
+    /// By service.
+    pub lines: Vec<CostLine>,
+}
+
+/// What a month costs in which nobody comes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StandingCosts {
+    /// On or paused or off: only the trigger runs.
+    pub month: f64,
+    /// What the options of this room cost on top.
+    pub options: Vec<CostLine>,
+}
+
+impl EventCosts {
+    /// So many visitors, who wait so long each, are released at the room's rate.
+    pub fn of(room: &ModelledRoom, visitors: u64, wait_minutes: f64) -> Self {
+        let visit = Visit::waiting(wait_minutes, room.rate, room.further_files);
+        #[expect(clippy::cast_precision_loss, reason = "a number of people")]
+        let people = visitors as f64;
+        let rate = f64::from(room.rate.get());
+        let releasing_minutes = people / rate;
+        let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
+        let polls = f64::from(visit.polls);
+        let files = 1.0 + f64::from(room.further_files);
+        let requests = people * visit.requests();
+        // Joining and entering.
+        let visits = people * 2.0;
+        let prices = prices();
+        let second = gb_second(room.architecture);
+        let reads = people * (polls * POLL_READS + TURN_READS + 2.0 * producers(1.0).min(1.0))
+            + slices * SLICE_READS
+            + releasing_minutes * MINUTE_READS;
+        let writes = people * (leases_per_join() + RELEASE_WRITES)
+            + slices * SLICE_WRITES
+            + releasing_minutes * MINUTE_WRITES;
+        let sent_kb = people
+            * (DOCUMENT_KB + f64::from(room.further_files) * FILE_KB + polls * POLL_KB + 2.0 * VISIT_KB);
+        let metric_hours = ((releasing_minutes + wait_minutes) / 60.0).ceil() * METRICS;
+        let mut lines = vec![
+            line("API Gateway", requests * prices.api_request.each()),
+            line(
+                "Lambda",
+                visits * function(second, PRODUCER_GB, VISIT_SECONDS)
+                    + slices * function(second, CONSUMER_GB, SLICE_SECONDS),
+            ),
+            line("DynamoDB", reads * prices.read_unit.each() + writes * prices.write_unit.each()),
+            line(
+                "SQS",
+                (people * VISITOR_QUEUE_CALLS + releasing_minutes * MINUTE_QUEUE_CALLS)
+                    * prices.queue_call.each(),
+            ),
+            line("S3", people * files * prices.object_read.each()),
+            line("data sent out", sent_kb / KB_PER_GB * prices.gb_out.each()),
+            line("logs", visits * VISIT_LOG_KB / KB_PER_GB * prices.gb_logged.each()),
+            line("metrics", metric_hours * prices.metric.each() / HOURS_PER_MONTH),
+        ];
+        if room.firewall {
+            lines.push(line("firewall", requests * prices.firewall_request.each()));
+        }
+        let dollars = lines.iter().map(|line| line.dollars).sum();
+        Self { visitors, wait_minutes, polls: visit.polls, dollars, lines }
+    }
+}
+
+impl StandingCosts {
+    pub fn of(room: &ModelledRoom) -> Self {
+        let prices = prices();
+        let second = gb_second(room.architecture);
+        let trigger = prices.schedule.each()
+            + function(second, TRIGGER_GB, TRIGGER_SECONDS)
+            + TRIGGER_READS * prices.read_unit.each()
+            + TRIGGER_WRITES * prices.write_unit.each()
+            + TRIGGER_QUEUE_CALLS * prices.queue_call.each()
+            + TRIGGER_LOG_KB / KB_PER_GB * prices.gb_logged.each();
+        let mut options = Vec::new();
+        if room.alarms {
+            let watched = ALARM_METRICS + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 };
+            options.push(line("alarms", watched * prices.alarm_metric.each()));
+        }
+        if room.throttle {
+            let run = prices.schedule.each()
+                + function(second, TRIGGER_GB, THROTTLE_SECONDS)
+                + THROTTLE_READS * prices.read_unit.each()
+                + THROTTLE_WRITES * prices.write_unit.each()
+                + TRIGGER_LOG_KB / KB_PER_GB * prices.gb_logged.each();
+            options.push(line("throttle", MINUTES_PER_MONTH * run + THROTTLE_METRICS * prices.metric.each()));
+        }
+        if room.firewall {
+            options.push(line("firewall", prices.firewall.each()));
+        }
+        Self { month: MINUTES_PER_MONTH * trigger, options }
+    }
+}
+
+/// What the room's warm capacity costs once: the part above what every new table has.
+pub fn warm_costs(room: &ModelledRoom) -> f64 {
+    let above = |warm: f64, new: f64| (warm - new).max(0.0);
+    let fixed = &facts().fixed;
+    above(room.warm_reads, fixed.new_table_reads.value) * prices().warm_read.each()
+        + above(room.warm_writes, fixed.new_table_writes.value) * prices().warm_write.each()
+}
+
+fn line(name: &'static str, dollars: f64) -> CostLine {
+    CostLine { name, dollars }
+}
+
+fn gb_second(architecture: Architecture) -> f64 {
+    match architecture {
+        Architecture::Arm64 => prices().gb_second_arm64.each(),
+        Architecture::X86 => prices().gb_second_x86.each(),
+    }
+}
+
+/// One invocation of a function.
+fn function(gb_second: f64, memory_gb: f64, seconds: f64) -> f64 {
+    prices().invocation.each() + gb_second * memory_gb * seconds
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "whole numbers, or the same computation")]
+mod tests {
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::visit::WAIT_MINUTES;
+
+    fn room(rate: u32) -> ModelledRoom {
+        ModelledRoom::new(Rate::new(rate).unwrap())
+    }
+
+    fn a_million(room: &ModelledRoom) -> EventCosts {
+        EventCosts::of(room, 1_000_000, WAIT_MINUTES.into())
+    }
+
+    #[test]
+    fn api_gateway_is_most_of_what_visitors_cost() {
+        for rate in [1000, 3000, 10_000, 40_000] {
+            let costs = a_million(&room(rate));
+            let api = costs.lines[0];
+            assert!(api.name == "API Gateway" && api.dollars > costs.dollars / 2.0, "{costs:?}");
+        }
+    }
+
+    #[test]
+    fn a_room_to_which_nobody_comes_costs_under_2_dollars_a_month() {
+        for architecture in [Architecture::Arm64, Architecture::X86] {
+            let standing = StandingCosts::of(&ModelledRoom { architecture, ..room(1000) });
+            assert!((0.1..2.0).contains(&standing.month), "{standing:?}");
+            assert_eq!(standing.options, []);
+        }
+    }
+
+    #[test]
+    fn options_are_listed_apart() {
+        let room = ModelledRoom { throttle: true, alarms: true, firewall: true, ..room(1000) };
+        let standing = StandingCosts::of(&room);
+        let names: Vec<_> = standing.options.iter().map(|line| line.name).collect();
+        assert_eq!(names, ["alarms", "throttle", "firewall"]);
+        assert!(
+            (standing.options[0].dollars - 1.4).abs() < 1e-9
+                && (standing.options[2].dollars - 6.0).abs() < 1e-9
+        );
+        assert_eq!(standing.month, StandingCosts::of(&super::tests::room(1000)).month);
+        assert!(a_million(&room).dollars > a_million(&super::tests::room(1000)).dollars);
+    }
+
+    #[test]
+    fn only_warm_capacity_above_a_new_tables_costs() {
+        assert_eq!(warm_costs(&room(1000)), 0.0);
+        let writes = ModelledRoom { warm_writes: 14_000.0, ..room(1000) };
+        assert!((warm_costs(&writes) - 10_000.0 * prices().warm_write.value).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_visitor_costs_what_one_visitor_does() {
+        let costs = EventCosts::of(&room(1000), 1, WAIT_MINUTES.into());
+        let requests = f64::from(costs.polls) + 3.0;
+        assert!((costs.lines[0].dollars - requests * 3.5e-6).abs() < 1e-12, "{costs:?}");
+    }
+}

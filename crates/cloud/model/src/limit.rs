@@ -1,0 +1,91 @@
+//! What ends a number: a limit of AWS's, or one of the room's own.
+
+use serde::Serialize;
+
+use crate::AccountLimit;
+
+/// A limit, in the words of somebody who never heard of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The account's requests a second.
+    ApiRequests,
+    /// The room's own `requests_per_second`.
+    RoomRequests,
+    /// How many functions the account may run at the same time.
+    Concurrency,
+    /// How many environments a function may add in ten seconds.
+    NewEnvironments,
+    /// Writes to the one item that numbers the line.
+    TicketCounter,
+    /// Reads of the one item with the room's settings.
+    RoomItem,
+    /// Reads of the sixteen copies of the status.
+    StatusCopies,
+    /// `warm_reads`: what the table can serve at once.
+    WarmReads,
+    /// `warm_writes`.
+    WarmWrites,
+    /// What the account allows a table.
+    TableReads,
+    TableWrites,
+    /// Reads of the waiting page in its bucket.
+    PageReads,
+    /// Messages that are received and not yet deleted.
+    InFlight,
+    /// A place in line is kept for fourteen days.
+    Retention,
+    /// The largest rate that a room takes.
+    LargestRate,
+}
+
+impl Limit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ApiRequests => "API Gateway's requests a second",
+            Self::RoomRequests => "the room's own requests_per_second",
+            Self::Concurrency => "the functions that may run at the same time",
+            Self::NewEnvironments => "how fast Lambda starts functions",
+            Self::TicketCounter => "the one item that numbers the line",
+            Self::RoomItem => "the one item with the room's settings",
+            Self::StatusCopies => "the sixteen copies of the status",
+            Self::WarmReads => "the table's warm reads",
+            Self::WarmWrites => "the table's warm writes",
+            Self::TableReads => "the reads a second that the account allows a table",
+            Self::TableWrites => "the writes a second that the account allows a table",
+            Self::PageReads => "the reads a second of the page's bucket",
+            Self::InFlight => "the messages that may be in flight",
+            Self::Retention => "the fourteen days that a place in line is kept",
+            Self::LargestRate => "the largest rate of a room",
+        }
+    }
+
+    /// What to do to get more.
+    pub fn advice(self) -> String {
+        let raise = |limit: AccountLimit| {
+            format!(
+                "ask AWS for a higher limit, which is free: Service Quotas, {} ({})",
+                limit.in_service_quotas(),
+                limit.code()
+            )
+        };
+        match self {
+            Self::ApiRequests => raise(AccountLimit::ApiRequests),
+            Self::RoomRequests => "raise requests_per_second in the room's configuration file, or remove it".into(),
+            Self::Concurrency => raise(AccountLimit::Concurrency),
+            Self::NewEnvironments => "let people come over a minute instead of at one moment: nothing raises it".into(),
+            Self::TicketCounter | Self::RoomItem | Self::StatusCopies | Self::InFlight => {
+                "divide the crowd between two rooms: nothing raises it".into()
+            }
+            Self::WarmReads => "set warm_reads in the room's configuration file; it costs once".into(),
+            Self::WarmWrites => "set warm_writes in the room's configuration file; it costs once".into(),
+            Self::TableReads => raise(AccountLimit::TableReads),
+            Self::TableWrites => raise(AccountLimit::TableWrites),
+            Self::PageReads => {
+                "ask AWS Support to split the bucket's prefix before the event, or make the page of fewer files".into()
+            }
+            Self::Retention => "raise the rate: nobody waits for two weeks".into(),
+            Self::LargestRate => "divide the crowd between two rooms".into(),
+        }
+    }
+}

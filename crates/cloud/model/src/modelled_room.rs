@@ -1,0 +1,56 @@
+//! What capacity and costs of a room depend on.
+
+use config::{AddressLimit, Architecture, RoomConfig, Whole};
+use waitroom::Rate;
+
+use crate::facts::facts;
+
+/// A room, as far as AWS's limits and prices are concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelledRoom {
+    pub rate: Rate,
+    pub architecture: Architecture,
+    /// How many files the page has besides its document. The built-in page has none.
+    pub further_files: u32,
+    /// The room's own limit of requests a second, if it has one.
+    pub requests_per_second: Option<f64>,
+    pub warm_reads: f64,
+    pub warm_writes: f64,
+    pub throttle: bool,
+    pub alarms: bool,
+    pub firewall: bool,
+}
+
+impl ModelledRoom {
+    /// A room with this rate and AWS's defaults, without options.
+    pub fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            architecture: Architecture::Arm64,
+            further_files: 0,
+            requests_per_second: None,
+            warm_reads: facts().fixed.new_table_reads.value,
+            warm_writes: facts().fixed.new_table_writes.value,
+            throttle: false,
+            alarms: false,
+            firewall: false,
+        }
+    }
+
+    /// The room that this configuration describes, with functions of this architecture.
+    pub fn of(config: &RoomConfig, architecture: Architecture, further_files: u32) -> Self {
+        let default = Self::new(config.rate);
+        let requests = config.requests_per_second.map_or(0, Whole::get);
+        Self {
+            rate: config.rate,
+            architecture,
+            further_files,
+            requests_per_second: (requests > 0).then(|| requests.into()),
+            warm_reads: config.warm_reads.map_or(default.warm_reads, |reads| reads.get().into()),
+            warm_writes: config.warm_writes.map_or(default.warm_writes, |writes| writes.get().into()),
+            throttle: config.throttle,
+            alarms: config.alarm_email.is_some(),
+            firewall: config.requests_per_address.is_some_and(AddressLimit::is_limited),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a crowd of a given size can expect.
+
+use serde::Serialize;
+
+use crate::{AccountLimits, Bound, Capacity, EventCosts, ModelledRoom};
+
+/// A crowd that comes at one moment, and is released at the room's rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlook {
+    pub visitors: u64,
+    /// How many can join a second when nearly all have joined, and wait.
+    pub joins_per_second: Bound,
+    /// How many seconds it takes at least until all have joined. None if they never do.
+    pub joined_after: Option<u64>,
+    /// How many can wait.
+    pub waiting: Bound,
+    /// How many minutes the last of them waits.
+    pub last_waits_minutes: u64,
+    pub dollars: f64,
+}
+
+impl Outlook {
+    /// Beyond this, the crowd meets many refusals before it has joined.
+    pub const LONG_JOIN: u64 = 3 * 60;
+    /// Beyond this, most of those at the end will have left.
+    pub const LONG_WAIT: u64 = 60;
+
+    pub fn of(limits: &AccountLimits, room: &ModelledRoom, visitors: u64) -> Self {
+        let Capacity { joins_per_second, waiting, .. } = Capacity::of(limits, room, visitors);
+        let last_waits_minutes = visitors.div_ceil(room.rate.get().into());
+        // Some wait hardly at all and some to the end: half of that on average.
+        #[expect(clippy::cast_precision_loss, reason = "a number of minutes")]
+        let average = last_waits_minutes as f64 / 2.0;
+        Self {
+            visitors,
+            joins_per_second,
+            joined_after: (joins_per_second.most > 0).then(|| visitors.div_ceil(joins_per_second.most)),
+            waiting,
+            last_waits_minutes,
+            dollars: EventCosts::of(room, visitors, average).dollars,
+        }
+    }
+
+    pub fn joins_slowly(&self) -> bool {
+        self.joined_after.is_none_or(|seconds| seconds > Self::LONG_JOIN)
+    }
+
+    pub fn is_too_large(&self) -> bool {
+        self.visitors > self.waiting.most
+    }
+
+    pub fn waits_long(&self) -> bool {
+        self.last_waits_minutes > Self::LONG_WAIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::Rate;
+
+    use super::*;
+
+    fn outlook(limits: &AccountLimits, rate: u32, visitors: u64) -> Outlook {
+        Outlook::of(limits, &ModelledRoom::new(Rate::new(rate).unwrap()), visitors)
+    }
+
+    #[test]
+    fn a_crowd_that_fits_joins_within_a_minute() {
+        let outlook = outlook(&AccountLimits::default_in("us-east-1"), 3000, 150_000);
+        assert!(!outlook.joins_slowly() && !outlook.is_too_large() && !outlook.waits_long(), "{outlook:?}");
+        assert!(outlook.joined_after < Some(60) && outlook.last_waits_minutes == 50, "{outlook:?}");
+        assert!((5.0..25.0).contains(&outlook.dollars), "{outlook:?}");
+    }
+
+    #[test]
+    fn a_new_account_takes_a_large_crowd_slowly() {
+        let outlook = outlook(&AccountLimits::of_new_account("us-east-1"), 300, 150_000);
+        assert!(outlook.joins_slowly() && outlook.waits_long(), "{outlook:?}");
+        assert_eq!(outlook.last_waits_minutes, 500);
+    }
+
+    #[test]
+    fn nobody_costs_and_waits_nothing() {
+        let outlook = outlook(&AccountLimits::default_in("us-east-1"), 300, 0);
+        assert_eq!((outlook.joined_after, outlook.last_waits_minutes), (Some(0), 0));
+        assert!(outlook.dollars < 0.01);
+    }
+}

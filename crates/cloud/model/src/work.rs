@@ -1,0 +1,175 @@
+//! What a room does on AWS for one visitor, one slice and one minute. Whoever changes a handler or the adapter changes the
+//! number here too.
+
+use std::sync::LazyLock;
+
+use waitroom::{BATCH, SLICE_BATCHES, TicketBlock, Timestamp};
+
+use crate::facts::facts;
+
+/// How long the producer works on one visit: it waits for one call to SQS or DynamoDB. Not measured on AWS.
+pub(crate) const VISIT_SECONDS: f64 = 0.03;
+pub(crate) const PRODUCER_GB: f64 = 0.5;
+
+/// Trigger and setup, and a second trigger that an order has started.
+const OTHER_FUNCTIONS: f64 = 3.0;
+
+/// How many visitors a consumer releases in a minute.
+pub(crate) const SLICE_VISITORS: u32 = SLICE_BATCHES * BATCH;
+/// A consumer works for the minute of its slice, and starts up to half a minute before.
+pub(crate) const SLICE_SECONDS: f64 = 75.0;
+pub(crate) const CONSUMER_GB: f64 = 0.125;
+/// Consumers start while those of the window before still work, for half a minute.
+const CONSUMERS_PER_SLICE: f64 = 1.5;
+/// A batch that was received is invisible for this long if the consumer cannot write its admissions. A consumer whose calls
+/// fail receives one batch a second.
+const INVISIBLE_SECONDS: f64 = 30.0;
+
+/// A slice claims itself with one write. Every two seconds it records how many it has released, in an item that it shares with
+/// fifteen others and that is then larger than a kilobyte, and raises the ticket that the line has reached. It notes the
+/// longest wait every five seconds at most.
+pub(crate) const SLICE_WRITES: f64 = 2.0 + 30.0 * (2.0 + 1.0) + 12.0;
+/// It reads the room once a second.
+pub(crate) const SLICE_READS: f64 = SLICE_SECONDS;
+
+/// While visitors are released, the first slice publishes the status every two seconds: it reads the progress and the tickets
+/// and writes sixteen copies. And the trigger writes a plan: three items and more in a transaction, which costs twice.
+pub(crate) const MINUTE_WRITES: f64 = 30.0 * STATUS_COPIES + 12.0;
+pub(crate) const MINUTE_READS: f64 = 30.0 * 2.0;
+/// The first slice counts the line as often.
+pub(crate) const MINUTE_QUEUE_CALLS: f64 = 32.0;
+
+pub(crate) const STATUS_COPIES: f64 = 16.0;
+/// A poll reads a copy of the status and the visitor's admission, eventually consistent: half a unit each, also if there is no
+/// admission.
+pub(crate) const POLL_READS: f64 = 1.0;
+/// A visitor whose turn it is: the door reads the admission.
+pub(crate) const TURN_READS: f64 = 1.0;
+/// A consumer writes the admission, which is smaller than a kilobyte.
+pub(crate) const RELEASE_WRITES: f64 = 1.0;
+/// A visitor is sent to the queue alone, and received and deleted in a batch of ten.
+pub(crate) const VISITOR_QUEUE_CALLS: f64 = 1.0 + 2.0 / 10.0;
+
+/// The trigger of a room to which nobody comes, once a minute.
+pub(crate) const TRIGGER_GB: f64 = 0.25;
+pub(crate) const TRIGGER_SECONDS: f64 = 1.0;
+pub(crate) const TRIGGER_READS: f64 = 20.0;
+/// The minute's record. And the sixteen copies of the status, because no consumer writes them.
+pub(crate) const TRIGGER_WRITES: f64 = 1.0 + STATUS_COPIES;
+pub(crate) const TRIGGER_QUEUE_CALLS: f64 = 2.0;
+/// Its own line, and the three of Lambda.
+pub(crate) const TRIGGER_LOG_KB: f64 = 1.0;
+
+/// The throttle sends twenty requests, four at a time, to a shop that answers within half a second. Its memory of an hour is
+/// an item of four kilobytes at most, which it reads and writes. It sends three metrics every minute.
+pub(crate) const THROTTLE_SECONDS: f64 = 3.0;
+pub(crate) const THROTTLE_READS: f64 = 3.0;
+pub(crate) const THROTTLE_WRITES: f64 = 4.0;
+pub(crate) const THROTTLE_METRICS: f64 = 3.0;
+
+/// Joined, Admitted, Waiting and Rate: sent while somebody joins, waits or is released.
+pub(crate) const METRICS: f64 = 4.0;
+/// What the alarms of the template watch, and two more of the throttle.
+pub(crate) const ALARM_METRICS: f64 = 12.0;
+pub(crate) const THROTTLE_ALARM_METRICS: f64 = 2.0;
+
+/// The document, compressed, with its headers; a further file of a custom page; a poll and a visit to the door with headers.
+pub(crate) const DOCUMENT_KB: f64 = 15.0;
+pub(crate) const FILE_KB: f64 = 10.0;
+pub(crate) const POLL_KB: f64 = 0.8;
+pub(crate) const VISIT_KB: f64 = 1.2;
+/// Lambda's three lines for a visit, and the metric of a join.
+pub(crate) const VISIT_LOG_KB: f64 = 0.5;
+
+/// How many environments of the producer serve this many visits a second: as many as work at the same moment, and no fewer
+/// than Lambda gives them requests.
+pub(crate) fn producers(visits_per_second: f64) -> f64 {
+    visits_per_second * VISIT_SECONDS.max(1.0 / facts().fixed.environment_requests.value)
+}
+
+pub(crate) fn slices(rate: u32) -> f64 {
+    rate.div_ceil(SLICE_VISITORS).into()
+}
+
+pub(crate) fn consumers(rate: u32) -> f64 {
+    slices(rate) * CONSUMERS_PER_SLICE
+}
+
+pub(crate) fn other_functions(throttle: bool) -> f64 {
+    OTHER_FUNCTIONS + if throttle { 1.0 } else { 0.0 }
+}
+
+/// How many messages are in flight while the ledger fails.
+pub(crate) fn in_flight(rate: u32) -> f64 {
+    slices(rate) * f64::from(BATCH) * INVISIBLE_SECONDS
+}
+
+/// How many writes to the counter of tickets a join causes: producers lease blocks of numbers. Found by leasing them as an
+/// environment does that serves as many joins a second as Lambda gives it.
+pub(crate) fn leases_per_join() -> f64 {
+    *LEASES_PER_JOIN
+}
+
+static LEASES_PER_JOIN: LazyLock<f64> = LazyLock::new(|| {
+    const JOINS: u32 = 1000;
+    let pause = 1000.0 / facts().fixed.environment_requests.value;
+    let (mut block, mut next, mut leases) = (TicketBlock::new(), 1, 0_u32);
+    for join in 0..JOINS {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "some seconds, in milliseconds"
+        )]
+        let now = Timestamp::from_millis(1_000_000 + (f64::from(join) * pause) as u64);
+        if block.take(now).is_none() {
+            let count = block.wanted(now);
+            block.fill(next..next + u64::from(count), now);
+            next += u64::from(count);
+            leases += 1;
+            block.take(now);
+        }
+    }
+    f64::from(leases) / f64::from(JOINS)
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_producer_leases_about_sixteen_tickets_at_once() {
+        let leases = leases_per_join();
+        assert!((0.05..0.08).contains(&leases), "{leases}");
+    }
+
+    /// The memory of a function of the template, in gigabytes.
+    fn memory(function: &str) -> f64 {
+        let template = include_str!("../../../../infra/template.yaml");
+        let after = |text: &'static str, start: &str| {
+            let at = text.find(start).unwrap_or_else(|| panic!("{start} in the template"));
+            &text[at + start.len()..]
+        };
+        let size = |text: &'static str| {
+            after(text, "MemorySize: ").split_whitespace().next().unwrap().parse::<f64>()
+        };
+        let resource = after(template, &format!("\n  {function}:\n")).split("\n\n").next().unwrap();
+        let found = if resource.contains("MemorySize") {
+            size(resource)
+        } else {
+            size(after(template, "\nGlobals:"))
+        };
+        found.unwrap() / 1024.0
+    }
+
+    #[test]
+    fn functions_have_the_memory_of_the_template() {
+        let memories = ["Producer", "Consumer", "Trigger", "Throttle"].map(memory);
+        let modelled = [PRODUCER_GB, CONSUMER_GB, TRIGGER_GB, TRIGGER_GB];
+        assert!(memories.iter().zip(modelled).all(|(one, other)| (one - other).abs() < 1e-9), "{memories:?}");
+    }
+
+    #[test]
+    fn lambda_gives_an_environment_ten_requests_a_second_although_it_could_serve_more() {
+        assert!((producers(1000.0) - 100.0).abs() < 1e-9);
+    }
+}

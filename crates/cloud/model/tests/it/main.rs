@@ -1,0 +1,8 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that finds something else fails"
+)]
+
+mod polls;

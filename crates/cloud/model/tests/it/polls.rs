@@ -1,0 +1,53 @@
+//! A visitor of the model polls as often as the real page does.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use aws_model::Visit;
+use serde_json::json;
+use waitroom::Rate;
+
+/// Walks through a wait in a line that moves steadily, with the page's own functions.
+const SCRIPT: &str = r#"
+    import { readFileSync } from "node:fs";
+    const { forecast, nextPoll } = await import(process.argv[1]);
+    const polls = ({ minutes, rate }) => {
+        const wait = minutes * 60_000;
+        const ticket = Math.floor((wait * rate) / 60_000) + 1;
+        let count = 1;
+        for (let now = 0; now < wait; count += 1) {
+            const served = Math.floor((now * rate) / 60_000);
+            now += nextPoll(forecast(ticket, { served, waiting: ticket - served, rate, slow: false }), 1, 0.5);
+        }
+        return count;
+    };
+    console.log(JSON.stringify(JSON.parse(readFileSync(0)).map(polls)));
+"#;
+
+#[test]
+#[ignore = "needs Node.js: cargo xtask test aws_model"]
+fn a_visitor_polls_as_often_as_the_page_does() {
+    let waits = [0.0, 0.5, 1.0, 3.0, 10.0, 37.0, 150.0, 700.0];
+    let rates = [1, 60, 300, 1000, 42_000, 270_000];
+    let cases: Vec<_> = waits.iter().flat_map(|minutes| rates.map(|rate| (*minutes, rate))).collect();
+    let asked: Vec<_> =
+        cases.iter().map(|(minutes, rate)| json!({ "minutes": minutes, "rate": rate })).collect();
+    let line_js = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../site/line.js").canonicalize().unwrap();
+    let mut node = Command::new("node")
+        .args(["--input-type=module", "--eval", SCRIPT])
+        .arg(url::Url::from_file_path(line_js).unwrap().as_str())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("could not start node: this test needs Node.js 20 or newer");
+    node.stdin.take().unwrap().write_all(json!(asked).to_string().as_bytes()).unwrap();
+    let output = node.wait_with_output().unwrap();
+    assert!(output.status.success(), "node failed");
+    let counted: Vec<u32> = serde_json::from_slice(&output.stdout).unwrap();
+    let modelled: Vec<_> = cases
+        .iter()
+        .map(|&(minutes, rate)| Visit::waiting(minutes, Rate::new(rate).unwrap(), 0).polls)
+        .collect();
+    assert_eq!(modelled, counted, "{cases:?}");
+}
