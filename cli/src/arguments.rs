@@ -17,6 +17,8 @@ use operator::Order;
 use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RoomId, Stretch};
 
 pub(crate) use deploy::Deploy;
+#[cfg(feature = "aws")]
+pub(crate) use deploy::people;
 pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
 pub(crate) use local::Local;

@@ -17,6 +17,8 @@ mod local_settings;
 mod local_start;
 mod log;
 mod opening_time;
+#[cfg(feature = "aws")]
+mod plan_text;
 mod printer;
 mod reach;
 mod room;

@@ -17,16 +17,18 @@ mod with_aws {
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange, WAIT_MINUTES};
+    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
     use config::RoomConfig;
     use page::{Design, Page};
     use serde_json::json;
     use waitroom::RoomState;
 
     use super::{Deploy, Result};
-    use crate::ask;
+    use crate::arguments::people;
+    use crate::ask::{self, TextQuestion};
     use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
     use crate::config_folder::ConfigFolder;
+    use crate::plan_text::plan_text;
     use crate::printer::say;
 
     pub(crate) fn run(deploy: &Deploy, json: bool) -> Result<()> {
@@ -40,19 +42,20 @@ mod with_aws {
         let page = custom_page(&config)?;
         let bundle = bundle();
         let account = Account::sign_in(&access(&config)).await?;
-        let plan = account.plan(&config, &bundle).await?;
+        let expected = expected(deploy, json)?;
+        let plan = account.plan(&config, page.as_ref(), &bundle, expected).await?;
         if deploy.dry_run {
             let changes = account.changes(&config, page.as_ref(), &bundle, &|_| {}).await?;
             if json {
                 return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
             }
-            say(&text(&plan))?;
+            say(&plan_text(&plan))?;
             return Ok(say(&changed(changes.as_deref()))?);
         }
         if json {
             say(&json!({ "event": "plan", "plan": plan }).to_string())?;
         } else {
-            eprintln!("{}", text(&plan));
+            eprintln!("{}", plan_text(&plan));
         }
         if !deploy.yes {
             ask::confirm("The plan above would be carried out", question(&plan))?;
@@ -80,6 +83,21 @@ mod with_aws {
             return Ok(say(&deployed.to_string())?);
         }
         Ok(say(&result(&room, found))?)
+    }
+
+    /// How many people the operator expects, if they want to say so.
+    fn expected(deploy: &Deploy, json: bool) -> Result<Option<u64>> {
+        if deploy.expect.is_some() || deploy.yes || json || !ask::can_ask() {
+            return Ok(deploy.expect);
+        }
+        let question = TextQuestion {
+            question: "How many people do you expect at most?",
+            help: "like 20000 or 150k, to be warned of what does not fit them; Enter skips this",
+            initial: String::new(),
+            check: &|answer| if answer.is_empty() { Ok(()) } else { people(answer).map(drop) },
+            suggest: &|_| Vec::new(),
+        };
+        Ok(people(&question.ask()?).ok())
     }
 
     /// The operator's own page or design, if the room has one.
@@ -116,96 +134,6 @@ mod with_aws {
             DeployAction::Replace { .. } => "Remove the old stack and create this room?",
             DeployAction::Resume { .. } => "Continue with this room?",
         }
-    }
-
-    fn text(plan: &DeployPlan) -> String {
-        let many = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), grouped);
-        let purpose = match &plan.action {
-            DeployAction::Create => "a new stack".to_owned(),
-            DeployAction::Update => {
-                "an update of the stack; the line, its epoch and the keys stay".to_owned()
-            }
-            DeployAction::Replace { status } => format!(
-                "a new stack; the remains of an earlier one ({status}) are removed first, with their line"
-            ),
-            DeployAction::Resume { status } => format!("the stack of an earlier run, which is {status}"),
-        };
-        let resources: usize = plan.resources.values().sum();
-        let kinds: Vec<_> =
-            plan.resources.iter().map(|(kind, count)| format!("{count} {}", short(kind))).collect();
-        let shop = match plan.shop.mean {
-            Some(mean) => format!(
-                "{}: {:.0} ms on average, {} of 20 failed",
-                plan.shop.url,
-                mean * 1000.0,
-                plan.shop.failed
-            ),
-            None if plan.shop.refused > plan.shop.failed => {
-                format!("{}: protected as recommended, it refuses visitors without a pass", plan.shop.url)
-            }
-            None => format!(
-                "{}: {} of {} requests failed",
-                plan.shop.url,
-                plan.shop.failed,
-                plan.shop.failed + plan.shop.answered + plan.shop.refused
-            ),
-        };
-        let costs = &plan.costs;
-        let mut lines = vec![
-            format!(
-                "room       {} in {}, account {} as {}",
-                plan.room, plan.region, plan.account, plan.caller
-            ),
-            format!("           {purpose}"),
-            format!("resources  {resources}: {}", wrapped(&kinds)),
-        ];
-        for quota in &plan.limits {
-            lines.push(match (quota.value, &quota.error) {
-                (Some(value), _) => format!("limit      {}: {value}", quota.name),
-                (None, because) => format!(
-                    "limit      {}: unknown ({})",
-                    quota.name,
-                    because.as_deref().unwrap_or("AWS gives no reason")
-                ),
-            });
-        }
-        lines.extend([
-            format!("capacity   {} waiting, {} joining a second, {} entering a minute", many(plan.capacity.waiting), many(plan.capacity.joins_per_second), many(plan.capacity.rate)),
-            format!("shop       {shop}"),
-            format!(
-                "costs      about ${:.0} a month while on without visitors (${:.2} while off), and ${:.0} per 100,000 visitors who wait\n           {WAIT_MINUTES} minutes and poll {} times each; an estimate from the list prices of us-east-1",
-                costs.idle_month, costs.off_month, costs.per_100_000, costs.polls_per_visitor
-            ),
-        ]);
-        for concern in &plan.warnings {
-            lines.push(format!("warning    {}\n           {}", concern.text, concern.advice));
-        }
-        lines.join("\n")
-    }
-
-    /// Shortens `AWS::SQS::Queue` to `SQS::Queue`.
-    fn short(kind: &str) -> &str {
-        kind.strip_prefix("AWS::").unwrap_or(kind)
-    }
-
-    /// Wraps a list into lines of a readable length.
-    fn wrapped(items: &[String]) -> String {
-        let mut lines = vec![String::new()];
-        for (at, item) in items.iter().enumerate() {
-            let item = if at + 1 < items.len() { format!("{item}, ") } else { item.clone() };
-            match lines.last_mut() {
-                Some(line) if line.len() + item.len() < 90 => line.push_str(&item),
-                _ => lines.push(item),
-            }
-        }
-        let lines: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();
-        lines.join("\n           ")
-    }
-
-    fn grouped(number: u64) -> String {
-        let digits = number.to_string();
-        let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-        groups.join(",")
     }
 
     fn changed(changes: Option<&[ResourceChange]>) -> String {

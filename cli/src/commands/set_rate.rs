@@ -1,4 +1,4 @@
-//! `beekeeper set-rate`: asks first if the rate looks like a typo.
+//! `beekeeper set-rate`: asks first if the rate looks like a typo. Says afterwards if the AWS account cannot keep it up.
 
 use anyhow::Result;
 use operator::Order;
@@ -7,6 +7,8 @@ use waitroom::{Rate, Room};
 use super::change;
 use crate::arguments::SetRate;
 use crate::ask;
+#[cfg(feature = "aws")]
+use crate::printer::note;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -18,8 +20,24 @@ pub(crate) fn run(set_rate: &SetRate, json: bool) -> Result<()> {
         {
             ask::confirm(&surprise, "Set this rate?")?;
         }
-        change::order(&room, json, Order::SetRate { rate: set_rate.rate }).await
+        change::order(&room, json, Order::SetRate { rate: set_rate.rate }).await?;
+        #[cfg(feature = "aws")]
+        warn_of_limits(&room, set_rate).await;
+        Ok(())
     })
+}
+
+/// Says so if the account cannot keep the rate up. The order is given by then, so asking AWS for the limits delays nobody; and
+/// if AWS does not answer soon, nothing is said.
+#[cfg(feature = "aws")]
+async fn warn_of_limits(room: &RoomHandle, set_rate: &SetRate) {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
+    let (Some(deployed), Ok(config)) = (room.on_aws(), crate::room::on_aws(&set_rate.which)) else { return };
+    // Boxed, because the futures of the SDK are large.
+    let warning = tokio::time::timeout(PATIENCE, Box::pin(deployed.warning_of_rate(&config, set_rate.rate)));
+    if let Ok(Some(warning)) = warning.await {
+        note(&format!("warning: {}\n  {}", warning.text, warning.advice));
+    }
 }
 
 /// What is surprising about the new rate: it is more than three times the present one, or more than the shop has ever

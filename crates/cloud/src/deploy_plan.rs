@@ -3,38 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use clock::SystemClock;
-use config::{AddressLimit, Architecture, DomainName, RoomConfig};
-use probe::HttpProbe;
+use aws_model::{
+    Capacity, CostLine, EventCosts, ModelledRoom, Outlook, StandingCosts, WAIT_MINUTES, facts, warm_costs,
+};
+use config::{Architecture, RoomConfig};
+use page::Page;
 use serde::Serialize;
-use throttle::Measurement;
-use waitroom::throttle_rules::Baseline;
-use waitroom::{Epoch, Rate, Room, WebUrl};
 
 use crate::artefacts::ArtefactBucket;
-use crate::aws_errors::code;
 use crate::bundle::unreadable;
-use crate::cost::{CostInputs, Costs, estimate, polls_near_the_front};
+use crate::limits::{LimitReading, taken};
+use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, next_step};
 use crate::template::Stack;
-use crate::{Account, Bundle, CloudError, CloudErrorKind, bundle};
-
-/// A shop that takes longer than this gets a warning, in seconds.
-const SLOW_SHOP: f64 = 2.0;
-/// The longest pause between two polls of a page, in seconds.
-const MAX_POLL_PAUSE: f64 = 300.0;
-/// How long the producer works on one request, in seconds.
-const PRODUCER_SECONDS: f64 = 0.03;
-/// How many visitors one slice releases in a minute.
-const SLICE_VISITORS: u32 = 1000;
-/// Functions that run beside producers and consumers: trigger, throttle, and sometimes setup.
-const OTHER_FUNCTIONS: f64 = 3.0;
-/// How many producers a room needs at least.
-const MIN_PRODUCERS: f64 = 2.0;
-
-/// Limits in Service Quotas: service, code and name.
-const CONCURRENCY: (&str, &str, &str) = ("lambda", "L-B99A9384", "Lambda: concurrent executions");
-const REQUESTS: (&str, &str, &str) = ("apigateway", "L-8A5B8E43", "API Gateway: requests per second");
+use crate::warnings::{self, PlanWarning};
+use crate::{Account, Bundle, CloudError, bundle};
 
 /// What a deployment would do, and what to know before it starts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,10 +31,12 @@ pub struct DeployPlan {
     pub action: DeployAction,
     /// How many resources of each type the stack will have.
     pub resources: BTreeMap<String, usize>,
-    pub limits: Vec<AccountLimit>,
+    pub limits: Vec<LimitReading>,
     pub capacity: Capacity,
     pub shop: ShopCheck,
     pub costs: Costs,
+    /// What the crowd can expect that the operator expects, if they said how large it is.
+    pub outlook: Option<Outlook>,
     pub warnings: Vec<PlanWarning>,
 }
 
@@ -71,49 +56,37 @@ pub enum DeployAction {
     },
 }
 
-/// One of the account's limits.
+/// What the room costs, in dollars: an estimate from the list prices of us-east-1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AccountLimit {
-    pub name: &'static str,
-    /// `None` if it could not be read.
-    pub value: Option<f64>,
-    /// Why it could not be read.
-    pub error: Option<String>,
-}
-
-/// What the account's limits allow. `None` where a limit is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Capacity {
-    /// How many visitors can wait at the same time.
-    pub waiting: Option<u64>,
-    /// How many visitors can join per second.
-    pub joins_per_second: Option<u64>,
-    /// How many visitors can enter per minute.
-    pub rate: Option<u64>,
-}
-
-/// How the shop responded to 20 requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShopCheck {
-    pub url: String,
-    /// The mean response time in seconds. `None` if too many requests failed.
-    pub mean: Option<f64>,
-    pub answered: usize,
-    pub failed: usize,
-    /// Requests that the shop refused because they had no pass, as it should.
-    pub refused: usize,
-}
-
-/// A problem to know about before deploying, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PlanWarning {
-    pub text: String,
-    pub advice: String,
+pub struct Costs {
+    /// A month in which the room is on without visitors.
+    pub idle_month: f64,
+    /// A month in which the room is off or paused.
+    pub off_month: f64,
+    /// What this room's options cost on top in a month: alarms, throttle, firewall.
+    pub options: Vec<CostLine>,
+    /// What the room's warm capacity costs once.
+    pub warm_once: f64,
+    /// 100,000 visitors who wait `wait_minutes` each.
+    pub per_100_000: f64,
+    pub wait_minutes: u32,
+    /// How often each of them polls.
+    pub polls_per_visitor: u32,
+    /// The parts of `per_100_000`, by service.
+    pub parts: Vec<(&'static str, f64)>,
+    /// When the prices were looked up.
+    pub prices_of: &'static str,
 }
 
 impl Account {
-    /// Plans a deployment. An error if it cannot work.
-    pub async fn plan(&self, config: &RoomConfig, bundle: &Bundle) -> Result<DeployPlan, CloudError> {
+    /// Plans a deployment, for a crowd of so many people if that is known. An error if it cannot work.
+    pub async fn plan(
+        &self,
+        config: &RoomConfig,
+        page: Option<&Page>,
+        bundle: &Bundle,
+        expected: Option<u64>,
+    ) -> Result<DeployPlan, CloudError> {
         let architecture = bundle.choose(config.architecture)?;
         let stack = RoomStack::new(self, &config.room);
         let found = stack.find().await?;
@@ -125,24 +98,15 @@ impl Account {
             (Some(found), NextStep::Remove) => DeployAction::Replace { status: found.status.to_string() },
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
-        let (concurrency, requests, measurement) =
-            futures_util::join!(self.limit(CONCURRENCY), self.limit(REQUESTS), measure_shop(config));
-        let Measurement { sample, refused } = measurement?;
-        let capacity = capacity(config, concurrency.value, requests.value);
-        let shop = ShopCheck {
-            url: config.health.as_ref().unwrap_or(&config.shop).to_string(),
-            mean: Baseline::of(&sample).map(|baseline| baseline.mean),
-            answered: sample.answered.len(),
-            failed: sample.failed,
-            refused,
-        };
-        let costs = estimate(CostInputs {
-            architecture,
-            rate: config.rate.get(),
-            throttle: config.throttle,
-            alarms: config.alarm_email.is_some(),
-            firewall: config.requests_per_address.is_some_and(AddressLimit::is_limited),
-        });
+        let (limits, shop) = futures_util::join!(self.read_limits(), ShopCheck::measure(config));
+        let shop = shop?;
+        let room = ModelledRoom::of(config, architecture, further_files(page));
+        let allowed = taken(&limits, &self.region);
+        let capacity = Capacity::of(&allowed, &room, expected.unwrap_or(Capacity::USUAL_CROWD));
+        let outlook = expected.map(|visitors| Outlook::of(&allowed, &room, visitors));
+        let mut warnings = warnings::of_limits(&allowed, &capacity, config.rate);
+        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
+        warnings.extend(warnings::of_shop(config, &shop));
         Ok(DeployPlan {
             room: config.room.to_string(),
             account: self.id.clone(),
@@ -151,134 +115,45 @@ impl Account {
             architecture,
             action,
             resources: count_resources(&bundle::stack(&bundle::parameters(config, architecture))?)?,
-            warnings: warnings(config, &capacity, &shop),
-            limits: vec![concurrency, requests],
+            warnings,
+            limits,
             capacity,
             shop,
-            costs,
+            costs: Costs::of(&room),
+            outlook,
         })
     }
+}
 
-    /// The account's own limit, or AWS's default if the account has none.
-    async fn limit(
-        &self,
-        (service, quota_code, name): (&'static str, &'static str, &'static str),
-    ) -> AccountLimit {
-        let quotas = aws_sdk_servicequotas::Client::new(&self.config);
-        let own = quotas.get_service_quota().service_code(service).quota_code(quota_code).send().await;
-        let quota = match own {
-            Err(error) if code(&error) == "NoSuchResourceException" => {
-                let get = quotas.get_aws_default_service_quota().service_code(service).quota_code(quota_code);
-                let default = get.send().await.map_err(|error| self.errors.call_failed("", error));
-                default.map(|answer| answer.quota)
-            }
-            own => own.map(|answer| answer.quota).map_err(|error| self.errors.call_failed("", error)),
-        };
-        let value = quota.map(|quota| quota.and_then(|quota| quota.value));
-        match value {
-            Ok(Some(value)) => AccountLimit { name, value: Some(value), error: None },
-            Ok(None) => {
-                AccountLimit { name, value: None, error: Some("AWS answered without a value".into()) }
-            }
-            Err(error) => AccountLimit { name, value: None, error: Some(error.reason()) },
+/// How many files a visitor loads besides the document. Without a page of the operator's own, none.
+fn further_files(page: Option<&Page>) -> u32 {
+    let files = page.map_or(0, |page| page.files().count().saturating_sub(1));
+    u32::try_from(files).unwrap_or(u32::MAX)
+}
+
+impl Costs {
+    fn of(room: &ModelledRoom) -> Self {
+        const VISITORS: u64 = 100_000;
+        let standing = StandingCosts::of(room);
+        let event = EventCosts::of(room, VISITORS, WAIT_MINUTES.into());
+        let in_cents = |line: &CostLine| CostLine { dollars: cents(line.dollars), ..*line };
+        Self {
+            idle_month: cents(standing.month),
+            off_month: cents(standing.month),
+            options: standing.options.iter().map(in_cents).collect(),
+            warm_once: cents(warm_costs(room)),
+            per_100_000: cents(event.dollars),
+            wait_minutes: WAIT_MINUTES,
+            polls_per_visitor: event.polls,
+            parts: event.lines.iter().map(|line| (line.name, cents(line.dollars))).collect(),
+            prices_of: &facts().date,
         }
     }
 }
 
-/// Measures the shop as the throttle does.
-async fn measure_shop(config: &RoomConfig) -> Result<Measurement, CloudError> {
-    let failed = |reason: String| {
-        let attempt = format!("prepare to measure the shop {}", config.shop);
-        CloudError::new(CloudErrorKind::Other, attempt, reason)
-    };
-    let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
-    // A response that redirects to the room counts as refused. Before the first deployment only a custom domain is
-    // known. Without one, this uses a URL that no shop redirects to.
-    let domain = config.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
-    let url: WebUrl = format!("https://{domain}")
-        .parse()
-        .map_err(|error| failed(format!("the domain {domain} is not valid: {error}")))?;
-    // Measuring does not use the epoch.
-    let epoch: Epoch = "none".parse().map_err(|error| failed(format!("{error}")))?;
-    Ok(throttle::measure(&probe, &SystemClock, &Room::new(config.settings(), url, epoch)).await)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limits are small and positive")]
-fn capacity(config: &RoomConfig, concurrency: Option<f64>, requests: Option<f64>) -> Capacity {
-    let rate = config.rate.get();
-    // Consumers start while those of the previous window still run, for half a minute.
-    let consumers = f64::from(rate.div_ceil(SLICE_VISITORS)) * 1.5;
-    let producers = concurrency.map(|all| (all - consumers - OTHER_FUNCTIONS).max(0.0));
-    let joins = producers.map(|producers| (producers / PRODUCER_SECONDS) as u64);
-    // Every visitor comes to the door twice.
-    let polls = requests.map(|all| all - polls_near_the_front(rate) - f64::from(rate) / 60.0 * 2.0);
-    Capacity {
-        waiting: polls.map(|polls| (20.0 * f64::from(rate) + polls.max(0.0) * MAX_POLL_PAUSE) as u64),
-        joins_per_second: match (joins, requests) {
-            (Some(joins), Some(requests)) => Some(joins.min(requests as u64)),
-            (joins, requests) => joins.or(requests.map(|requests| requests as u64)),
-        },
-        rate: concurrency
-            .map(|all| ((all - OTHER_FUNCTIONS - MIN_PRODUCERS).max(0.0) / 1.5) as u64)
-            .map(|slices| (slices * u64::from(SLICE_VISITORS)).min(u64::from(Rate::MAX.get()))),
-    }
-}
-
-fn warnings(config: &RoomConfig, capacity: &Capacity, shop: &ShopCheck) -> Vec<PlanWarning> {
-    let mut warnings = Vec::new();
-    let mut warn =
-        |text: String, advice: &str| warnings.push(PlanWarning { text, advice: advice.to_owned() });
-    let more_concurrency =
-        "request a higher limit in the AWS console: Service Quotas, AWS Lambda, Concurrent executions";
-    let rate = u64::from(config.rate.get());
-    if let Some(most) = capacity.rate.filter(|&most| most < rate) {
-        warn(
-            format!(
-                "the account's limit of concurrent functions allows about {most} visitors a minute, but the rate is {rate}"
-            ),
-            more_concurrency,
-        );
-    }
-    if let Some(most) = capacity.joins_per_second.filter(|&most| most < 100) {
-        warn(
-            format!(
-                "only about {most} visitors can join per second; the others have to wait, and their browsers retry"
-            ),
-            more_concurrency,
-        );
-    }
-    if config.shop.is_on_this_machine() {
-        warn(
-            format!("{} is on this machine; the room's visitors cannot reach it", config.shop),
-            "give the shop's public URL: beekeeper init NAME --shop URL",
-        );
-    }
-    match shop.mean {
-        None if shop.refused > shop.failed => {
-            if config.throttle {
-                warn(
-                    format!(
-                        "{} refuses visitors without a pass, as it should, so the throttle cannot measure it",
-                        shop.url
-                    ),
-                    "give the throttle a URL that needs no pass: beekeeper init NAME --health URL",
-                );
-            }
-        }
-        None => {
-            let (failed, all) = (shop.failed, shop.failed + shop.answered + shop.refused);
-            warn(
-                format!("{failed} of {all} requests to {} failed", shop.url),
-                "check the address, and whether the shop is up: the room sends visitors there",
-            );
-        }
-        Some(mean) if mean > SLOW_SHOP => warn(
-            format!("{} takes {mean:.1} s to respond, and it has no crowd yet", shop.url),
-            "deploy when the shop is fast: the throttle compares later response times with this one",
-        ),
-        Some(_) => {}
-    }
-    warnings
+/// Rounded to cents.
+fn cents(dollars: f64) -> f64 {
+    (dollars * 100.0).round() / 100.0
 }
 
 /// The resources of the template by type, including those that the SAM transform adds.
@@ -311,49 +186,45 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
 
 #[cfg(test)]
 mod tests {
+    use waitroom::Rate;
+
     use super::*;
 
-    fn config(shop: &str) -> RoomConfig {
-        RoomConfig::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "eu-central-1".parse().unwrap(),
-            shop.parse().unwrap(),
-            Rate::new(300).unwrap(),
-        )
-    }
-
-    #[test]
-    fn a_shop_is_warned_of_if_visitors_or_the_throttle_cannot_use_it() {
-        let warned = |config: &RoomConfig, mean, failed, refused| {
-            let url = config.shop.to_string();
-            let shop = ShopCheck { url, mean, answered: 20 - failed - refused, failed, refused };
-            let warnings = warnings(config, &Capacity::default(), &shop);
-            warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
+    /// How many metrics the alarms of the template watch.
+    fn watched(config: &RoomConfig) -> usize {
+        let stack = bundle::stack(&bundle::parameters(config, Architecture::Arm64)).unwrap();
+        let alarms =
+            stack.resources().unwrap().into_iter().filter(|(_, kind)| kind == "AWS::CloudWatch::Alarm");
+        let metrics = |(name, _): (String, String)| {
+            let properties = stack.properties(&name).unwrap();
+            match properties["Metrics"].as_array() {
+                Some(metrics) => metrics.iter().filter(|metric| metric.get("MetricStat").is_some()).count(),
+                None => 1,
+            }
         };
-        let mut config = config("https://shop.example");
-        assert_eq!(warned(&config, Some(0.1), 0, 0), "");
-        assert_eq!(warned(&config, None, 0, 20), "", "protected as recommended");
-        config.throttle = true;
-        assert_eq!(
-            warned(&config, None, 0, 20),
-            "https://shop.example/ refuses visitors without a pass, as it should, so the throttle cannot measure it"
-        );
-        assert_eq!(warned(&config, None, 20, 0), "20 of 20 requests to https://shop.example/ failed");
-        config.shop = "http://localhost:8080".parse().unwrap();
-        assert_eq!(
-            warned(&config, Some(0.1), 0, 0),
-            "http://localhost:8080/ is on this machine; the room's visitors cannot reach it"
-        );
+        alarms.map(metrics).sum()
     }
 
     #[test]
-    fn a_new_account_has_a_small_capacity() {
-        let config = config("https://shop.example");
-        let new = capacity(&config, Some(10.0), Some(10_000.0));
-        assert_eq!((new.rate, new.joins_per_second), (Some(3000), Some(183)), "{new:?}");
-        let default = capacity(&config, Some(1000.0), Some(10_000.0));
-        assert!(default.rate >= Some(270_000) && default.waiting >= Some(1_000_000), "{default:?}");
-        assert_eq!(capacity(&config, None, None), Capacity::default());
+    fn alarms_cost_what_the_template_watches() {
+        for throttle in [false, true] {
+            let mut config = RoomConfig::new(
+                "sale".parse().unwrap(),
+                "Sale".parse().unwrap(),
+                "eu-central-1".parse().unwrap(),
+                "https://shop.example".parse().unwrap(),
+                Rate::new(300).unwrap(),
+            );
+            config.alarm_email = Some("anna@shop.example".parse().unwrap());
+            config.throttle = throttle;
+            let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, 0));
+            let cents = costs.options[0].dollars * 100.0;
+            assert_eq!(costs.options[0].name, "alarms");
+            assert_eq!(
+                format!("{cents:.0}"),
+                (10 * watched(&config)).to_string(),
+                "ten cents for each metric"
+            );
+        }
     }
 }

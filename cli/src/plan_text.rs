@@ -1,0 +1,256 @@
+//! The plan of a deployment, as text.
+
+use cloud::{DeployAction, DeployPlan, LimitReading, about, grouped, lasting};
+
+/// One line for each fact, below the names of the parts.
+pub(crate) fn plan_text(plan: &DeployPlan) -> String {
+    let parts = [
+        ("room", room(plan)),
+        ("resources", resources(plan)),
+        ("limits", plan.limits.iter().map(limit).chain(unread(&plan.limits)).collect()),
+        ("capacity", capacity(plan)),
+        ("shop", vec![shop(plan)]),
+        ("costs", costs(plan)),
+        ("expected", expected(plan)),
+    ];
+    let warnings =
+        plan.warnings.iter().map(|warning| ("warning", vec![warning.text.clone(), warning.advice.clone()]));
+    let lines = parts.into_iter().chain(warnings).flat_map(|(name, lines)| {
+        lines.into_iter().enumerate().map(move |(at, line)| {
+            let name = if at == 0 { name } else { "" };
+            format!("{name:<11}{line}")
+        })
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn room(plan: &DeployPlan) -> Vec<String> {
+    let purpose = match &plan.action {
+        DeployAction::Create => "a new stack".to_owned(),
+        DeployAction::Update => "an update of the stack; the line, its epoch and the keys stay".to_owned(),
+        DeployAction::Replace { status } => {
+            format!(
+                "a new stack; the remains of an earlier one ({status}) are removed first, with their line"
+            )
+        }
+        DeployAction::Resume { status } => format!("the stack of an earlier run, which is {status}"),
+    };
+    vec![format!("{} in {}, account {} as {}", plan.room, plan.region, plan.account, plan.caller), purpose]
+}
+
+fn resources(plan: &DeployPlan) -> Vec<String> {
+    let count: usize = plan.resources.values().sum();
+    // `AWS::SQS::Queue` is shortened to `SQS::Queue`.
+    let short = |kind: &str| kind.strip_prefix("AWS::").unwrap_or(kind).to_owned();
+    let kinds: Vec<_> =
+        plan.resources.iter().map(|(kind, count)| format!("{count} {}", short(kind))).collect();
+    wrapped(&format!("{count}: "), &kinds)
+}
+
+/// Wraps a list into lines of a readable length.
+fn wrapped(start: &str, items: &[String]) -> Vec<String> {
+    let mut lines = vec![start.to_owned()];
+    for (at, item) in items.iter().enumerate() {
+        let item = if at + 1 < items.len() { format!("{item}, ") } else { item.clone() };
+        match lines.last_mut() {
+            Some(line) if line.len() + item.len() < 90 => line.push_str(&item),
+            _ => lines.push(item),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn limit(reading: &LimitReading) -> String {
+    let LimitReading { name, value, taken, .. } = reading;
+    match value {
+        None => format!("{name}: {taken}, AWS's default here; this account's could not be read"),
+        Some(value) if reading.is_doubted() => {
+            format!(
+                "{name}: {taken}, AWS's default here. Service Quotas says {value}; `aws apigateway get-account` knows"
+            )
+        }
+        Some(value) => format!("{name}: {value}"),
+    }
+}
+
+/// Why limits could not be read. All fail for the same reason.
+fn unread(limits: &[LimitReading]) -> Option<String> {
+    limits.iter().find_map(|reading| reading.error.as_ref()).map(|error| format!("not read: {error}"))
+}
+
+fn capacity(plan: &DeployPlan) -> Vec<String> {
+    let capacity = &plan.capacity;
+    let bound = |bound: cloud::Bound, what: &str| {
+        format!("about {} {what} (the limit is {})", about(bound.most), bound.limit.name())
+    };
+    let joins = format!("people can join a second, while {} wait", grouped(capacity.crowd));
+    let minutes = plan.costs.wait_minutes;
+    vec![
+        bound(capacity.joins_per_second, &joins),
+        bound(capacity.waiting, "people can wait"),
+        bound(capacity.kept_up, &format!("people a minute can come, wait {minutes} minutes and be let in")),
+    ]
+}
+
+fn shop(plan: &DeployPlan) -> String {
+    let shop = &plan.shop;
+    match shop.mean {
+        Some(mean) => {
+            format!("{}: {:.0} ms on average, {} of 20 failed", shop.url, mean * 1000.0, shop.failed)
+        }
+        None if shop.refused > shop.failed => {
+            format!("{}: protected as recommended, it refuses visitors without a pass", shop.url)
+        }
+        None => format!(
+            "{}: {} of {} requests failed",
+            shop.url,
+            shop.failed,
+            shop.failed + shop.answered + shop.refused
+        ),
+    }
+}
+
+fn costs(plan: &DeployPlan) -> Vec<String> {
+    let costs = &plan.costs;
+    let options: Vec<_> =
+        costs.options.iter().map(|option| format!("{} ${:.2}", option.name, option.dollars)).collect();
+    let on_top = if options.is_empty() { String::new() } else { format!("; on top: {}", options.join(", ")) };
+    let mut lines = vec![
+        format!("about ${:.2} a month while nobody comes, on or off{on_top}", costs.idle_month),
+        format!(
+            "about ${:.2} for 100,000 visitors who wait {} minutes and poll {} times each",
+            costs.per_100_000, costs.wait_minutes, costs.polls_per_visitor
+        ),
+    ];
+    if costs.warm_once > 0.0 {
+        lines.push(format!(
+            "about ${:.2} once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm",
+            costs.warm_once
+        ));
+    }
+    lines.push(format!(
+        "estimated from list prices of us-east-1 of {}, without free tier and tax",
+        costs.prices_of
+    ));
+    lines
+}
+
+fn expected(plan: &DeployPlan) -> Vec<String> {
+    let Some(outlook) = &plan.outlook else { return Vec::new() };
+    let people = grouped(outlook.visitors);
+    let joined = match outlook.joined_after {
+        Some(seconds) => format!("if they come at once, all have joined after {} at least", lasting(seconds)),
+        None => "not all of them can join".to_owned(),
+    };
+    let wait = lasting(outlook.last_waits_minutes * 60);
+    vec![
+        format!("{people} people: {joined}"),
+        format!("the last one waits {wait}, and all of them cost about ${:.2}", outlook.dollars),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use cloud::{AccountLimit, Bound, Capacity, CostLine, Costs, Limit, Outlook, PlanWarning, ShopCheck};
+    use config::Architecture;
+
+    use super::*;
+
+    fn reading(limit: AccountLimit, value: Option<f64>, taken: f64) -> LimitReading {
+        let error =
+            value.is_none().then(|| "you need the permission servicequotas:GetServiceQuota".to_owned());
+        LimitReading { limit, name: limit.name(), value, error, taken }
+    }
+
+    fn plan() -> DeployPlan {
+        let bound = |most, limit| Bound { most, limit };
+        let capacity = Capacity {
+            joins_per_second: bound(3111, Limit::ApiRequests),
+            crowd: 150_000,
+            waiting: bound(2_689_431, Limit::ApiRequests),
+            kept_up: bound(42_857, Limit::ApiRequests),
+            released: bound(90_000, Limit::ApiRequests),
+        };
+        let costs = Costs {
+            idle_month: 0.81,
+            off_month: 0.81,
+            options: vec![
+                CostLine { name: "alarms", dollars: 1.2 },
+                CostLine { name: "firewall", dollars: 6.0 },
+            ],
+            warm_once: 32.5,
+            per_100_000: 5.63,
+            wait_minutes: 10,
+            polls_per_visitor: 11,
+            parts: vec![("API Gateway", 4.9)],
+            prices_of: "2026-11-22",
+        };
+        let outlook = Outlook {
+            visitors: 150_000,
+            joins_per_second: capacity.joins_per_second,
+            joined_after: Some(49),
+            waiting: capacity.waiting,
+            last_waits_minutes: 500,
+            dollars: 16.9,
+        };
+        DeployPlan {
+            room: "sale".into(),
+            account: "123456789012".into(),
+            caller: "arn:aws:iam::123456789012:user/anna".into(),
+            region: "ap-southeast-3".into(),
+            architecture: Architecture::Arm64,
+            action: DeployAction::Create,
+            resources: BTreeMap::from([("AWS::SQS::Queue".into(), 2), ("AWS::S3::Bucket".into(), 1)]),
+            limits: vec![
+                reading(AccountLimit::Concurrency, Some(1000.0), 1000.0),
+                reading(AccountLimit::ApiRequests, Some(10_000.0), 2500.0),
+                reading(AccountLimit::TableReads, None, 40_000.0),
+            ],
+            capacity,
+            shop: ShopCheck {
+                url: "https://shop.example/".into(),
+                mean: Some(0.098),
+                answered: 20,
+                failed: 0,
+                refused: 0,
+            },
+            costs,
+            outlook: Some(outlook),
+            warnings: vec![PlanWarning { text: "it is late".into(), advice: "go to bed".into() }],
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_each_number_comes_from() {
+        let text = plan_text(&plan());
+        let expected = "\
+room       sale in ap-southeast-3, account 123456789012 as arn:aws:iam::123456789012:user/anna
+           a new stack
+resources  3: 1 S3::Bucket, 2 SQS::Queue
+limits     Lambda: concurrent executions: 1000
+           API Gateway: requests per second: 2500, AWS's default here. Service Quotas says 10000; `aws apigateway get-account` knows
+           DynamoDB: reads per second of a table: 40000, AWS's default here; this account's could not be read
+           not read: you need the permission servicequotas:GetServiceQuota
+capacity   about 3,110 people can join a second, while 150,000 wait (the limit is API Gateway's requests a second)
+           about 2,680,000 people can wait (the limit is API Gateway's requests a second)
+           about 42,800 people a minute can come, wait 10 minutes and be let in (the limit is API Gateway's requests a second)
+shop       https://shop.example/: 98 ms on average, 0 of 20 failed
+costs      about $0.81 a month while nobody comes, on or off; on top: alarms $1.20, firewall $6.00
+           about $5.63 for 100,000 visitors who wait 10 minutes and poll 11 times each
+           about $32.50 once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm
+           estimated from list prices of us-east-1 of 2026-11-22, without free tier and tax
+expected   150,000 people: if they come at once, all have joined after 49 seconds at least
+           the last one waits 8 h 20 min, and all of them cost about $16.90
+warning    it is late
+           go to bed";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn nobody_who_is_not_expected_is_mentioned() {
+        let text = plan_text(&DeployPlan { outlook: None, ..plan() });
+        assert!(!text.contains("expected"), "{text}");
+    }
+}

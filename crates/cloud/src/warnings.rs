@@ -1,0 +1,299 @@
+//! What an operator should know before a deployment, or after an order.
+
+use aws_model::{AccountLimits, Bound, Capacity, ModelledRoom, Outlook};
+use config::{Architecture, RoomConfig};
+use serde::Serialize;
+use waitroom::Rate;
+
+use crate::limits::taken;
+use crate::{DeployedRoom, ShopCheck};
+
+/// A shop that takes longer than this gets a warning, in seconds.
+const SLOW_SHOP: f64 = 2.0;
+/// An account that may run fewer functions at the same time than this gets a warning, whatever the rate.
+const FEW_FUNCTIONS: f64 = 100.0;
+
+/// A problem, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlanWarning {
+    pub text: String,
+    pub advice: String,
+}
+
+impl PlanWarning {
+    fn new(text: String, advice: impl Into<String>) -> Self {
+        Self { text, advice: advice.into() }
+    }
+}
+
+/// What the account's limits do not allow.
+pub(crate) fn of_limits(limits: &AccountLimits, capacity: &Capacity, rate: Rate) -> Vec<PlanWarning> {
+    let few = (limits.concurrency < FEW_FUNCTIONS).then(|| {
+        let (functions, joins) = (limits.concurrency, about(capacity.joins_per_second.most));
+        let kept_up = about(capacity.kept_up.most);
+        PlanWarning::new(
+            format!(
+                "this account may run only {functions} functions at the same time, as many new accounts: about {joins} \
+                 people can join a second, and about {kept_up} a minute can come and go"
+            ),
+            aws_model::Limit::Concurrency.advice(),
+        )
+    });
+    few.into_iter().chain(of_rate(capacity, rate)).collect()
+}
+
+/// That the account cannot keep this rate up.
+fn of_rate(capacity: &Capacity, rate: Rate) -> Option<PlanWarning> {
+    let Bound { most, limit } = capacity.kept_up;
+    (u64::from(rate.get()) > most).then(|| {
+        PlanWarning::new(
+            format!(
+                "the rate is {} a minute, but in this account only about {} visitors a minute can come and go; the limit \
+                 is {}",
+                grouped(rate.get().into()),
+                about(most),
+                limit.name()
+            ),
+            limit.advice(),
+        )
+    })
+}
+
+/// What does not fit a crowd that is expected.
+pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
+    let people = grouped(outlook.visitors);
+    let joins = outlook.joins_per_second;
+    let joining = outlook.joins_slowly().then(|| {
+        let text = match outlook.joined_after {
+            Some(seconds) => format!(
+                "if {people} people come at once, it takes at least {} until all have joined; the limit is {}, and \
+                 browsers that are refused try again by themselves",
+                lasting(seconds),
+                joins.limit.name()
+            ),
+            None => format!("{people} people can never join: the limit is {}", joins.limit.name()),
+        };
+        PlanWarning::new(text, joins.limit.advice())
+    });
+    let waiting = outlook.is_too_large().then(|| {
+        let Bound { most, limit } = outlook.waiting;
+        let text = format!(
+            "only about {} people can wait at the same time, and {people} are expected; the limit is {}",
+            about(most),
+            limit.name()
+        );
+        PlanWarning::new(text, limit.advice())
+    });
+    let long = outlook.waits_long().then(|| {
+        let wait = lasting(outlook.last_waits_minutes * 60);
+        PlanWarning::new(
+            format!("at {} a minute, the last of {people} people waits {wait}", grouped(rate.get().into())),
+            "raise the rate if the shop can serve more, and tell people how long it takes",
+        )
+    });
+    [joining, waiting, long].into_iter().flatten().collect()
+}
+
+/// What visitors or the throttle cannot do with the shop.
+pub(crate) fn of_shop(config: &RoomConfig, shop: &ShopCheck) -> Vec<PlanWarning> {
+    let mut warnings = Vec::new();
+    let mut warn = |text: String, advice: &str| warnings.push(PlanWarning::new(text, advice));
+    if config.shop.is_on_this_machine() {
+        warn(
+            format!("{} is on this machine; the room's visitors cannot reach it", config.shop),
+            "give the shop's public URL: beekeeper init NAME --shop URL",
+        );
+    }
+    match shop.mean {
+        None if shop.refused > shop.failed => {
+            if config.throttle {
+                warn(
+                    format!(
+                        "{} refuses visitors without a pass, as it should, so the throttle cannot measure it",
+                        shop.url
+                    ),
+                    "give the throttle a URL that needs no pass: beekeeper init NAME --health URL",
+                );
+            }
+        }
+        None => {
+            let (failed, all) = (shop.failed, shop.failed + shop.answered + shop.refused);
+            warn(
+                format!("{failed} of {all} requests to {} failed", shop.url),
+                "check the address, and whether the shop is up: the room sends visitors there",
+            );
+        }
+        Some(mean) if mean > SLOW_SHOP => warn(
+            format!("{} takes {mean:.1} s to respond, and it has no crowd yet", shop.url),
+            "deploy when the shop is fast: the throttle compares later response times with this one",
+        ),
+        Some(_) => {}
+    }
+    warnings
+}
+
+impl DeployedRoom {
+    /// Whether the account can keep up a rate that the room was just given. AWS is only asked about rates that a new account
+    /// with the lowest limits does not bear.
+    pub async fn warning_of_rate(&self, config: &RoomConfig, rate: Rate) -> Option<PlanWarning> {
+        let room = ModelledRoom {
+            rate,
+            ..ModelledRoom::of(config, config.architecture.unwrap_or(Architecture::Arm64), 0)
+        };
+        let lowest = AccountLimits::of_new_account(aws_model::NEWER_REGION);
+        of_rate(&Capacity::of(&lowest, &room, 0), rate)?;
+        let limits = taken(&self.account.read_limits().await, &self.account.region);
+        of_rate(&Capacity::of(&limits, &room, 0), rate)
+    }
+}
+
+/// A number that is not exact, with three digits that count: `3,110`.
+pub fn about(number: u64) -> String {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    grouped(number / unit * unit)
+}
+
+/// A number with commas: `270,000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+/// `49 seconds`, `8 minutes`, `8 h 20 min`.
+pub fn lasting(seconds: u64) -> String {
+    match seconds {
+        1 => "1 second".into(),
+        0..120 => format!("{seconds} seconds"),
+        120..7200 => format!("{} minutes", seconds.div_ceil(60)),
+        _ => {
+            let minutes = seconds.div_ceil(60);
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(shop: &str) -> RoomConfig {
+        RoomConfig::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "eu-central-1".parse().unwrap(),
+            shop.parse().unwrap(),
+            rate(300),
+        )
+    }
+
+    fn rate(per_minute: u32) -> Rate {
+        Rate::new(per_minute).unwrap()
+    }
+
+    fn texts(warnings: Vec<PlanWarning>) -> Vec<String> {
+        warnings.into_iter().map(|PlanWarning { text, advice }| format!("{text} | {advice}")).collect()
+    }
+
+    fn of_account(limits: &AccountLimits, per_minute: u32) -> Vec<String> {
+        let capacity = Capacity::of(limits, &ModelledRoom::new(rate(per_minute)), Capacity::USUAL_CROWD);
+        texts(of_limits(limits, &capacity, rate(per_minute)))
+    }
+
+    #[test]
+    fn an_account_with_ten_functions_is_always_warned() {
+        let new = AccountLimits::of_new_account("us-east-1");
+        for per_minute in [1, 60, 300] {
+            let warned = of_account(&new, per_minute);
+            assert_eq!(warned.len(), 1, "{warned:?}");
+            assert!(
+                warned[0].starts_with(
+                    "this account may run only 10 functions at the same time, as many new accounts: about 5"
+                ),
+                "{warned:?}"
+            );
+            assert!(warned[0].ends_with(
+                "ask AWS for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
+            ));
+        }
+        assert_eq!(of_account(&AccountLimits::default_in("us-east-1"), 300), [""; 0]);
+    }
+
+    #[test]
+    fn a_rate_that_the_account_cannot_keep_up_is_named_with_the_limit() {
+        let warned = of_account(&AccountLimits::default_in("us-east-1"), 270_000);
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(
+            warned[0].starts_with("the rate is 270,000 a minute, but in this account only about "),
+            "{warned:?}"
+        );
+        assert!(warned[0].contains("the limit is API Gateway's requests a second | ask AWS"), "{warned:?}");
+    }
+
+    #[test]
+    fn a_crowd_is_warned_of_if_it_joins_slowly_or_waits_long() {
+        let warned = |limits: &AccountLimits, per_minute, visitors| {
+            texts(of_crowd(
+                &Outlook::of(limits, &ModelledRoom::new(rate(per_minute)), visitors),
+                rate(per_minute),
+            ))
+        };
+        let usual = AccountLimits::default_in("us-east-1");
+        assert_eq!(warned(&usual, 3000, 100_000), [""; 0]);
+        let long = warned(&usual, 300, 150_000);
+        assert_eq!(
+            long,
+            [
+                "at 300 a minute, the last of 150,000 people waits 8 h 20 min | raise the rate if the shop can serve more, \
+              and tell people how long it takes"
+            ]
+        );
+        let slow = warned(&AccountLimits::of_new_account("us-east-1"), 300, 15_000);
+        assert_eq!(
+            slow,
+            [
+                "if 15,000 people come at once, it takes at least 5 minutes until all have joined; the limit is the \
+              functions that may run at the same time, and browsers that are refused try again by themselves | ask AWS \
+              for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
+            ]
+        );
+        let many = warned(&usual, 10_000, 5_000_000);
+        assert!(many.iter().any(|text| text.starts_with("only about ")), "{many:?}");
+    }
+
+    #[test]
+    fn a_shop_is_warned_of_if_visitors_or_the_throttle_cannot_use_it() {
+        let warned = |config: &RoomConfig, mean, failed, refused| {
+            let url = config.shop.to_string();
+            let shop = ShopCheck { url, mean, answered: 20 - failed - refused, failed, refused };
+            let warnings = of_shop(config, &shop);
+            warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
+        };
+        let mut config = config("https://shop.example");
+        assert_eq!(warned(&config, Some(0.1), 0, 0), "");
+        assert_eq!(warned(&config, None, 0, 20), "", "protected as recommended");
+        config.throttle = true;
+        assert_eq!(
+            warned(&config, None, 0, 20),
+            "https://shop.example/ refuses visitors without a pass, as it should, so the throttle cannot measure it"
+        );
+        assert_eq!(warned(&config, None, 20, 0), "20 of 20 requests to https://shop.example/ failed");
+        config.shop = "http://localhost:8080".parse().unwrap();
+        assert_eq!(
+            warned(&config, Some(0.1), 0, 0),
+            "http://localhost:8080/ is on this machine; the room's visitors cannot reach it"
+        );
+    }
+
+    #[test]
+    fn numbers_are_as_exact_as_they_are_known() {
+        assert_eq!(
+            [0, 7, 999, 3111, 42_857, 2_689_431].map(about),
+            ["0", "7", "999", "3,110", "42,800", "2,680,000"]
+        );
+        assert_eq!(
+            [0, 1, 49, 120, 301, 30_000].map(lasting),
+            ["0 seconds", "1 second", "49 seconds", "2 minutes", "6 minutes", "8 h 20 min"]
+        );
+    }
+}
