@@ -1,4 +1,4 @@
-//! Builds the page's program, runs the page's tests in Node.js and in Chromium, and takes screenshots of the page.
+//! Builds the page's program, runs the page's tests in Node.js and in browsers, and takes screenshots of the page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,10 +48,10 @@ fn node() -> Result<Command> {
     Ok(node)
 }
 
-/// The same, with environment variables that name the `beekeeper` and the browser to use.
+/// The same, with environment variables that name the `beekeeper` and the browsers to use.
 fn in_browser(packages: &FunctionPackages) -> Result<Command> {
     let beekeeper = build_beekeeper(packages)?;
     let mut node = node()?;
-    node.env("BEEKEEPER", beekeeper).env("CHROMIUM", browser::chromium()?);
+    node.env("BEEKEEPER", beekeeper).envs(browser::browsers()?);
     Ok(node)
 }

@@ -9,11 +9,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /** A variable that `cargo xtask test` sets after it has built or downloaded what it names. */
-function required(name) {
+export function required(name) {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run these tests with \`cargo xtask test site\``);
   return value;
 }
+
+/** What a test starts ends with it. */
+process.setMaxListeners(0);
 
 const BEEKEEPER = required("BEEKEEPER");
 export const CHROMIUM = required("CHROMIUM");
