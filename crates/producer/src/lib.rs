@@ -10,8 +10,10 @@ mod request;
 mod signing;
 mod tokens;
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::{self, Either};
 use pass::PassError;
 use tokio::sync::Mutex;
 use waitroom::ports::{
@@ -25,6 +27,7 @@ use waitroom::{
 pub use answer::DoorAnswer;
 use proofs::Proofs;
 pub use refusals::RefusalLog;
+use request::CountedPlace;
 pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
 use signing::{Signing, claims};
 pub use tokens::SystemTokens;
@@ -36,7 +39,13 @@ pub enum ProducerError {
     Port(#[from] PortError),
     #[error(transparent)]
     Pass(#[from] PassError),
+    #[error("the store took longer than {} s", LONGEST_WAIT.as_secs())]
+    Late,
 }
+
+/// How long a visitor waits for an answer of the door. On AWS, whoever waits holds one of the functions that the account
+/// may run at once, and the consumers need some too.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 /// What the door needs of a store.
 pub trait ProducerStore:
@@ -74,8 +83,8 @@ struct PassedTickets {
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
-    /// How long a join retries a busy ticket counter before the visitor is told to retry.
-    const LONGEST_WAIT: Duration = Duration::from_secs(20);
+    /// How long a join retries a busy ticket counter. Less than the door's own time, so that the log names the cause.
+    const LONGEST_LEASE: Duration = Duration::from_secs(2);
     /// How long it is cached which tickets were passed by.
     const FRESH: Duration = Duration::from_secs(1);
 
@@ -109,7 +118,18 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         })
     }
 
+    /// The answer, or an error if it takes too long. A visitor whose join was not confirmed by then gets a new place when
+    /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+        let answer = pin!(self.answer_in_any_time(request));
+        let late = pin!(self.clock.sleep_until(self.clock.now() + LONGEST_WAIT));
+        match future::select(answer, late).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => Err(ProducerError::Late),
+        }
+    }
+
+    async fn answer_in_any_time(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.room().await?;
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {
@@ -132,24 +152,21 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if request.only_looks() {
             return Ok(DoorAnswer::look());
         }
-        if let Err(wait) = request.limit.map_or(Ok(()), PlaceLimit::take) {
-            return Ok(DoorAnswer::too_many(wait));
+        match CountedPlace::take(request.limit) {
+            Ok(counted) => self.join_counted(room, self.tokens.token()?, counted).await,
+            Err(wait) => Ok(DoorAnswer::too_many(wait)),
         }
-        self.join_counted(room, self.tokens.token()?, request.limit).await
     }
 
-    /// Joins with a place that this limit has counted.
     async fn join_counted(
         &self,
         room: &Room,
         token: Token,
-        limit: Option<&dyn PlaceLimit>,
+        counted: CountedPlace<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let joined = self.join(room, token).await;
-        if joined.is_err() {
-            limit.inspect(|limit| limit.give_back());
-        }
-        joined
+        let joined = self.join(room, token).await?;
+        counted.keep();
+        Ok(joined)
     }
 
     /// Puts the token in line. The browser gets the place only after the line has stored it.
@@ -217,8 +234,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 Some(_) if self.is_proven(room, &place, request).await => None,
                 limit => limit,
             };
-            if limit.is_none_or(|limit| limit.take().is_ok()) {
-                return self.join_counted(room, place.token, limit).await;
+            if let Ok(counted) = CountedPlace::take(limit) {
+                return self.join_counted(room, place.token, counted).await;
             }
         }
         Ok(DoorAnswer::wait(&place))
@@ -289,7 +306,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// The next ticket. Only one task leases a block at a time, so that tickets are given out in order.
     async fn ticket(&self, epoch: Epoch) -> PortResult<Ticket> {
-        let until = self.clock.now() + Self::LONGEST_WAIT;
+        let until = self.clock.now() + Self::LONGEST_LEASE;
         let mut leases = self.leases.lock().await;
         if leases.0 != Some(epoch) {
             *leases = (Some(epoch), TicketBlock::new());

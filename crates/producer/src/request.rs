@@ -26,6 +26,31 @@ pub trait PlaceLimit: Debug + Sync {
     fn give_back(&self);
 }
 
+/// A place that a limit has counted. Gives the count back, unless the place is kept.
+#[derive(Debug)]
+pub(crate) struct CountedPlace<'a>(Option<&'a dyn PlaceLimit>);
+
+impl<'a> CountedPlace<'a> {
+    /// Counts a place, if there is a limit.
+    pub(crate) fn take(limit: Option<&'a dyn PlaceLimit>) -> Result<Self, Duration> {
+        limit.map_or(Ok(()), PlaceLimit::take)?;
+        Ok(Self(limit))
+    }
+
+    /// The place is stored.
+    pub(crate) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CountedPlace<'_> {
+    fn drop(&mut self) {
+        if let Some(limit) = self.0 {
+            limit.give_back();
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     Get,

@@ -350,11 +350,33 @@ fn a_busy_ticket_counter_delays_joins_and_fails_none() {
     let mut world = World::new(13, 600);
     world.set_faults(every(1, PortCall::LeaseTickets, InjectedFault::Refused(Fault::Busy)));
     world.join(200);
-    world.run(Duration::from_secs(5));
+    world.run(Duration::from_secs(1));
     assert_eq!(world.outcome().redirected, 0);
     world.clear_faults();
     world.run(Duration::from_secs(5));
     assert_eq!((world.outcome().redirected, world.outcome().told_to_retry), (200, 0));
+}
+
+#[test]
+fn the_door_asks_a_visitor_to_come_again_after_three_seconds() {
+    let mut world = World::new(13, 600);
+    for slow in [PortCall::LeaseTickets, PortCall::Join] {
+        world.set_faults(move |call| {
+            let delay = if call == slow { MINUTE } else { Duration::ZERO };
+            (InjectedFault::None, delay)
+        });
+        let before = world.outcome().told_to_retry;
+        world.join(200);
+        world.run(Duration::from_millis(2900));
+        assert_eq!(world.outcome().told_to_retry, before, "{slow:?}");
+        world.run(Duration::from_millis(200));
+        assert_eq!(world.outcome().told_to_retry, before + 200, "{slow:?}");
+    }
+    world.clear_faults();
+    world.join(200);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.outcome().redirected, 200);
+    assert_nobody_is_lost(&mut world);
 }
 
 #[test]
