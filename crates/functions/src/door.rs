@@ -1,12 +1,27 @@
 //! Converts the door's requests and answers from and to the format of API Gateway.
 
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
-use lambda_http::http::{Error, Method, Response};
-use lambda_http::{Body, Request, RequestExt};
+use lambda_http::http::{Error, HeaderValue, Method, Response};
+use lambda_http::request::LambdaRequest;
+use lambda_http::{Body, LambdaEvent, Request, RequestExt};
 use producer::{DoorAnswer, PURPOSE_HEADERS};
 
-/// The request's cookies. The header's name may be in upper or lower case. If there are several such headers, which no
-/// browser sends, `lambda_http` keeps the last.
+/// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
+/// last of several headers with the same name.
+pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<LambdaRequest> {
+    if let LambdaRequest::ApiGatewayV1(request) = &mut event.payload {
+        let all: Vec<_> =
+            request.multi_value_headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+        if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..]))
+            && all.len() > 1
+        {
+            request.headers.insert(COOKIE, joined);
+        }
+    }
+    event
+}
+
+/// The request's cookies. The header's name may be in upper or lower case.
 pub fn cookies(request: &Request) -> Vec<&str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
 }
@@ -52,25 +67,31 @@ fn try_respond(answer: &DoorAnswer) -> Result<Response<Body>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use lambda_http::Context;
     use lambda_http::request::from_str;
     use serde_json::{Map, Value};
 
     use super::*;
 
     /// A request as API Gateway sends it: every header twice, with its last value and with all its values.
-    fn request(method: &str, headers: &str) -> Request {
+    fn event(method: &str, headers: &str) -> String {
         let all: Map<String, Value> = serde_json::from_str(headers).unwrap();
         let last: Map<String, Value> = all
             .iter()
             .map(|(name, values)| (name.clone(), values.as_array().unwrap().last().unwrap().clone()))
             .collect();
         let last = Value::from(last);
-        let event = format!(
+        format!(
             r#"{{"resource":"/beekeeper","path":"/beekeeper","httpMethod":"{method}","headers":{last},"multiValueHeaders":{headers},
                 "queryStringParameters":{{"cookie":"bk_sale=ab12-00000000000000000000000000000000-1"}},
                 "requestContext":{{"httpMethod":"{method}","path":"/prod/beekeeper"}},"body":null,"isBase64Encoded":false}}"#
-        );
-        from_str(&event).unwrap()
+        )
+    }
+
+    fn request(method: &str, headers: &str) -> Request {
+        let event =
+            LambdaEvent::new(serde_json::from_str(&event(method, headers)).unwrap(), Context::default());
+        join_cookies(event).payload.into()
     }
 
     #[test]
@@ -80,6 +101,8 @@ mod tests {
             assert_eq!(cookies(&request), ["a=1; b=2"], "{name}");
         }
         assert!(cookies(&request("GET", "{}")).is_empty(), "a query parameter is not a header");
+        let apart = request("GET", r#"{"cookie":["a=1","bk_sale=x; b=2"],"Host":["x"]}"#);
+        assert_eq!(cookies(&apart), ["a=1; bk_sale=x; b=2"]);
     }
 
     #[test]

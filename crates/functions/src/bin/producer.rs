@@ -1,9 +1,10 @@
 //! `GET /beekeeper`, behind API Gateway's proxy integration.
 
 use clock::SystemClock;
-use functions::door::{cookies, door_request, is_door, not_found, respond};
+use functions::door::{cookies, door_request, is_door, join_cookies, not_found, respond};
 use functions::{FunctionSetup, Metric, request_span, warm_up};
-use lambda_http::{Request, RequestExt, service_fn};
+use lambda_http::tower::Service;
+use lambda_http::{Adapter, Request, RequestExt, service_fn};
 use producer::{Producer, SystemTokens};
 use tracing::Instrument;
 use waitroom::Scheme;
@@ -14,7 +15,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
     tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
-    lambda_http::run(service_fn(async |request: Request| {
+    let mut door = Adapter::from(service_fn(async |request: Request| {
         if !is_door(&request) {
             return Ok(not_found()?);
         }
@@ -25,6 +26,6 @@ async fn main() -> Result<(), lambda_http::Error> {
             metrics.count(SystemClock.now(), &[(Metric::Joined, 1)]);
         }
         Ok::<_, lambda_http::Error>(respond(&answer))
-    }))
-    .await
+    }));
+    lambda_runtime::run(service_fn(|event| door.call(join_cookies(event)))).await
 }
