@@ -48,6 +48,7 @@ public class Render {
         override.put("header", new LinkedHashMap<String, Object>());
         var context = new LinkedHashMap<String, Object>();
         context.put("path", request.get("path"));
+        context.put("requestId", request.get("id"));
         context.put("requestTimeEpoch", request.get("now"));
         context.put("responseOverride", override);
         var params = new LinkedHashMap<String, Object>();

@@ -21,6 +21,8 @@ pub struct TemplateRequest {
     pub stage: Vec<(String, String)>,
     /// The path of the request, with the stage.
     pub path: String,
+    /// The ID that API Gateway gives the request.
+    pub id: String,
     /// The time of the request, in milliseconds.
     pub now: u64,
     /// In a request template the body of the visitor's request, in a response template that of the table's response.
@@ -78,6 +80,7 @@ impl Velocity {
             "query": object(&request.query),
             "stage": object(&request.stage),
             "path": request.path,
+            "id": request.id,
             "now": request.now,
             "body": request.body,
         });

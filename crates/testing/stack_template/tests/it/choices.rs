@@ -35,10 +35,14 @@ const CHOICES: [Choice; 7] = [
         &[
             "AlarmTopic",
             "ApiErrorsAlarm",
+            "ConsumersDroppedAlarm",
             "DeadLettersAlarm",
             "FunctionErrorsAlarm",
             "FunctionThrottlesAlarm",
             "LineStalledAlarm",
+            "OldestVisitorAlarm",
+            "RefusedRequestsAlarm",
+            "TableThrottlesAlarm",
             "TriggerStoppedAlarm",
         ],
         &[],
@@ -113,4 +117,26 @@ fn alarms_watch_the_functions_and_notify_the_operator() {
             .filter_map(|metric| metric["MetricStat"]["Metric"]["Dimensions"][0]["Value"].as_str());
         assert_eq!(watched.collect::<Vec<_>>(), ["Producer", "Trigger", "Consumer", "Throttle"]);
     }
+}
+
+/// The metrics of AWS that are the first to show that a room has reached a limit.
+#[test]
+fn alarms_ring_when_visitors_or_functions_are_refused() {
+    let stack = choosing(&[("AlarmEmail", "operator@shop.example")]);
+    for (name, namespace, metric, dimension) in [
+        ("RefusedRequestsAlarm", "AWS/ApiGateway", "4XXError", "ApiName"),
+        ("ConsumersDroppedAlarm", "AWS/Lambda", "AsyncEventsDropped", "FunctionName"),
+        ("OldestVisitorAlarm", "AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName"),
+    ] {
+        let alarm = stack.properties(name).unwrap();
+        assert_eq!((&alarm["Namespace"], &alarm["MetricName"]), (&json!(namespace), &json!(metric)));
+        assert_eq!(alarm["Dimensions"][0]["Name"], dimension, "{name}");
+    }
+    let throttles = stack.properties("TableThrottlesAlarm").unwrap();
+    let watched = throttles["Metrics"].as_array().unwrap().iter().filter_map(|metric| {
+        let metric = &metric["MetricStat"]["Metric"];
+        Some((metric["MetricName"].as_str()?, metric["Dimensions"][0]["Value"].as_str()?))
+    });
+    let of_the_ledger = [("ReadThrottleEvents", "Ledger"), ("WriteThrottleEvents", "Ledger")];
+    assert_eq!(watched.collect::<Vec<_>>(), of_the_ledger);
 }
