@@ -1,6 +1,7 @@
 //! Puts a document together. Everything that a page needs to show its first state is inside it, so that a browser sends
 //! one request for it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::document::{self, Link};
@@ -24,8 +25,8 @@ pub(crate) fn built_in(html: &str, style: &str) -> File {
     assembly.finish(&style_element)
 }
 
-/// A custom page. `sheet` returns the text of the style sheet with a name.
-pub(crate) fn custom<'a>(html: &str, sheet: impl Fn(&str) -> Option<&'a str>) -> File {
+/// A custom page, and the files that a browser still loads for it. `sheet` returns the text of the style sheet with a name.
+pub(crate) fn custom<'a>(html: &str, sheet: impl Fn(&str) -> Option<&'a str>) -> (File, BTreeSet<String>) {
     let html = as_parsed(html);
     let mut assembly = Assembly::new(&html);
     // A sheet that stays a file, and one that another imports, must be loaded.
@@ -33,7 +34,9 @@ pub(crate) fn custom<'a>(html: &str, sheet: impl Fn(&str) -> Option<&'a str>) ->
     for link in std::mem::take(&mut assembly.links) {
         assembly.inline(&link, &sheet);
     }
-    assembly.finish("")
+    let without_sheets = assembly.edits.iter().map(|(at, _)| (at.clone(), String::new())).collect();
+    let (_, files) = document::check(&edited(&html, without_sheets));
+    (assembly.finish(""), files)
 }
 
 /// A document, and what changes in it.
@@ -151,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_custom_page_contains_its_style_sheets() {
-        let page = custom(PAGE, |name| (name == "own.css").then_some("\u{feff}b {\r\n} </head> {{title}}"));
+        let (page, files) =
+            custom(PAGE, |name| (name == "own.css").then_some("\u{feff}b {\r\n} </head> {{title}}"));
         let style = "b {\n} </head> {{title}}";
         let html = text(&page);
         assert!(html.contains(&format!("<style media=\"(width &gt; 9em)\">{style}</style>")), "{html}");
@@ -161,6 +165,7 @@ mod tests {
             "what is added to the head follows the style sheet"
         );
         assert!(html.ends_with("</script>\n</body></html>"), "{html}");
+        assert_eq!(files.into_iter().collect::<Vec<_>>(), ["bee.svg"]);
         assert_eq!(
             html.matches("rel=icon").count() + html.matches("rel=\"icon\"").count(),
             1,
@@ -173,7 +178,8 @@ mod tests {
         for sheet in
             [None, Some("b { background: url('data:image/svg+xml,<svg><style></STYLE>') }"), Some("\0")]
         {
-            let page = custom(PAGE, |_| sheet);
+            let (page, files) = custom(PAGE, |_| sheet);
+            assert!(files.contains("own.css"), "{sheet:?}");
             assert!(text(&page).contains("<link rel=stylesheet href=own.css"), "{sheet:?}");
             assert!(page.policy.contains("; style-src 'self';"), "{}", page.policy);
         }

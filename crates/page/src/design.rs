@@ -4,7 +4,7 @@
 //! - `index.html`: a custom page instead of the built-in one;
 //! - the style sheets, images and fonts that these two refer to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -148,26 +148,36 @@ impl Design {
 
     /// The page of a room with this title.
     pub fn page(&self, title: &Title) -> Page {
-        let assets = self.assets.iter().map(|(name, bytes)| (name.as_str(), bytes.clone()));
-        // A custom page that links it contains it, but a style sheet may import it.
-        let style = self.document.iter().map(|_| (STYLE_NAME, STYLE.into()));
-        let mut files: BTreeMap<_, _> = assets
-            .chain(style)
+        let (document, mut loaded) = self.document_file(title);
+        loaded.extend(self.imported());
+        let own = self.assets.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        let mut files: BTreeMap<_, _> = own
+            .chain([(STYLE_NAME, STYLE.as_bytes())])
             .filter_map(|(name, body)| {
-                let file = File { content_type: content_type(name)?, policy: policy(&[], &[]), body };
-                Some((name.to_owned(), file))
+                let content_type = content_type(name)?;
+                let file = File { content_type, policy: policy(&[], &[]), body: body.to_vec() };
+                // A style sheet that is inside the document is not loaded.
+                (content_type != CSS || loaded.contains(name)).then(|| (name.to_owned(), file))
             })
             .collect();
-        files.insert(Page::DOCUMENT.into(), self.document_file(title));
+        files.insert(Page::DOCUMENT.into(), document);
         Page(files)
     }
 
-    fn document_file(&self, title: &Title) -> File {
+    /// The document, and the files that a browser loads for it.
+    fn document_file(&self, title: &Title) -> (File, BTreeSet<String>) {
         if let Some(custom) = &self.document {
             return assemble::custom(&self.filled_in(custom, title), |name| self.sheet(name));
         }
         let built_in = self.filled_in(include_str!("../../../site/index.html"), title);
-        assemble::built_in(&built_in, &self.style())
+        (assemble::built_in(&built_in, &self.style()), BTreeSet::new())
+    }
+
+    /// The files that the operator's style sheets load.
+    fn imported(&self) -> impl Iterator<Item = String> {
+        let sheets = self.assets.iter().filter(|(name, _)| content_type(name) == Some(CSS));
+        let addresses = sheets.flat_map(|(_, bytes)| css::addresses(&String::from_utf8_lossy(bytes)));
+        addresses.filter_map(|address| document::local(&address).ok()?)
     }
 
     fn filled_in(&self, document: &str, title: &Title) -> String {
@@ -319,7 +329,19 @@ mod tests {
         assert!(html.contains("<title>Sale</title><style>b { background: url(x.png) }</style>"), "{html}");
         assert!(html.contains("data-bk=\"fallback\"") && html.contains("http-equiv=\"refresh\""));
         let names: Vec<_> = page.files().map(|(name, _)| name).collect();
-        assert_eq!(names, ["own.css", "wait.css", "x.png", "index.html"]);
+        assert_eq!(names, ["x.png", "index.html"], "the style sheet is inside");
+    }
+
+    #[test]
+    fn a_style_sheet_that_another_imports_stays_a_file() {
+        let folder = folder(&[
+            ("index.html", CUSTOM_PAGE),
+            ("own.css", "@import 'wait.css'; @import 'more.css';"),
+            ("more.css", ""),
+        ]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        let names: Vec<_> = page.files().map(|(name, _)| name).collect();
+        assert_eq!(names, ["more.css", "wait.css", "index.html"]);
     }
 
     #[test]
