@@ -1,7 +1,7 @@
 // Visits to a real room, from the door to the shop.
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 
@@ -311,6 +311,28 @@ visit("from the link to the first answer a browser sends three requests", ["--ra
   await page.waitForTimeout(1_000); // A browser may look for an icon later.
   assert.deepEqual(proxy.requests, ["/beekeeper", "/wait/index.html", "/polling"]);
   proxy.close();
+});
+
+test("a custom page comes with its style sheets, and its policy allows them", { timeout: 60_000 }, async () => {
+  const folder = scratch();
+  const builtIn = readFileSync(new URL("../../index.html", import.meta.url), "utf8");
+  const links = '<link rel="stylesheet" href="wait.css"><link rel="stylesheet" href="own.css" media="(min-width: 1px)">';
+  writeFileSync(join(folder, "index.html"), builtIn.replace("</head>", `${links}</head>`));
+  writeFileSync(join(folder, "own.css"), 'h1 { color: rgb(1, 2, 3) }\r\nh1::after { content: "</h1> é" }\r\n');
+  const room = await Room.open("--rate", "1", "--page", folder);
+  await room.crowd(50);
+  const [page, proxy] = [await chrome.newPage(), await Proxy.open(room)];
+  const errors = [];
+  page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
+  await page.goto(proxy.door);
+  await waitForState(page, "waiting");
+  assert.equal(await page.locator("h1").evaluate((title) => getComputedStyle(title).color), "rgb(1, 2, 3)");
+  assert.equal(await page.locator("h1").evaluate((title) => getComputedStyle(title).marginTop), "0px", "wait.css");
+  assert.deepEqual(proxy.requests, ["/beekeeper", "/wait/index.html", "/polling"]);
+  assert.deepEqual(errors, []);
+  await page.close();
+  proxy.close();
+  await room.close();
 });
 
 visit("on slow 3G the page shows the visitor's place in under two seconds", ["--rate", "1"], async (room) => {
