@@ -4,6 +4,7 @@
 export const MINUTE = 60_000;
 const MIN_POLL_INTERVAL = 5_000;
 const MAX_POLL_INTERVAL = 5 * MINUTE;
+const FIRST_RETRY = 10_000;
 
 /** The visitor's place, from the fragment of the door's redirect: `#<epoch>-<ticket>`. */
 export function place(fragment) {
@@ -11,27 +12,35 @@ export function place(fragment) {
   return found && { epoch: found[1], ticket: Number(found[2]) };
 }
 
-/** How many are ahead at most, and the earliest and latest time until this visitor's turn. */
-export function forecast(ticket, { served, waiting, rate }) {
+/**
+ * How many are ahead at most, the earliest and latest time until this visitor's turn, and `askIn`, the time until it is worth
+ * asking again.
+ */
+export function forecast(ticket, { served, waiting, rate, slow }) {
   const ahead = Math.min(Math.max(0, ticket - served - 1), Math.max(0, waiting - 1));
   // Up to a third of the tickets were never given to anybody, so the line may be shorter.
   const fewestAhead = ahead - Math.floor(ahead / 3);
   const takes = (people) => Math.floor((people * MINUTE) / rate);
+  // Half of the time: so the turn is not missed if the operator doubles the rate meanwhile. The throttle may let go at any
+  // minute, and then the line moves several times as fast.
+  const share = takes(ahead) / (slow ? 6 : 2);
+  // The line is past this ticket, but is not in order. The longer this is ago, the less likely the turn comes just now.
+  const overdue = Math.min(takes(Math.max(0, served - ticket)), MINUTE / 1.1);
   // A window may have just begun. Then up to one more minute passes before the next visitor is released.
-  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE };
+  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE, askIn: Math.max(share, overdue) };
 }
 
 /**
- * The time until the next poll: a quarter of the forecast, between 5 s and 5 min, times the operator's stretch.
- * `random` moves it by up to 10% either way, so that visitors who joined together do not poll together.
+ * The time until the next poll: when it is worth asking, between 5 s and 5 min, times the operator's stretch. `random` moves
+ * it by up to 10% either way, so that visitors who joined together do not poll together.
  */
-export function nextPoll(earliest, stretch, random) {
-  return spread(clamp(MIN_POLL_INTERVAL / 0.9, earliest / 4, MAX_POLL_INTERVAL / 1.1), random) * stretch;
+export function nextPoll({ askIn }, stretch, random) {
+  return spread(clamp(MIN_POLL_INTERVAL / 0.9, askIn, MAX_POLL_INTERVAL / 1.1), random) * stretch;
 }
 
 /** The time until the next poll of a page that has no place in line. */
 export function idlePoll(stretch, random) {
-  return nextPoll(Infinity, stretch, random);
+  return nextPoll({ askIn: Infinity }, stretch, random);
 }
 
 /**
@@ -39,9 +48,9 @@ export function idlePoll(stretch, random) {
  * poll as those without a place do: only for news. The last poll before the opening is followed by one at a random moment
  * after it, within the time between two polls then. So the polls of everybody who watches the same countdown stay spread.
  */
-export function pollAroundOpening(opensIn, earliest, stretch, random) {
+export function pollAroundOpening(opensIn, expected, stretch, random) {
   const usual = idlePoll(stretch, random);
-  return opensIn > usual ? usual : opensIn + random * nextPoll(earliest, stretch, 1);
+  return opensIn > usual ? usual : opensIn + random * nextPoll(expected, stretch, 1);
 }
 
 /**
@@ -53,13 +62,15 @@ export function lineAt(line, now) {
 }
 
 /**
- * The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones.
- * The first retry comes sooner than usual; then the time doubles, up to a minute or `usual`, whichever is longer. The
- * page never gives up.
+ * The time until the next poll after `failures` failed polls in a row: at random within a time that doubles up to a minute,
+ * so that those who were refused together do not come again together. A page that would not have polled so soon, because
+ * its `usual` time is longer, waits half of that, and then all of it: a room that fails gets no more polls than one that
+ * answers. The page never gives up.
  */
 export function retryIn(failures, usual, random) {
-  const first = Math.max(MIN_POLL_INTERVAL, usual / 2);
-  return spread(Math.min(first * 2 ** (failures - 1), Math.max(MINUTE, usual)), random);
+  const doubled = 2 ** (failures - 1);
+  const within = Math.min(FIRST_RETRY * doubled, MINUTE);
+  return Math.max(random * within, spread(Math.min((usual / 2) * doubled, usual), random));
 }
 
 /**

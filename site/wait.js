@@ -44,8 +44,8 @@ let failures = 0;
 let polledAt = 0;
 let nextAt = 0;
 let lastWait = 0;
-/** The time between polls while the room answers. */
-let usualWait = 0;
+/** When the room last answered, in what time it was worth asking again, and the operator's stretch. */
+let heard = { at: 0, askIn: 0, stretch: 0 };
 let timer;
 
 async function poll() {
@@ -58,17 +58,21 @@ async function poll() {
   let wait;
   try {
     wait = handle(await fetchPoll());
-    usualWait = wait;
     failures = 0;
   } catch {
     failures += 1;
-    wait = retryIn(failures, usualWait, Math.random());
+    wait = retryIn(failures, usualWait(), Math.random());
     // One failed poll is not shown. Somebody who may already enter needs no answer.
     if (state !== "held" && (failures > 1 || isPressed)) showState("unheard");
   }
   isPolling = false;
   isPressed = false;
   if (!isLeaving) schedulePoll(wait);
+}
+
+/** The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer. 0 at first. */
+function usualWait() {
+  return nextPoll({ askIn: heard.askIn - (Date.now() - heard.at) / 2 }, heard.stretch, 0.5);
 }
 
 function schedulePoll(wait) {
@@ -97,7 +101,10 @@ async function fetchPoll() {
 
 /** Acts on a poll's answer and returns the time until the next poll. */
 function handle(answer) {
-  view.fill("heard", words.text("heard", { time: words.time(Date.now()) }));
+  const now = Date.now();
+  view.fill("heard", words.text("heard", { time: words.time(now) }));
+  const { stretch = 1 } = answer;
+  heard = { at: now, askIn: Infinity, stretch };
   if (answer.allow) return enter(answer);
   if (answer.join || ownPlace?.epoch !== answer.epoch) return rejoin(answer);
   line = answer;
@@ -108,10 +115,11 @@ function handle(answer) {
     memory.keepPassedCheck(Date.now());
     leave("passed");
   }
-  const { earliest } = forecast(ownPlace.ticket, answer);
-  const { opensAt } = lineAt(answer, Date.now());
-  if (opensAt) return pollAroundOpening(opensAt - Date.now(), earliest, answer.stretch, Math.random());
-  return nextPoll(earliest, answer.stretch, Math.random());
+  const expected = forecast(ownPlace.ticket, answer);
+  const { opensAt } = lineAt(answer, now);
+  heard.askIn = expected.askIn + (opensAt ? opensAt - now : 0);
+  if (opensAt) return pollAroundOpening(opensAt - now, expected, stretch, Math.random());
+  return nextPoll(expected, stretch, Math.random());
 }
 
 /** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, say why. */
@@ -219,11 +227,12 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "") 
   return isChanged;
 }
 
-/** Updates the countdowns once a second. Screen readers do not announce them. */
+/** Updates the countdowns and the time until the turn, once a second. Screen readers do not announce them. */
 function tick() {
   const now = Date.now();
   if (line?.opensAt > now) view.fill("countdown", words.opensIn(line.opensAt - now));
   else if (state === "opening") showPlace();
+  if (line && journey.range) view.fill("when", words.when(journey.range, now));
   // The machine slept, or its clock was changed.
   const isWrong = now > nextAt + MIN_POLL_GAP || nextAt - now > lastWait + MIN_POLL_GAP;
   if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void poll();

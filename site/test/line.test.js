@@ -15,8 +15,8 @@ test("a place is read from a valid fragment only", () => {
 
 test("the forecast follows from the ticket, the status and the rate", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
-  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000 });
-  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE });
+  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 300_000 });
+  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 0 });
   assert.equal(forecast(4000, line).ahead, 0, "already passed");
   assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than are waiting");
   assert.equal(forecast(1, { served: 0, waiting: 0, rate: 1 }).ahead, 0);
@@ -24,21 +24,39 @@ test("the forecast follows from the ticket, the status and the rate", () => {
   assert.equal(forecast(largest, { served: largest - 500, waiting: 9_000, rate: 270_000 }).ahead, 499);
 });
 
+test("it is worth asking after half of the time, and sooner while the throttle may let go", () => {
+  const line = { served: 4100, waiting: 9120, rate: 300, slow: false };
+  assert.equal(forecast(7101, line).askIn, 300_000);
+  assert.equal(forecast(7101, { ...line, slow: true }).askIn, 100_000);
+});
+
+test("a page that the line has passed asks less often, down to once a minute", () => {
+  const line = { served: 4100, waiting: 9120, rate: 300 };
+  const pauses = (ticket) => [0, 1].map((random) => Math.round(nextPoll(forecast(ticket, line), 1, random)));
+  assert.deepEqual(pauses(4101), [5_000, 6_111], "next");
+  assert.deepEqual(pauses(4100), [5_000, 6_111]);
+  assert.deepEqual(pauses(4000), [18_000, 22_000], "20 s ago");
+  assert.deepEqual(pauses(1), [49_091, 60_000]);
+});
+
 test("the time between polls follows the forecast, is spread by 10%, and is stretched by the operator", () => {
-  const range = (earliest, stretch) => [0, 1].map((random) => Math.round(nextPoll(earliest, stretch, random)));
+  const range = (askIn, stretch) => [0, 1].map((random) => Math.round(nextPoll({ askIn }, stretch, random)));
   assert.deepEqual(range(0, 1), [5_000, 6_111]);
-  assert.deepEqual(range(400_000, 1), [90_000, 110_000]);
+  assert.deepEqual(range(100_000, 1), [90_000, 110_000]);
   assert.deepEqual(range(10 * 60 * MINUTE, 1), [245_455, 300_000]);
   assert.deepEqual(range(10 * 60 * MINUTE, 12), [2_945_455, 3_600_000]);
   assert.equal(idlePoll(1, 1), 5 * MINUTE);
 });
 
-test("a room that does not answer is polled less often, and for ever", () => {
-  const retries = (usual) => [1, 2, 3, 4, 5, 50].map((failures) => Math.round(retryIn(failures, usual, 0.5) / 1_000));
-  assert.deepEqual(retries(0), [5, 10, 20, 40, 60, 60]);
-  assert.deepEqual(retries(5_000), [5, 10, 20, 40, 60, 60]);
-  assert.deepEqual(retries(300_000), [150, 300, 300, 300, 300, 300]);
-  assert.deepEqual(retries(3_600_000), [1_800, 3_600, 3_600, 3_600, 3_600, 3_600], "as stretched as before");
+test("a room that does not answer is polled at random within a time that grows to a minute, and for ever", () => {
+  const retries = (usual, random) =>
+    [1, 2, 3, 4, 5, 50].map((failures) => Math.round(retryIn(failures, usual, random) / 1_000));
+  assert.deepEqual(retries(0, 0), [0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(retries(0, 1), [10, 20, 40, 60, 60, 60]);
+  assert.deepEqual(retries(6_000, 0), [3, 5, 5, 5, 5, 5]);
+  assert.deepEqual(retries(6_000, 1), [10, 20, 40, 60, 60, 60]);
+  assert.deepEqual(retries(300_000, 0.5), [150, 300, 300, 300, 300, 300], "no sooner than usual");
+  assert.deepEqual(retries(3_600_000, 0.5), [1_800, 3_600, 3_600, 3_600, 3_600, 3_600], "as stretched as before");
 });
 
 test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second at any time", () => {
@@ -47,8 +65,7 @@ test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second
   const traffic = (served, failures) => {
     let polls = 0;
     for (let ticket = served + 1; ticket <= people; ticket += 1) {
-      const { earliest } = forecast(ticket, { served, waiting: people - served, rate });
-      const usual = nextPoll(earliest, 1, 0.5);
+      const usual = nextPoll(forecast(ticket, { served, waiting: people - served, rate }), 1, 0.5);
       polls += 1_000 / (failures ? retryIn(failures, usual, 0.5) : usual);
     }
     return polls;
@@ -62,12 +79,12 @@ test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second
 });
 
 test("before an opening pages poll rarely, and then at a random moment after it", () => {
-  const wait = (opensIn, earliest, random) => Math.round(pollAroundOpening(opensIn, earliest, 1, random));
+  const wait = (opensIn, askIn, random) => Math.round(pollAroundOpening(opensIn, { askIn }, 1, random));
   for (const random of [0, 0.5, 1]) assert.equal(wait(1_000 * MINUTE, 0, random), Math.round(idlePoll(1, random)));
   // The first in line ask within seconds, the last within five minutes.
   assert.deepEqual([0, 0.5, 1].map((random) => wait(MINUTE, 0, random) - MINUTE), [0, 3_056, 6_111]);
   assert.deepEqual([0, 0.5, 1].map((random) => wait(MINUTE, 60 * MINUTE, random) - MINUTE), [0, 150_000, 300_000]);
-  assert.equal(pollAroundOpening(1_000 * MINUTE, 0, 12, 1), 60 * MINUTE, "stretched");
+  assert.equal(pollAroundOpening(1_000 * MINUTE, { askIn: 0 }, 12, 1), 60 * MINUTE, "stretched");
 });
 
 test("a million visitors who watch a countdown poll fewer than 10,000 times a second at any time", () => {
@@ -79,10 +96,10 @@ test("a million visitors who watch a countdown poll fewer than 10,000 times a se
     let at = random() * 10 * MINUTE; // They join in the ten minutes before.
     // Polls until the first one after the opening, and the one after that.
     for (let isOpen = false; ; isOpen = at > opensAt) {
-      const { earliest } = forecast(ticket, { served: 0, waiting: people, rate });
+      const expected = forecast(ticket, { served: 0, waiting: people, rate });
       if (Math.floor(at / 1_000) < polls.length) polls[Math.floor(at / 1_000)] += 10;
       if (isOpen) break;
-      at += at < opensAt ? pollAroundOpening(opensAt - at, earliest, 1, random()) : nextPoll(earliest, 1, random());
+      at += at < opensAt ? pollAroundOpening(opensAt - at, expected, 1, random()) : nextPoll(expected, 1, random());
     }
   }
   console.log(`at most ${Math.max(...polls)} polls a second around an opening`);

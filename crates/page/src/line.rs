@@ -9,13 +9,15 @@ use waitroom::LineStatus;
 pub const MINUTE: f64 = 60_000.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
+const FIRST_RETRY: f64 = 10_000.0;
 
-/// How many are ahead, and when the visitor's turn comes, from now.
+/// How many are ahead, when the visitor's turn comes, and after which time it is worth asking again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageForecast {
     pub ahead: f64,
     pub earliest: f64,
     pub latest: f64,
+    pub ask_in: f64,
 }
 
 /// The range that the page shows, as two instants.
@@ -31,19 +33,27 @@ pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
     let ahead = (ticket - served - 1.0).max(0.0).min((waiting - 1.0).max(0.0));
     let fewest_ahead = ahead - (ahead / 3.0).floor();
     let takes = |people: f64| (people * MINUTE / f64::from(line.rate.get())).floor();
-    PageForecast { ahead, earliest: takes(fewest_ahead), latest: takes(ahead) + MINUTE }
+    let share = takes(ahead) / if line.slow { 6.0 } else { 2.0 };
+    let overdue = takes((served - ticket).max(0.0)).min(MINUTE / 1.1);
+    PageForecast {
+        ahead,
+        earliest: takes(fewest_ahead),
+        latest: takes(ahead) + MINUTE,
+        ask_in: share.max(overdue),
+    }
 }
 
 /// The time until the next poll of a visitor who waits. `random` is from 0 to 1.
 pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
-    let pause = (forecast.earliest / 4.0).clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1);
-    spread(pause, random) * stretch
+    spread(forecast.ask_in.clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1), random) * stretch
 }
 
-/// The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones.
+/// The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones, or
+/// 0 before the first answer. The page that says "one moment" retries so too.
 pub fn retry_in(failures: i32, usual: f64, random: f64) -> f64 {
-    let first = MIN_POLL_INTERVAL.max(usual / 2.0);
-    spread((first * 2.0_f64.powi(failures - 1)).min(usual.max(MINUTE)), random)
+    let doubled = 2.0_f64.powi(failures - 1);
+    let within = (FIRST_RETRY * doubled).min(MINUTE);
+    (random * within).max(spread((usual / 2.0 * doubled).min(usual), random))
 }
 
 /// The range to show next.

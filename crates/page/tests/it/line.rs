@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use page::line::{ShownRange, forecast, is_passed, narrow, next_poll, retry_in};
+use page::line::{PageForecast, ShownRange, forecast, is_passed, narrow, next_poll, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -16,10 +16,10 @@ const SCRIPT: &str = r#"
     const { forecast, isPassed, narrow, nextPoll, retryIn } = await import(process.argv[1]);
     const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now }) => {
         const expected = forecast(ticket, line);
-        const { ahead, earliest, latest } = expected;
+        const { ahead, earliest, latest, askIn } = expected;
         const { from, to } = narrow(shown ?? undefined, expected, now);
-        const pauses = [nextPoll(earliest, stretch, random), retryIn(failures, usual, random)];
-        return [ahead, earliest, latest, ...pauses, from, to, Number(isPassed(ticket, line))];
+        const pauses = [nextPoll(expected, stretch, random), retryIn(failures, usual, random)];
+        return [ahead, earliest, latest, askIn, ...pauses, from, to, Number(isPassed(ticket, line))];
     });
     console.log(JSON.stringify(answers));
 "#;
@@ -54,7 +54,7 @@ fn random_case(rng: &mut StdRng) -> Value {
 }
 
 /// The same in Rust.
-fn computed(case: &Value) -> [f64; 8] {
+fn computed(case: &Value) -> [f64; 9] {
     let line: LineStatus = serde_json::from_value(case["line"].clone()).unwrap();
     assert!(line.rate <= Rate::MAX);
     let (ticket, value) = (case["ticket"].as_u64().unwrap(), |name: &str| case[name].as_f64().unwrap());
@@ -66,7 +66,8 @@ fn computed(case: &Value) -> [f64; 8] {
     let failures = case["failures"].as_i64().unwrap().try_into().unwrap();
     let retry = retry_in(failures, value("usual"), value("random"));
     let passed = f64::from(u8::from(is_passed(ticket, &line)));
-    [expected.ahead, expected.earliest, expected.latest, poll, retry, range.from, range.to, passed]
+    let PageForecast { ahead, earliest, latest, ask_in } = expected;
+    [ahead, earliest, latest, ask_in, poll, retry, range.from, range.to, passed]
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn rust_computes_what_the_page_computes() {
     node.stdin.take().unwrap().write_all(json!(cases).to_string().as_bytes()).unwrap();
     let output = node.wait_with_output().unwrap();
     assert!(output.status.success(), "node failed");
-    let answers: Vec<[f64; 8]> = serde_json::from_slice(&output.stdout).unwrap();
+    let answers: Vec<[f64; 9]> = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
         let computed = computed(case);

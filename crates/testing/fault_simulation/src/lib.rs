@@ -16,6 +16,7 @@ mod line;
 mod observations;
 mod order;
 mod shop;
+mod spread;
 mod world;
 
 pub use clock::SimClock;
@@ -23,6 +24,7 @@ pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 pub use line::{LineBehaviour, SimLine};
 pub use observations::{Observations, SimOutcome};
-pub use order::{Meanwhile, OrderReport, OrderRun, Spread};
+pub use order::{Meanwhile, OrderReport, OrderRun};
 pub use shop::{ShopHealth, SimShop};
+pub use spread::Spread;
 pub use world::World;

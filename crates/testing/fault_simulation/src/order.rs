@@ -10,9 +10,10 @@ use page::line::{self, MINUTE, ShownRange};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
+use waitroom::throttle_rules::Verdict;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
 
-use crate::{InjectedFault, LineBehaviour, World};
+use crate::{InjectedFault, LineBehaviour, Spread, World};
 
 /// One run: a crowd, a rate and a line.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ pub struct OrderRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meanwhile {
     Nothing,
-    /// The throttle holds it down to a tenth for two minutes.
+    /// The throttle holds it down to a tenth for two minutes, and then raises it as it does.
     Throttled,
     /// The operator doubles it.
     Doubled,
@@ -53,31 +54,6 @@ pub struct OrderReport {
     pub twice: usize,
     /// Whether more were released than planned, or than the rate allows.
     pub above_plan: bool,
-}
-
-/// The middle, the 99th percentile and the largest of some values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
-    pub half: u64,
-    pub most: u64,
-    pub largest: u64,
-}
-
-impl Spread {
-    fn of(mut values: Vec<u64>) -> Self {
-        values.sort_unstable();
-        let at = |percent: usize| {
-            let last = values.len().saturating_sub(1);
-            values.get((values.len() * percent / 100).min(last)).copied().unwrap_or_default()
-        };
-        Self { half: at(50), most: at(99), largest: at(100) }
-    }
-}
-
-impl std::fmt::Display for Spread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} / {} / {}", self.half, self.most, self.largest)
-    }
 }
 
 /// A visitor with the page open.
@@ -139,11 +115,15 @@ impl OrderRun {
     /// The rate that the operator wants after this time, and the one that the throttle allows.
     fn rates(&self, elapsed: Duration) -> (Rate, Option<Rate>) {
         let rate = |per_minute| Rate::new(per_minute).expect("within bounds");
-        let held = Duration::from_mins(3)..Duration::from_mins(5);
+        let (wanted, minutes) = (rate(self.rate), elapsed.as_secs() / 60);
         match self.meanwhile {
-            Meanwhile::Doubled if elapsed >= held.start => (rate(2 * self.rate), None),
-            Meanwhile::Throttled if held.contains(&elapsed) => (rate(self.rate), Some(rate(self.rate / 10))),
-            _ => (rate(self.rate), None),
+            Meanwhile::Doubled if minutes >= 3 => (rate(2 * self.rate), None),
+            Meanwhile::Throttled if minutes >= 3 => {
+                let raise = |held, _minute| Verdict::Well.next_rate(held, wanted);
+                let held = (5..=minutes).fold(rate(self.rate / 10), raise);
+                (wanted, Some(held).filter(|held| *held < wanted))
+            }
+            _ => (wanted, None),
         }
     }
 }

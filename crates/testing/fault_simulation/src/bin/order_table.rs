@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, Meanwhile, OrderReport, OrderRun, Spread};
+use fault_simulation::{LineBehaviour, Meanwhile, OrderReport, OrderRun};
 
 fn main() {
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).unwrap_or(1);
@@ -49,7 +49,7 @@ impl OrderTable {
                     even.displaced,
                     even.forecast_off,
                     even.polls,
-                    seconds(even.learned_after),
+                    even.learned_after.in_seconds(),
                     even.told_passed,
                     held.told_passed,
                     even.entered_late + held.entered_late
@@ -64,16 +64,13 @@ impl OrderTable {
         for (name, meanwhile) in [
             ("nothing", Meanwhile::Nothing),
             ("the operator doubles the rate", Meanwhile::Doubled),
-            ("the throttle holds it down to a tenth, for two minutes", Meanwhile::Throttled),
+            (
+                "the throttle holds it down to a tenth for two minutes, and then raises it",
+                Meanwhile::Throttled,
+            ),
         ] {
             let report = self.run(LineBehaviour::default(), meanwhile);
-            println!("| {name} | {} | {} |", report.polls, seconds(report.learned_after));
+            println!("| {name} | {} | {} |", report.polls, report.learned_after.in_seconds());
         }
     }
-}
-
-/// Milliseconds, as seconds with one decimal.
-fn seconds(millis: Spread) -> String {
-    let show = |millis: u64| format!("{}.{}", millis / 1000, millis % 1000 / 100);
-    [millis.half, millis.most, millis.largest].map(show).join(" / ")
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, Meanwhile, OrderRun, SimClock, SimLine, World};
+use fault_simulation::{LineBehaviour, Meanwhile, OrderRun, SimClock, SimLine, Spread, World};
 use futures_executor::block_on;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
@@ -107,6 +107,22 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
             assert!(meanwhile == Meanwhile::Throttled || report.forecast_off.most <= seconds, "{report:?}");
             assert!(report.polls.largest <= 60, "{report:?}");
         }
+    }
+}
+
+/// Waits of up to ten minutes.
+#[test]
+fn nobody_polls_more_than_eleven_times_and_their_page_soon_learns_of_their_turn() {
+    for (disorder, meanwhile, learned_after) in [
+        (0, Meanwhile::Nothing, (3000, 6500)),
+        (0, Meanwhile::Doubled, (3000, 6500)),
+        (1000, Meanwhile::Nothing, (5000, 60_000)),
+    ] {
+        let line = LineBehaviour { disorder, ..Default::default() };
+        let report = OrderRun { seed: 1, visitors: 30_000, rate: 3000, meanwhile, line }.run();
+        assert!(report.polls.largest <= 11, "{report:?}");
+        let Spread { half, largest, .. } = report.learned_after;
+        assert!(half <= learned_after.0 && largest <= learned_after.1, "{report:?}");
     }
 }
 

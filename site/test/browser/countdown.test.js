@@ -1,0 +1,60 @@
+// What the page shows while time passes and no poll is answered.
+
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+
+import { Room, browser, waitForState } from "./room.js";
+
+const MINUTE = 60_000;
+
+let room, chrome;
+before(async () => { [room, chrome] = await Promise.all([Room.open(), browser()]); });
+after(async () => { await chrome?.close(); await room?.close(); });
+
+/** A page in the middle of the line, whose turn is in 7 to 11 minutes, and whose clock only the test moves. */
+async function waiting() {
+  const context = await chrome.newContext({ locale: "en-GB", timezoneId: "UTC" });
+  const page = await context.newPage();
+  const seen = { polls: 0 };
+  page.on("request", (request) => { seen.polls += request.url().endsWith("/polling") ? 1 : 0; });
+  await page.clock.install({ time: new Date("2031-01-01T00:00:00Z") });
+  const preview = `${room.base}/preview/waiting`;
+  const { epoch } = await (await fetch(`${preview}/polling`)).json();
+  await page.goto(`${preview}/wait/index.html#${epoch}-7101`);
+  await waitForState(page, "waiting");
+  await page.clock.pauseAt(new Date("2031-01-01T00:00:10Z"));
+  const text = (name) => page.locator(`[data-bk=${name}]`).textContent();
+  return { context, page, seen, text };
+}
+
+test("the time until the turn counts down without a poll, and is not announced", { timeout: 60_000 }, async () => {
+  const { context, page, seen, text } = await waiting();
+  assert.match(await text("when"), /^in 7 to 11 minutes, around 0?0:0[89]$/);
+  const announcement = page.locator("[role=status].spoken");
+  await announcement.evaluate((element) => { element.textContent = "unchanged"; });
+  await page.clock.runFor(10_000); // Announcements are cleared after a while.
+  await page.clock.runFor(110_000);
+  assert.match(await text("when"), /^in 5 to 9 minutes, around 0?0:0[89]$/);
+  assert.equal(await text("ahead"), "3,000", "what was measured");
+  assert.notEqual(await announcement.textContent(), await text("when"));
+  assert.doesNotMatch(await announcement.textContent(), /minutes/);
+  assert.equal(seen.polls, 1);
+  await context.close();
+});
+
+test("when the room does not answer, the time stays plausible after it has passed", { timeout: 60_000 }, async () => {
+  const { context, page, seen, text } = await waiting();
+  await page.route("**/polling", (route) => route.abort());
+  const shown = [];
+  for (let minute = 0; minute < 20; minute += 1) {
+    await page.clock.runFor(MINUTE);
+    shown.push(await text("when"));
+  }
+  // Several polls failed, so the page says so, and that the place is kept.
+  assert.equal(await page.locator("html").getAttribute("data-state"), "unheard");
+  assert.ok(seen.polls > 4, `${seen.polls} polls`);
+  const latest = shown.map((when) => Number(/(\d+) minutes?(, around 0?0:\d\d)?$/.exec(when)[1]));
+  assert.deepEqual(latest, [...latest].sort((one, other) => other - one), "it never rises");
+  assert.equal(shown.at(-1), "within 1 minute");
+  await context.close();
+});
