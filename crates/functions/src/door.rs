@@ -152,6 +152,6 @@ mod tests {
         assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
 
         let busy = respond(&DoorAnswer { location: Some("https://shop.example/\n".into()), ..answer });
-        assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "5"));
+        assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "30"));
     }
 }

@@ -40,15 +40,15 @@ impl DoorAnswer {
         Self::found(location)
     }
 
-    /// Says that the room cannot answer now, with a page that retries by itself. The cause is in the log, not on the
-    /// page.
+    /// Says that the room cannot answer now, with a page that retries by itself, after a random pause. The cause is in the
+    /// log, not on the page.
     pub fn busy() -> Self {
         Self {
             status: 503,
             location: None,
             set_cookie: None,
             set_proof: None,
-            retry_after: Some(5),
+            retry_after: Some(30),
             content_type: Self::HTML,
             body: include_str!("busy.html"),
         }

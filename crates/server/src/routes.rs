@@ -129,11 +129,12 @@ pub const DOOR: &str = "beekeeper";
 pub mod problem {
     pub const NOT_FOUND: &str = "there is nothing here; the room's door is /beekeeper";
     pub const METHOD_NOT_ALLOWED: &str = "only GET and HEAD are answered";
-    pub const UNAVAILABLE: &str = "the room cannot answer just now; try again in a few seconds";
+    pub const UNAVAILABLE: &str = "the room cannot answer just now; try again in half a minute";
 }
 
-/// After how many seconds a client may retry a request that the room could not answer.
-pub const RETRY_AFTER: u32 = 5;
+/// After how many seconds a client may retry a request that the room could not answer. The pages do not read it: their pauses
+/// are random.
+pub const RETRY_AFTER: u32 = 30;
 
 impl Route {
     /// The route of this path, and the part of the path that matches its parameter.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::routes::problem;
+use server::routes::{RETRY_AFTER, problem};
 use stack_template::Rendered;
 use waitroom::{Rate, RoomState, Stretch, Ticket};
 
@@ -206,7 +206,7 @@ fn the_keys_are_answered_as_stored() {
 fn is_unavailable(rendered: &Rendered) {
     assert_eq!(rendered.json().unwrap(), json!({ "error": problem::UNAVAILABLE }));
     assert_eq!(rendered.status, Some(503));
-    assert_eq!(rendered.headers["Retry-After"], "5");
+    assert_eq!(rendered.headers["Retry-After"], RETRY_AFTER.to_string());
     assert_eq!(rendered.headers["Cache-Control"], "no-store");
 }
 
