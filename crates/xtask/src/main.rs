@@ -4,8 +4,8 @@ mod bench;
 mod deny;
 mod dist;
 mod lint;
-mod order;
 mod package;
+mod simulation;
 mod site;
 mod test;
 mod test_build;
@@ -50,6 +50,12 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Print the table of docs/crowd.md: a simulated crowd at a gate that refuses most of its requests
+    Stampede {
+        /// The same seed gives the same table
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Put the page's modules together, as site/built/wait.min.js
     Page,
     /// Take a picture of the page in every state, into target/screenshots
@@ -83,7 +89,8 @@ fn perform(task: Task) -> Result<()> {
         Task::Test(test) => test.run(),
         Task::Page => site::bundle(),
         Task::Screenshots => site::screenshots(),
-        Task::Order { seed } => order::print_table(seed),
+        Task::Order { seed } => simulation::print("order_table", seed),
+        Task::Stampede { seed } => simulation::print("stampede_table", seed),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),

@@ -17,6 +17,7 @@ mod observations;
 mod order;
 mod shop;
 mod spread;
+mod stampede;
 mod world;
 
 pub use clock::SimClock;
@@ -27,4 +28,5 @@ pub use observations::{Observations, SimOutcome};
 pub use order::{Meanwhile, OrderReport, OrderRun};
 pub use shop::{ShopHealth, SimShop};
 pub use spread::Spread;
+pub use stampede::{RoomGate, Stampede, StampedeReport, VisitorHabits};
 pub use world::World;

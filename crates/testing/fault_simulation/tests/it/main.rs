@@ -17,5 +17,6 @@ mod order;
 mod orders;
 mod release;
 mod schedules;
+mod stampede;
 mod storage;
 mod throttling;

@@ -1,0 +1,11 @@
+//! `cargo xtask order` and `cargo xtask stampede`: the tables in the docs that a simulation prints.
+
+use anyhow::Result;
+
+use crate::{cargo, run};
+
+/// `table` is a program of the crate `fault_simulation`.
+pub(crate) fn print(table: &str, seed: u64) -> Result<()> {
+    let run_table = ["run", "--locked", "--quiet", "--features", "beekeeper/aws", "--bin", table, "--"];
+    run(cargo().args(run_table).arg(seed.to_string()))
+}
