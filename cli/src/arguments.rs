@@ -204,7 +204,7 @@ pub(crate) struct History {
 pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Visitors a minute, from 1 to 270000; 3k is 3000
+    /// Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md
     pub(crate) rate: Rate,
     /// Do not ask, whatever the rate
     #[arg(long, short)]

@@ -29,7 +29,7 @@ pub(crate) struct Init {
     /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL")]
     pub(crate) shop: Option<WebUrl>,
-    /// Visitors who may enter a minute, from 1 to 270000
+    /// Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md
     #[arg(long)]
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]

@@ -71,7 +71,7 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
                 lasting(seconds),
                 joins.limit.name()
             ),
-            None => format!("{people} people can never join: the limit is {}", joins.limit.name()),
+            None => format!("not all of {people} people can join; the limit is {}", joins.limit.name()),
         };
         PlanWarning::new(text, joins.limit.advice())
     });

@@ -45,6 +45,17 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!((&plan["plan"]["action"]["kind"], &plan["changes"]), (&"create".into(), &().into()), "{plan}");
     assert_eq!(plan["plan"]["limits"][0]["value"], 1000.0, "{plan}");
     assert!(plan["plan"]["capacity"]["waiting"].as_u64().unwrap() > 1_000_000, "{plan}");
+    let limits: Vec<_> =
+        plan["plan"]["limits"].as_array().unwrap().iter().map(|limit| &limit["value"]).collect();
+    assert_eq!(limits, [1000.0, 10_000.0, 5000.0, 40_000.0, 40_000.0], "{plan}");
+    assert_eq!(plan["plan"]["outlook"], serde_json::Value::Null, "{plan}");
+    let expecting = operator.done(&["deploy", "sale", "--dry-run", "--json", "--expect", "150k"]).unwrap();
+    let outlook = &expecting["plan"]["outlook"];
+    assert_eq!(
+        (&outlook["visitors"], &outlook["last_waits_minutes"]),
+        (&150_000.into(), &2500.into()),
+        "{expecting}"
+    );
     assert_eq!(operator.listing().unwrap(), before, "a dry run makes nothing");
     let unasked = operator.run(&["deploy", "sale"]).unwrap();
     assert_eq!(unasked.status.code(), Some(6), "{unasked:?}");
@@ -78,7 +89,12 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
             "{still}"
         );
     }
-    operator.done(&["set-rate", "sale", "3000", "--yes", "--json"]).unwrap();
+    let too_fast = operator.run(&["set-rate", "sale", "100000", "--yes"]).unwrap();
+    let warned = String::from_utf8_lossy(&too_fast.stderr).into_owned();
+    let warning = "warning: the rate is 100,000 a minute, but in this account only about ";
+    assert!(too_fast.status.success() && warned.starts_with(warning), "{too_fast:?}");
+    let borne = operator.run(&["set-rate", "sale", "3000", "--yes"]).unwrap();
+    assert!(borne.status.success() && borne.stderr.is_empty(), "{borne:?}");
     operator.done(&["on", "sale", "--json"]).unwrap();
     let waits = |place: &&String| client.get_with("/polling", place).json()["allow"] != true;
     let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))
