@@ -122,7 +122,9 @@ mod tests {
         };
         assert_eq!(requests("us-east-1"), (10_000.0, 5_000.0));
         assert_eq!(requests("eu-central-1"), (10_000.0, 5_000.0));
+        let document = include_str!("../../../../docs/crowd.md");
         for newer in &facts().newer_regions.codes {
+            assert!(document.contains(newer), "{newer} in docs/crowd.md");
             assert_eq!(requests(newer), (2_500.0, 1_250.0), "{newer}");
         }
         assert_eq!(requests(NEWER_REGION), (2_500.0, 1_250.0));

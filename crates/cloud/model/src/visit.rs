@@ -89,7 +89,7 @@ mod tests {
             assert!(now.1 > before.1, "{before:?} {now:?}");
             before = now;
         }
-        assert!(f64::from(polls(600.0)) < 600.0 / 3.0, "about every five minutes, except at the end");
+        assert!(f64::from(polls(600.0)) < 600.0 / 4.0, "about every five minutes, except at the end");
     }
 
     #[test]

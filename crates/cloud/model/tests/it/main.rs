@@ -5,4 +5,5 @@
     reason = "a test that finds something else fails"
 )]
 
+mod documents;
 mod polls;

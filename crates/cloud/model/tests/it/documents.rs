@@ -1,0 +1,159 @@
+//! The documents say what the model says. A test that fails prints what belongs into the document.
+
+use aws_model::{
+    AccountLimits, Bound, Capacity, EventCosts, ModelledRoom, NEWER_REGION, Need, StandingCosts, Visit,
+    WAIT_MINUTES, facts, warm_costs,
+};
+use waitroom::Rate;
+
+const CROWD: &str = include_str!("../../../../../docs/crowd.md");
+const README: &str = include_str!("../../../../../README.md");
+
+/// What the tables of docs/crowd.md are about.
+const RATE: u32 = 1000;
+const WAITING: u64 = 150_000;
+const MILLION: u64 = 1_000_000;
+
+fn room(rate: u32) -> ModelledRoom {
+    ModelledRoom::new(Rate::new(rate).unwrap())
+}
+
+fn assert_in(document: &str, name: &str, expected: &str) {
+    assert!(document.contains(expected), "{name} has another text, or none. It should be:\n\n{expected}");
+}
+
+fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let head: Vec<_> = head.iter().map(ToString::to_string).collect();
+    let rule = head.iter().map(|_| "---".to_owned()).collect();
+    [line(head), line(rule)].into_iter().chain(rows.into_iter().map(line)).collect()
+}
+
+/// With three digits that count: `3,110`.
+fn about(number: u64) -> String {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    let digits = (number / unit * unit).to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(",")
+}
+
+/// The smallest whole number that is enough, in the same way.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+fn at_least(number: f64) -> String {
+    let whole = number.ceil() as u64;
+    let unit = 10_u64.pow(whole.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    about(whole.div_ceil(unit) * unit)
+}
+
+fn dollars(dollars: f64) -> String {
+    format!("${dollars:.2}")
+}
+
+fn a_million(room: &ModelledRoom) -> EventCosts {
+    EventCosts::of(room, MILLION, WAIT_MINUTES.into())
+}
+
+#[test]
+fn the_crowd_that_each_account_bears() {
+    let cell = |bound: Bound| format!("{}: {}", about(bound.most), bound.limit.name());
+    let accounts = [
+        ("most regions", AccountLimits::default_in("us-east-1")),
+        ("thirteen newer regions", AccountLimits::default_in(NEWER_REGION)),
+        ("a new account with ten functions", AccountLimits::of_new_account("us-east-1")),
+    ];
+    let rows = accounts.map(|(name, limits)| {
+        let capacity = Capacity::of(&limits, &room(RATE), WAITING);
+        vec![
+            name.into(),
+            cell(capacity.joins_per_second),
+            cell(capacity.waiting),
+            cell(capacity.kept_up),
+            cell(capacity.released),
+        ]
+    });
+    let head =
+        ["", "joins a second", "people waiting", "kept up, a minute", "released from a line, a minute"];
+    assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+}
+
+#[test]
+fn what_a_rate_needs() {
+    let rows = [1000, 10_000, 40_000, 100_000, 270_000].map(|rate| {
+        let Need { requests_per_second, concurrency, reads, writes } =
+            Need::to_keep_up(Rate::new(rate).unwrap());
+        vec![
+            about(rate.into()),
+            at_least(requests_per_second),
+            at_least(concurrency),
+            at_least(reads),
+            at_least(writes),
+            dollars(a_million(&room(rate)).dollars),
+        ]
+    });
+    let head = [
+        "visitors a minute",
+        "requests a second",
+        "functions at the same time",
+        "table reads a second",
+        "table writes a second",
+        "a million visitors",
+    ];
+    assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+}
+
+#[test]
+fn how_often_a_visitor_asks() {
+    let rows = [1_u32, 3, 10, 30, 60, 150].map(|minutes| {
+        let visit = Visit::waiting(minutes.into(), Rate::new(RATE).unwrap(), 0);
+        let costs = EventCosts::of(&room(RATE), MILLION, minutes.into());
+        vec![
+            format!("{minutes} min"),
+            visit.polls.to_string(),
+            visit.requests().to_string(),
+            dollars(costs.dollars),
+        ]
+    });
+    let head = ["wait", "polls", "requests in all", "a million visitors"];
+    assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+}
+
+#[test]
+fn what_a_million_visitors_cost_by_service() {
+    let costs = a_million(&room(RATE));
+    let lines = costs.lines.iter().map(|line| vec![line.name.to_owned(), dollars(line.dollars)]);
+    let rows = lines.chain([vec!["together".to_owned(), dollars(costs.dollars)]]);
+    assert_in(CROWD, "docs/crowd.md", &table(&["service", "a million visitors"], rows));
+}
+
+#[test]
+fn what_a_month_without_visitors_costs() {
+    let options = ModelledRoom { throttle: true, alarms: true, firewall: true, ..room(RATE) };
+    let standing = StandingCosts::of(&options);
+    let month = vec!["on, paused or off, while nobody comes".to_owned(), dollars(standing.month)];
+    let option = |line: &aws_model::CostLine| {
+        vec![format!("with {}", line.name), format!("+ {}", dollars(line.dollars))]
+    };
+    let rows = [month].into_iter().chain(standing.options.iter().map(option));
+    assert_in(CROWD, "docs/crowd.md", &table(&["room", "a month"], rows));
+}
+
+#[test]
+fn the_texts_name_the_models_numbers() {
+    let limits = AccountLimits::default_in("us-east-1");
+    let Capacity { joins_per_second, kept_up, .. } = Capacity::of(&limits, &room(RATE), WAITING);
+    let million = a_million(&room(RATE)).dollars;
+    let promise = format!(
+        "about {} people can join a second while {} wait, and about {} a minute can come and go",
+        about(joins_per_second.most),
+        about(WAITING),
+        about(kept_up.most)
+    );
+    for (name, document) in [("README.md", README), ("docs/crowd.md", CROWD)] {
+        let on_one_line = document.replace('\n', " ");
+        assert_in(&on_one_line, name, &promise);
+        assert_in(&on_one_line, name, &format!("about ${million:.0}"));
+    }
+    let warm = ModelledRoom { warm_reads: 60_000.0, warm_writes: 6_000.0, ..room(RATE) };
+    assert_in(CROWD, "docs/crowd.md", &format!("costs about ${:.0} once", warm_costs(&warm)));
+    assert_in(CROWD, "docs/crowd.md", &facts().date);
+}
