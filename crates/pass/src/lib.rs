@@ -6,12 +6,14 @@
 //! | --- | --- |
 //! | [`Claims`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
+//! | [`Discovery`] | both sides: where an issuer publishes its keys |
 //! | [`KeyRing`], [`PrivateKey`], [`Signer`] | the room: its signing keys |
 //! | [`ProofKey`], [`Prover`] | the room: proofs that it gave out a number |
 //!
 //! This crate knows no room and stores nothing. Times are seconds since 1970.
 
 mod claims;
+mod discovery;
 mod error;
 mod jwks;
 mod key_ring;
@@ -20,6 +22,7 @@ mod signer;
 mod verifier;
 
 pub use claims::{Claims, TOKEN_USE, subject};
+pub use discovery::Discovery;
 pub use error::PassError;
 pub use jwks::{Jwk, Jwks};
 pub use key_ring::{KeyRing, PrivateKey};

@@ -12,6 +12,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use page::Page;
+use pass::Discovery;
 use poll::Poll;
 use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
@@ -106,6 +107,10 @@ impl App {
             }
             Handler::ClientCheck => Ok(self.client_check(request).await?),
             Handler::PublicKeys => Ok(self.public_keys().await?),
+            Handler::Discovery => {
+                let room = self.store.room().await?;
+                Ok(respond::json(Response::builder(), &Discovery::of(room.issuer())))
+            }
             Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
             Handler::Preview => self.preview(parameter, request).await,
         }

@@ -42,8 +42,12 @@ impl AnswerMetrics {
         match handler {
             Handler::Door => self.door.observe(took),
             Handler::Poll => self.polls.observe(took),
-            Handler::Root | Handler::ClientCheck | Handler::PublicKeys | Handler::Page | Handler::Preview => {
-            }
+            Handler::Root
+            | Handler::ClientCheck
+            | Handler::PublicKeys
+            | Handler::Discovery
+            | Handler::Page
+            | Handler::Preview => {}
         }
         match status {
             StatusCode::TOO_MANY_REQUESTS => increase(&self.limited),

@@ -31,6 +31,8 @@ pub enum Handler {
     ClientCheck,
     /// The public keys of the room.
     PublicKeys,
+    /// Where the public keys are, for whoever knows only the issuer of a pass.
+    Discovery,
     /// The files of the waiting page.
     Page,
     /// The page in every state, for its designer.
@@ -95,6 +97,13 @@ pub const ROUTES: &[Route] = &[
         handler: Handler::PublicKeys,
         headers: &[("cache-control", "public, max-age=300")],
         on_aws: AwsHandler::Table { action: "GetItem" },
+    },
+    Route {
+        path: "/.well-known/openid-configuration",
+        methods: READ,
+        handler: Handler::Discovery,
+        headers: &[("cache-control", "public, max-age=300")],
+        on_aws: AwsHandler::Gateway { status: 200 },
     },
     Route {
         path: "/wait/{file}",

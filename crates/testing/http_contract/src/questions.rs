@@ -10,6 +10,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     polls_say_how_the_line_stands(client);
     the_shop_may_ask(room, client);
     keys_are_public(client);
+    an_issuer_says_where_its_keys_are(client);
     the_page_is_one_document(client);
     the_rooms_url_leads_to_its_door(client);
     nothing_else_is_there(client);
@@ -57,6 +58,13 @@ fn keys_are_public(client: &Client) {
     }
 }
 
+fn an_issuer_says_where_its_keys_are(client: &Client) {
+    let said = client.get("/.well-known/openid-configuration").json();
+    let issuer = said["issuer"].as_str().expect("an issuer");
+    assert_eq!(said["jwks_uri"], format!("{issuer}/.well-known/jwks.json"));
+    assert_eq!(said["id_token_signing_alg_values_supported"], serde_json::json!(["RS256"]));
+}
+
 fn the_page_is_one_document(client: &Client) {
     let page = client.get("/wait/index.html");
     let policy = page.header("content-security-policy").unwrap_or_default();
@@ -102,7 +110,15 @@ fn nothing_else_is_there(client: &Client) {
         assert_eq!(answer.status, 404, "{path}");
         assert!(answer.json()["error"].is_string(), "{path}: {}", answer.body);
     }
-    for path in ["/", "/beekeeper", "/polling", "/client", "/.well-known/jwks.json", "/wait/index.html"] {
+    for path in [
+        "/",
+        "/beekeeper",
+        "/polling",
+        "/client",
+        "/.well-known/jwks.json",
+        "/.well-known/openid-configuration",
+        "/wait/index.html",
+    ] {
         for method in ["POST", "PUT", "DELETE", "PATCH"] {
             let answer = client.send(method, path, &[("Content-Length", "0")]);
             assert_eq!(answer.status, 405, "{method} {path}");

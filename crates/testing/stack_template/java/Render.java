@@ -47,6 +47,7 @@ public class Render {
         var override = new LinkedHashMap<String, Object>();
         override.put("header", new LinkedHashMap<String, Object>());
         var context = new LinkedHashMap<String, Object>();
+        context.put("domainName", request.get("domain"));
         context.put("path", request.get("path"));
         context.put("requestId", request.get("id"));
         context.put("requestTimeEpoch", request.get("now"));

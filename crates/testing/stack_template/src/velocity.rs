@@ -19,6 +19,7 @@ pub struct TemplateRequest {
     pub query: Vec<(String, String)>,
     /// The stage's variables.
     pub stage: Vec<(String, String)>,
+    pub domain: String,
     /// The path of the request, with the stage.
     pub path: String,
     /// The ID that API Gateway gives the request.
@@ -79,6 +80,7 @@ impl Velocity {
             "headers": object(&request.headers),
             "query": object(&request.query),
             "stage": object(&request.stage),
+            "domain": request.domain,
             "path": request.path,
             "id": request.id,
             "now": request.now,

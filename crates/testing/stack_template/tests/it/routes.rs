@@ -3,6 +3,7 @@
 use std::fs;
 
 use emulators::workspace;
+use pass::Discovery;
 use serde_json::{Value, json};
 use server::routes::{AwsHandler, DOOR, RETRY_AFTER, ROUTES, Route, problem};
 use stack_template::{ApiMethod, TemplateRequest};
@@ -146,6 +147,28 @@ fn the_constant_headers_are_those_of_the_table() {
             "{}",
             route.path
         );
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn an_issuer_says_where_its_keys_are() {
+    let (template, _) = method("get", "/.well-known/openid-configuration").response(200).unwrap();
+    for (domain, path) in [
+        ("abc.execute-api.eu-central-1.amazonaws.com", "/prod"),
+        ("queue.shop.example", ""),
+        ("shop.example", "/queue"),
+    ] {
+        for end in ["", "/"] {
+            let request = TemplateRequest {
+                domain: domain.into(),
+                path: format!("{path}/.well-known/openid-configuration{end}"),
+                ..asked()
+            };
+            let said = render(&template, &request).json().unwrap();
+            let expected = Discovery::of(format!("https://{domain}{path}"));
+            assert_eq!(said, serde_json::to_value(expected).unwrap());
+        }
     }
 }
 
