@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     released_before: u32,
     /// The ticket that the line has reached. `None` until it is known where the line was when this slice began.
     pub(crate) served: Option<ServedEstimate>,
+    /// Who left the line before that was known.
+    left_before: Vec<Ticket>,
     /// The lowest ticket that the line has delivered.
     lowest: Option<Ticket>,
     /// Every visitor who used up quota; true once the ledger has confirmed the admission. A visitor whom the line
@@ -54,6 +56,7 @@ impl Tally {
             report: SliceReport::default(),
             released_before: 0,
             served: None,
+            left_before: Vec::new(),
             lowest: None,
             visitors: HashMap::new(),
             waits: LongestWait::default(),
@@ -123,13 +126,15 @@ impl Tally {
 
     /// Notes that the line has reached this ticket before this slice released anybody.
     pub(crate) fn begin_at(&mut self, served: u64) {
-        self.served.get_or_insert_with(|| ServedEstimate::new(served, self.slices));
+        let served = self.served.get_or_insert_with(|| ServedEstimate::new(served, self.slices));
+        served.leave(std::mem::take(&mut self.left_before));
     }
 
     /// Visitors with these tickets have left the line.
     pub(crate) fn leave(&mut self, tickets: Vec<Ticket>) {
-        if let Some(served) = &mut self.served {
-            served.leave(tickets);
+        match &mut self.served {
+            Some(served) => served.leave(tickets),
+            None => self.left_before.extend(tickets),
         }
     }
 

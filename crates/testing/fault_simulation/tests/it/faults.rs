@@ -380,6 +380,18 @@ fn the_door_asks_a_visitor_to_come_again_after_three_seconds() {
 }
 
 #[test]
+fn those_who_leave_before_the_first_report_count_for_how_far_the_line_is() {
+    let mut world = World::new(15, 600);
+    world.set_faults(every(1, PortCall::Progress, InjectedFault::Refused(Fault::Busy)));
+    world.join(30);
+    world.run(Duration::from_secs(5));
+    assert_eq!((world.outcome().released(), world.status().served), (30, 0));
+    world.clear_faults();
+    world.run(Duration::from_secs(30));
+    assert_eq!(world.status().served, 30);
+}
+
+#[test]
 fn visitors_who_cannot_join_are_told_to_retry_without_a_cookie() {
     let mut world = World::new(14, 600);
     world.set_faults(every(2, PortCall::Join, InjectedFault::Refused(Fault::Broken)));
