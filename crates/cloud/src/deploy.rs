@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::page::Page;
 use aws_sdk_cloudformation::types::{
-    Capability, ChangeSetStatus, ChangeSetType, OnStackFailure, Parameter, StackStatus, Tag,
+    Capability, ChangeSetStatus, ChangeSetType, OnStackFailure, Parameter, ResourceStatus, StackStatus, Tag,
 };
 use config::{Architecture, RoomConfig};
 use tokio::time::{Instant, sleep};
@@ -218,11 +218,28 @@ async fn finish_rollback(
     let rollback = stack.cloudformation.continue_update_rollback().stack_name(&found.id).send().await;
     rollback.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
     match watch.until_done(on_event).await? {
-        Some(state) if state.status == StackStatus::UpdateRollbackFailed => Err(watch
-            .error(attempt, Some(&state))
-            .or_advice("solve this problem, and run the same command again")),
+        Some(state) if state.status == StackStatus::UpdateRollbackFailed => {
+            Err(watch.error(attempt, Some(&state)).or_advice(&skipping(stack, &found.id).await?))
+        }
         _ => Ok(()),
     }
+}
+
+/// How to end a rollback that AWS cannot carry out, because a resource cannot go back to what it was.
+async fn skipping(stack: &RoomStack<'_>, id: &str) -> Result<String, CloudError> {
+    let resources = stack.resources(id).await?;
+    let failed = resources.iter().filter(|resource| {
+        resource.resource_status.as_ref().is_some_and(|status| *status == ResourceStatus::UpdateFailed)
+    });
+    let failed: Vec<_> = failed.filter_map(|resource| resource.logical_resource_id.as_deref()).collect();
+    if failed.is_empty() {
+        return Ok("solve this problem, and run the same command again".into());
+    }
+    let (name, failed) = (&stack.name, failed.join(" "));
+    Ok(format!(
+        "solve this problem, and run the same command again; or leave what cannot go back as it is: aws cloudformation \
+         continue-update-rollback --stack-name {name} --resources-to-skip {failed}"
+    ))
 }
 
 /// A change set that is ready to be executed.
@@ -255,8 +272,12 @@ async fn create_change_set(
         // With this setting, CloudFormation deletes a stack that it could not create.
         None => create.change_set_type(ChangeSetType::Create).on_stack_failure(OnStackFailure::Delete),
     };
-    let parameters = deployment.parameters()?.into_iter();
+    let mut parameters = deployment.parameters()?;
+    if let Some(existing) = existing {
+        stack.account.keep_warm(existing, &mut parameters).await?;
+    }
     let parameters = parameters
+        .into_iter()
         .map(|(name, value)| Parameter::builder().parameter_key(name).parameter_value(value).build());
     let created = create.set_parameters(Some(parameters.collect())).send().await;
     let created = created.map_err(|error| errors.call_failed(&attempt, error))?;

@@ -33,6 +33,7 @@ mod shop_check;
 mod smoke_check;
 mod stack;
 pub mod template;
+mod warm_capacity;
 mod warnings;
 
 pub use access::{Access, Account};

@@ -89,6 +89,7 @@ pub(crate) struct StackState {
     pub(crate) status: StackStatus,
     pub(crate) reason: Option<String>,
     pub(crate) outputs: BTreeMap<String, String>,
+    pub(crate) parameters: BTreeMap<String, String>,
     /// The room in the stack's tag.
     pub(crate) room: Option<String>,
 }
@@ -100,12 +101,16 @@ impl StackState {
 
     fn from_description(stack: Stack, attempt: &str) -> Result<Self, CloudError> {
         let outputs = stack.outputs.unwrap_or_default().into_iter();
+        let parameters = stack.parameters.unwrap_or_default().into_iter();
         let tag = stack.tags.unwrap_or_default().into_iter().find(|tag| tag.key() == Some(names::TAG));
         Ok(Self {
             id: stack.stack_id.or_incomplete(attempt, "the stack's ID")?,
             status: stack.stack_status.or_incomplete(attempt, "the stack's status")?,
             reason: stack.stack_status_reason,
             outputs: outputs.filter_map(|output| Some((output.output_key?, output.output_value?))).collect(),
+            parameters: parameters
+                .filter_map(|parameter| Some((parameter.parameter_key?, parameter.parameter_value?)))
+                .collect(),
             room: tag.and_then(|tag| tag.value),
         })
     }

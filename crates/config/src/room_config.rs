@@ -187,9 +187,9 @@ room_config! {
         request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";
         /// The most requests from one address in five minutes. 0: no limit. Costs about 6 dollars a month.
         requests_per_address: AddressLimit = Number(0) => "RequestsPerAddress";
-        /// Reads a second that the table is ready for. More than 12000 costs once, and cannot be undone.
+        /// Reads a second that the table is ready for. More than 12000 costs once, and stays: AWS lowers nothing.
         warm_reads: Whole<12_000, 1_000_000> = Number(12_000) => "WarmReads";
-        /// Writes a second that the table is ready for. More than 4000 costs once, and cannot be undone.
+        /// Writes a second that the table is ready for. More than 4000 costs once, and stays: AWS lowers nothing.
         warm_writes: Whole<4_000, 1_000_000> = Number(4_000) => "WarmWrites";
     }
 }

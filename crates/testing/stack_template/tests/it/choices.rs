@@ -17,7 +17,7 @@ fn choosing(chosen: &[(&str, &str)]) -> Stack {
 /// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
-const CHOICES: [Choice; 7] = [
+const CHOICES: [Choice; 10] = [
     (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup"]),
     (&[("Health", "https://shop.example/health")], &[], &["RoomSetup"]),
     (
@@ -48,6 +48,9 @@ const CHOICES: [Choice; 7] = [
         &[],
     ),
     (&[("AccessLog", "yes")], &["ApiLog"], &["Api"]),
+    (&[("WarmReads", "50000")], &[], &["Ledger"]),
+    (&[("WarmWrites", "20000")], &[], &["Ledger"]),
+    (&[("WarmReads", "50000"), ("WarmWrites", "20000")], &[], &["Ledger"]),
 ];
 
 #[test]
@@ -71,6 +74,15 @@ fn each_choice_adds_its_resources_and_leaves_the_others_unchanged() {
 fn every_condition_is_tested_as_a_choice() {
     let conditions: BTreeSet<_> = stack().template["Conditions"].as_object().unwrap().keys().collect();
     assert_eq!(conditions.len(), CHOICES.len(), "{conditions:?}");
+}
+
+#[test]
+fn warm_capacity_is_set_only_where_it_is_asked_for() {
+    let warm =
+        |chosen: &[(&str, &str)]| choosing(chosen).properties("Ledger").unwrap()["WarmThroughput"].clone();
+    assert_eq!(warm(&[]), Value::Null);
+    assert_eq!(warm(&[("WarmReads", "50000")]), json!({ "ReadUnitsPerSecond": "50000" }));
+    assert_eq!(warm(&[("WarmWrites", "20000")]), json!({ "WriteUnitsPerSecond": "20000" }));
 }
 
 #[test]
