@@ -154,7 +154,6 @@ impl Stack {
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
             ("Fn::Not", [inner]) => Ok(!self.evaluate(inner)?),
-            ("Fn::Or", [left, right]) => Ok(self.evaluate(left)? || self.evaluate(right)?),
             _ => Err(TemplateError(format!("this condition is not supported: {condition}"))),
         }
     }
