@@ -48,7 +48,7 @@ fn next(wanted: i64, before: i64, has: i64) -> i64 {
     if wanted > before.max(has) { wanted } else { before }
 }
 
-/// 0 if it is not set: the table has what AWS gives it.
+/// 0 if the stack has no such parameter.
 fn value(parameters: &BTreeMap<String, String>, name: &str) -> i64 {
     parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default()
 }
@@ -59,16 +59,16 @@ mod tests {
 
     #[test]
     fn nothing_is_lowered() {
-        assert_eq!(next(50_000, 0, 12_000), 50_000, "raised");
-        assert_eq!(next(0, 50_000, 50_000), 50_000, "no longer in the configuration file");
+        assert_eq!(next(50_000, 12_000, 12_000), 50_000, "raised");
+        assert_eq!(next(12_000, 50_000, 50_000), 50_000, "no longer in the configuration file");
         assert_eq!(next(20_000, 50_000, 50_000), 50_000, "lower in the configuration file");
-        assert_eq!(next(20_000, 0, 30_000), 0, "the table has warmed up by itself");
+        assert_eq!(next(20_000, 12_000, 30_000), 12_000, "the table has warmed up by itself");
         assert_eq!(next(60_000, 50_000, 70_000), 50_000);
         assert_eq!(next(60_000, 50_000, 0), 60_000, "the service does not say what the table has");
     }
 
     #[test]
-    fn a_parameter_that_is_not_set_is_zero() {
+    fn a_parameter_that_is_missing_is_zero() {
         let parameters = BTreeMap::from([(READS.to_owned(), "50000".to_owned())]);
         assert_eq!((value(&parameters, READS), value(&parameters, WRITES)), (50_000, 0));
     }
