@@ -117,6 +117,14 @@ impl SamRoom {
         Ok(())
     }
 
+    /// Lets no call of a function through, as when the account runs as many functions as it may.
+    pub fn stop(&self, output: &str) -> Result<()> {
+        let lambda = aws_sdk_lambda::Client::new(&self.config);
+        let put = lambda.put_function_concurrency().function_name(self.output(output)?);
+        self.wait(put.reserved_concurrent_executions(0).send())?;
+        Ok(())
+    }
+
     /// Kills a function's running processes, and returns how many there were.
     pub fn kill(&self, output: &str) -> Result<usize> {
         self.aws.kill_function(self.output(output)?)

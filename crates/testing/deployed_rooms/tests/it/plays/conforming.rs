@@ -19,6 +19,7 @@ fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     roles::check(&stage);
     a_changed_route_and_title_are_live_after_an_update(&stage);
     println!("updated after {:?}", begun.elapsed());
+    a_request_that_the_gateway_refuses_gets_html(&stage);
 }
 
 fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &SamRoom) {
@@ -34,6 +35,18 @@ fn the_page_was_put_into_the_bucket(stage: &SamRoom) {
     let page = stage.client().get("/wait/index.html");
     assert_eq!(page.status, 200, "{}", page.body);
     assert!(page.body.contains("Seal"), "the room's title: {}", page.body);
+}
+
+fn a_request_that_the_gateway_refuses_gets_html(stage: &SamRoom) {
+    let client = stage.client();
+    stage.stop("ProducerFunction").unwrap();
+    let refused = || client.send("GET", "/beekeeper", &[("Accept", "*/*")]);
+    until("nobody joins", Duration::from_secs(20), || Ok(refused().status != 302)).unwrap();
+    let refused = refused();
+    let header = |name| refused.header(name);
+    assert_eq!((refused.status, header("retry-after")), (503, Some("30")), "{refused:?}");
+    // The emulator sends a body of its own here; a test of the template compares the page.
+    assert_eq!(header("content-type"), Some("text/html; charset=utf-8"));
 }
 
 fn a_changed_route_and_title_are_live_after_an_update(stage: &SamRoom) {
