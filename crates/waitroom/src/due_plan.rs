@@ -336,6 +336,29 @@ mod tests {
         assert_eq!(on.releases_from.since(on.window.start), Duration::from_secs(10), "four, at 24 a minute");
     }
 
+    /// The instant of an opening that was withdrawn is not that of a later change, which would run the opening's plan.
+    #[test]
+    fn a_withdrawn_opening_has_an_instant_of_its_own() {
+        let (mut room, mut plans) = (room(1), Vec::<Plan>::new());
+        let orders = [
+            (2218, SomeOrder::SetRate(1201)),
+            (8495, SomeOrder::OpenIn(12_993)),
+            (10_620, SomeOrder::On(11)),
+            (12_345, SomeOrder::On(83)),
+            (20_491, SomeOrder::On(1)),
+        ];
+        for (now, wanted) in orders {
+            order(&mut room, at(now), |room| wanted.apply(room, at(now)));
+            let recent = |plans: &[Plan]| plans.iter().rev().take(2).copied().collect::<Vec<_>>();
+            while let Some(plan) = Plan::due(&recent(&plans), &room, at(now), MINUTE, SOON) {
+                plans.push(plan);
+            }
+        }
+        let last = plans.last().unwrap();
+        assert_eq!((last.rate.get(), last.valve_from), (1, room.valves.last().unwrap().from));
+        assert!(plans.iter().all(|plan| plan.rate == last.rate || plan.valve_from != last.valve_from));
+    }
+
     proptest! {
         /// The trigger runs every minute, and one of its runs fails.
         #[test]
@@ -395,7 +418,7 @@ mod tests {
             for (now, wanted) in runs {
                 if let Some(wanted) = wanted {
                     order(&mut room, at(now), |room| wanted.apply(room, at(now)));
-                    changes.retain(|(from, _)| *from < now + 1000);
+                    changes.retain(|(from, _)| *from < (now + 1000) / 100 * 100);
                     for change in room.valves.all_after(at(changes.last().unwrap().0)) {
                         let rate = if let Valve::Open(rate) = change.valve { rate.get() } else { 0 };
                         changes.push((change.from.as_millis(), rate));

@@ -65,7 +65,9 @@ impl ValveSchedule {
     const GAP: Duration = Duration::from_millis(500);
     /// The most changes that wait for their turn, if they are ordered faster than that.
     const QUEUE: u32 = 16;
-    /// How many changes may be withdrawn before one gets the instant of another. That takes longer than a plan lasts.
+    /// An instant identifies one change, also after that change was withdrawn: a plan may exist for it. A change that may be
+    /// withdrawn, or that replaces one, is in force at its own one of so many milliseconds. All others are in force at the
+    /// first. So it takes as many changes until one gets the instant of another, which is longer than a plan lasts.
     const OWN_MILLIS: u64 = 100;
 
     pub fn is_empty(&self) -> bool {
@@ -121,29 +123,31 @@ impl ValveSchedule {
             self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
         }
         let announced = now + notice;
+        let announced = announced - Duration::from_millis(announced.as_millis() % Self::OWN_MILLIS);
         let queue_ends = announced + Self::GAP * Self::QUEUE;
         let opened = before.opening.map_or(queue_ends, |opening| opening.from);
         let stays = |change: &ValveChange| change.from < opened.min(queue_ends).max(announced);
         let stay = self.0.partition_point(stays).max(1);
         let replaces = stay < self.0.len();
         self.0.truncate(stay);
-        // An instant identifies one change, also after that change was withdrawn: a plan may exist for it. So every change
-        // that may be withdrawn, or that replaces one, gets milliseconds of its own.
-        let own = Duration::from_millis(1 + version % Self::OWN_MILLIS);
+        let own = 1 + version % (Self::OWN_MILLIS - 1);
         let (valve, opening) = match wanted.opening {
             Some(opening) if opening.from < announced => (opening.valve, None),
             opening => (wanted.now, opening),
         };
-        self.push(announced, valve, if replaces { own } else { Duration::ZERO });
+        self.push(announced, valve, if replaces { own } else { 0 });
         if let Some(opening) = opening {
             self.push(opening.from, opening.valve, own);
         }
         self.forget_old(now);
     }
 
-    fn push(&mut self, from: Timestamp, valve: Valve, later: Duration) {
+    /// Adds a change from this instant on, or as soon as it can be after the last one. `own` is its millisecond.
+    fn push(&mut self, from: Timestamp, valve: Valve, own: u64) {
         let Some(last) = self.last().filter(|last| last.valve != valve) else { return };
-        self.0.push(ValveChange { from: from.max(last.from + Self::GAP) + later, valve });
+        let earliest = from.max(last.from + Self::GAP);
+        let wait = (own + Self::OWN_MILLIS - earliest.as_millis() % Self::OWN_MILLIS) % Self::OWN_MILLIS;
+        self.0.push(ValveChange { from: earliest + Duration::from_millis(wait), valve });
     }
 
     fn forget_old(&mut self, now: Timestamp) {
@@ -262,6 +266,18 @@ mod tests {
     }
 
     #[test]
+    fn a_change_never_gets_the_instant_of_an_opening_that_was_withdrawn() {
+        for ordered in 89_900..90_200 {
+            let mut schedule = ValveSchedule::default();
+            schedule.set(until(None), until(Some((91_000, 600))), 7, at(1000), NOTICE);
+            let withdrawn = schedule.last().unwrap().from;
+            schedule.set(until(Some((91_000, 600))), until(None), 8, at(2000), NOTICE);
+            order(&mut schedule, ordered, open(1));
+            assert!(!schedule.knows(withdrawn), "{schedule}");
+        }
+    }
+
+    #[test]
     fn an_opening_can_be_withdrawn_until_its_notice_begins() {
         let (paused, noon) = (WantedValve { now: Valve::Closed, opening: None }, until(Some((90_000, 60))));
         let faster = until(Some((90_000, 600)));
@@ -272,9 +288,9 @@ mod tests {
             schedule.to_string()
         };
         assert_eq!(after(paused, 89_000), "0=closed");
-        assert_eq!(after(paused, 89_500), "0=closed 90001=60 90501=closed", "consumers act on it already");
+        assert_eq!(after(paused, 89_500), "0=closed 90001=60 90600=closed", "consumers act on it already");
         assert_eq!(after(faster, 88_000), "0=closed 90002=600");
-        assert_eq!(after(faster, 89_500), "0=closed 90001=60 90501=600", "it is not closed in between");
+        assert_eq!(after(faster, 89_500), "0=closed 90001=60 90600=600", "it is not closed in between");
     }
 
     #[test]
