@@ -90,9 +90,11 @@ fn a_visitor_who_cannot_join_gets_no_cookie() {
     let busy = DoorAnswer::busy();
     assert_eq!(
         (busy.status, busy.retry_after, &busy.set_cookie, &busy.location),
-        (503, Some(5), &None, &None)
+        (503, Some(30), &None, &None)
     );
-    assert!(busy.body.contains(r#"<meta http-equiv="refresh" content="5">"#), "the page retries by itself");
+    for retry in ["location.reload();", r#"<noscript><meta http-equiv="refresh" content="50">"#] {
+        assert!(busy.body.contains(retry), "the page retries by itself");
+    }
 }
 
 #[test]
