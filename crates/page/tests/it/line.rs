@@ -1,9 +1,6 @@
 //! Rust and JavaScript get the same values, and must compute the same.
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
+use emulators::with_line_js;
 use page::line::{PageForecast, ShownRange, forecast, is_passed, narrow, next_poll, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -13,7 +10,8 @@ use waitroom::{LineStatus, Rate};
 /// Reads the cases from standard input, and prints what `site/line.js` makes of each.
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
-    const { forecast, isPassed, narrow, nextPoll, retryIn } = await import(process.argv[1]);
+    import { pathToFileURL } from "node:url";
+    const { forecast, isPassed, narrow, nextPoll, retryIn } = await import(pathToFileURL(process.argv[1]));
     const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now }) => {
         const expected = forecast(ticket, line);
         const { ahead, earliest, latest, askIn } = expected;
@@ -75,18 +73,8 @@ fn computed(case: &Value) -> [f64; 9] {
 fn rust_computes_what_the_page_computes() {
     let mut rng = StdRng::seed_from_u64(1);
     let cases: Vec<_> = (0..5000).map(|_| random_case(&mut rng)).collect();
-    let line_js = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../site/line.js").canonicalize().unwrap();
-    let mut node = Command::new("node")
-        .args(["--input-type=module", "--eval", SCRIPT])
-        .arg(url::Url::from_file_path(line_js).unwrap().as_str())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("could not start node: this test needs Node.js 20 or newer");
-    node.stdin.take().unwrap().write_all(json!(cases).to_string().as_bytes()).unwrap();
-    let output = node.wait_with_output().unwrap();
-    assert!(output.status.success(), "node failed");
-    let answers: Vec<[f64; 9]> = serde_json::from_slice(&output.stdout).unwrap();
+    let printed = with_line_js(SCRIPT, &json!(cases).to_string()).unwrap();
+    let answers: Vec<[f64; 9]> = serde_json::from_str(&printed).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
         let computed = computed(case);

@@ -6,6 +6,7 @@
 //! | [`DynamoDbLocal`] | Amazon's own DynamoDB for one machine | whether DynamoDB accepts a call |
 //! | [`console`] | the commands in our documents and their output | checks that the documents are true |
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
+//! | [`with_line_js`] | the page's own arithmetic in Node.js | whether Rust computes the same |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Nginx`] | nginx with a configuration of the test | a room behind a web server |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
@@ -60,6 +61,7 @@ pub mod console;
 mod dynamodb_local;
 mod http;
 mod install;
+mod line_js;
 mod localemu;
 mod nginx;
 mod port;
@@ -70,6 +72,7 @@ pub mod workspace;
 
 pub use dynamodb_local::DynamoDbLocal;
 pub use install::WITHOUT_TOOLS;
+pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3};
 pub use nginx::Nginx;
 pub use velocity::velocity;

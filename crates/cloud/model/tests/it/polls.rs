@@ -1,17 +1,15 @@
 //! A visitor of the model polls as often as the real page does.
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use aws_model::Visit;
+use emulators::with_line_js;
 use serde_json::json;
 use waitroom::Rate;
 
 /// Walks through a wait in a line that moves steadily, with the page's own functions.
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
-    const { forecast, nextPoll } = await import(process.argv[1]);
+    import { pathToFileURL } from "node:url";
+    const { forecast, nextPoll } = await import(pathToFileURL(process.argv[1]));
     const polls = ({ minutes, rate }) => {
         const wait = minutes * 60_000;
         const ticket = Math.floor((wait * rate) / 60_000) + 1;
@@ -33,18 +31,8 @@ fn a_visitor_polls_as_often_as_the_page_does() {
     let cases: Vec<_> = waits.iter().flat_map(|minutes| rates.map(|rate| (*minutes, rate))).collect();
     let asked: Vec<_> =
         cases.iter().map(|(minutes, rate)| json!({ "minutes": minutes, "rate": rate })).collect();
-    let line_js = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../site/line.js").canonicalize().unwrap();
-    let mut node = Command::new("node")
-        .args(["--input-type=module", "--eval", SCRIPT])
-        .arg(url::Url::from_file_path(line_js).unwrap().as_str())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("could not start node: this test needs Node.js 20 or newer");
-    node.stdin.take().unwrap().write_all(json!(asked).to_string().as_bytes()).unwrap();
-    let output = node.wait_with_output().unwrap();
-    assert!(output.status.success(), "node failed");
-    let counted: Vec<u32> = serde_json::from_slice(&output.stdout).unwrap();
+    let printed = with_line_js(SCRIPT, &json!(asked).to_string()).unwrap();
+    let counted: Vec<u32> = serde_json::from_str(&printed).unwrap();
     let modelled: Vec<_> = cases
         .iter()
         .map(|&(minutes, rate)| Visit::waiting(minutes, Rate::new(rate).unwrap(), 0).polls)
