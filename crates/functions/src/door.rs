@@ -12,8 +12,8 @@ pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<Lambda
     if let LambdaRequest::ApiGatewayV1(request) = &mut event.payload {
         let all: Vec<_> =
             request.multi_value_headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
-        if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..]))
-            && all.len() > 1
+        if all.len() > 1
+            && let Ok(joined) = HeaderValue::from_bytes(&all.join(&b"; "[..]))
         {
             request.headers.insert(COOKIE, joined);
         }

@@ -63,6 +63,7 @@ impl EventCosts {
         let visits = people * 2.0;
         let prices = prices();
         let second = gb_second(room.architecture);
+        // The producer that answers the door reads the room once a second, for all visits of that second.
         let reads = people * (polls * POLL_READS + TURN_READS + 2.0 * producers(1.0).min(1.0))
             + slices * SLICE_READS
             + releasing_minutes * MINUTE_READS;
