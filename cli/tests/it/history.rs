@@ -87,7 +87,7 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     said(&room, &["off", "--local"]);
     said(&room, &["pause", "--local"]);
     let client = Client::new(&room.base(), "demo");
-    client.cookie(&client.get("/beekeeper"));
+    client.join();
     let (code, error) = refused(&room, &["undo", "--local"]);
     assert_eq!(code, 6);
     assert!(error.starts_with("error: 1 visitor waits in demo, and would enter at once; "), "{error}");

@@ -175,7 +175,7 @@ fn a_backup_under_load_restores_with_everybody_in_it() {
         let joining = || {
             let client = client(&room);
             let join = || {
-                let place = client.cookie(&client.get("/beekeeper"));
+                let place = client.join();
                 (Instant::now(), place)
             };
             iter::repeat_with(join).take_while(|_| !is_over.load(Ordering::Relaxed)).collect()

@@ -18,7 +18,7 @@ fn continues_after_a_restart() {
     let room = Local::start(&["--rate", "7"]);
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     let (directory, farewell) = room.interrupt();
     let kept = format!(
         "stopped. 1 waiting; every place is kept in {}. To continue, run the same command",
@@ -82,7 +82,7 @@ fn off_and_reset_ask_first_if_visitors_wait() {
     let room = Local::start(&["--rate", "60"]);
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
-    client.cookie(&client.get("/beekeeper"));
+    client.join();
     let off = room.command(&["off", "--local"]);
     assert_eq!(off.status.code(), Some(6));
     let expected = "error: 1 visitor waits in demo, and would enter at once; without a terminal, this needs --yes\nhint: nothing was changed; to go ahead, add --yes\n";
@@ -104,7 +104,7 @@ fn off_offers_to_pause_instead() {
     let room = Local::start(&["--rate", "1", "--minute", "60s"]);
     let client = Client::new(&room.base(), "demo");
     for _ in 0..5 {
-        client.cookie(&client.get("/beekeeper"));
+        client.join();
     }
     let directory = room.directory.path().to_str().unwrap();
     let off = room.command(&["off", "--local"]);
@@ -370,7 +370,7 @@ fn a_room_in_a_directory_of_its_own_is_called_by_its_name() {
     let brew = Local::start(&["brew"]);
     brew.order(Order::Pause);
     let client = Client::new(&brew.base(), "brew");
-    client.cookie(&client.get("/beekeeper"));
+    client.join();
     let said = text(&brew.command(&["off", "--local"]).stderr);
     assert!(said.starts_with("error: 1 visitor waits in brew,"), "{said}");
     let path = brew.directory.path().display().to_string();

@@ -34,7 +34,7 @@ fn the_first_five_minutes_print_what_the_readme_shows() {
     // The same room, with another port and directory.
     let room = Local::start(&["--minute", "60s"]);
     let client = Client::new(&room.url, "demo");
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     for _ in 0..900 {
         if client.get_with("/polling", &place).json()["allow"] == true {
             break;

@@ -17,6 +17,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub struct Crowd {
     places: Vec<HeldPlace>,
+    in_line: u64,
 }
 
 /// A place, and when the request for it was sent and answered.
@@ -59,7 +60,7 @@ impl fmt::Display for CrowdReport {
 }
 
 impl Crowd {
-    /// Lets `size` visitors join, each in a browser of their own.
+    /// Lets `size` visitors join an empty line, each in a browser of their own.
     pub fn join(stage: &SamRoom, size: usize) -> Result<Self> {
         let (client, left) = (stage.client(), AtomicUsize::new(size));
         let join = || -> Result<Vec<HeldPlace>> {
@@ -67,9 +68,7 @@ impl Crowd {
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             {
                 let asked = Instant::now();
-                let answer = client.get("/beekeeper");
-                ensure!(answer.status == 302, "{answer:?}");
-                let cookie = client.cookie(&answer);
+                let cookie = client.join();
                 let value = cookie.split_once('=').map(|(_, value)| value).unwrap_or_default();
                 places.push(HeldPlace { place: value.parse()?, asked, given: Instant::now() });
             }
@@ -84,7 +83,15 @@ impl Crowd {
             Ok(all)
         })?;
         places.sort_by_key(|held| held.place.ticket);
-        Ok(Self { places })
+        let in_line = stage.messages("LineUrl")?;
+        let expected = size as u64..=(size + client.refused_joins()) as u64;
+        ensure!(expected.contains(&in_line), "{in_line} in line, not {expected:?}");
+        Ok(Self { places, in_line })
+    }
+
+    /// How many are in the line: these visitors, and whoever was put there after the door had refused them.
+    pub fn in_line(&self) -> u64 {
+        self.in_line
     }
 
     /// How many of these visitors are admitted.

@@ -10,7 +10,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
 }
 
 fn malformed_cookies(client: &Client) {
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     let (name, value) = place.split_once('=').expect("a name and a value");
     let parts: Vec<_> = value.split('-').collect();
     let (epoch, token, ticket) = (parts[0], parts[1], parts[2]);
@@ -56,7 +56,7 @@ fn malformed_cookies(client: &Client) {
 }
 
 fn a_query_parameter_is_not_a_cookie(client: &Client) {
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     for path in ["/polling", "/client"] {
         for parameter in ["cookie", "Cookie"] {
             let answer = client.get(&format!("{path}?{parameter}={place}")).json();

@@ -2,6 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,7 +15,11 @@ pub struct Client {
     authority: String,
     prefix: String,
     cookie_name: String,
+    refused_joins: Arc<AtomicUsize>,
 }
+
+/// How often a visitor asks for a place before the test fails.
+const MOST_REFUSALS: usize = 30;
 
 #[derive(Clone, Debug)]
 pub struct HttpAnswer {
@@ -27,7 +34,32 @@ impl Client {
         let (authority, prefix) =
             rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
-        Self { authority: authority.into(), prefix, cookie_name: format!("bk_{room}") }
+        Self {
+            authority: authority.into(),
+            prefix,
+            cookie_name: format!("bk_{room}"),
+            refused_joins: Arc::default(),
+        }
+    }
+
+    /// Joins, and returns the cookie of the place. Asks again when the room says that it is busy, as a browser does: on a
+    /// busy machine, a store may take longer than the door waits.
+    pub fn join(&self) -> String {
+        for _ in 0..MOST_REFUSALS {
+            let answer = self.get("/beekeeper");
+            if answer.status != 503 {
+                return self.cookie(&answer);
+            }
+            self.refused_joins.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_secs(1));
+        }
+        panic!("the room at {} refused a visitor {MOST_REFUSALS} times", self.authority)
+    }
+
+    /// How many requests for a place this client and its clones were refused. Each may have left somebody in the line
+    /// whom no browser knows, because the store may have put them there after the door gave up.
+    pub fn refused_joins(&self) -> usize {
+        self.refused_joins.load(Ordering::Relaxed)
     }
 
     pub fn get(&self, path: &str) -> HttpAnswer {

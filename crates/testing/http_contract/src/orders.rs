@@ -37,7 +37,7 @@ fn a_room_opens_by_itself(room: &impl RoomUnderTest, client: &Client) {
 
 fn a_new_epoch_makes_everybody_a_newcomer(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     let before = client.get_with("/polling", &place).json()["epoch"].clone();
     room.order(Order::Reset { epoch: "next".parse().expect("an epoch") });
     let poll = eventually("the new epoch", || {
@@ -81,7 +81,7 @@ fn rates_arrive(room: &impl RoomUnderTest, client: &Client) {
 
 fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     std::thread::sleep(room.minute() + room.minute() / 2);
     let poll = client.get_with("/polling", &place).json();
     assert_eq!((&poll["allow"], poll.get("join")), (&false.into(), None), "joining goes on, releasing stops");
@@ -93,7 +93,7 @@ fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
 
 fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     room.order(Order::Off);
     eventually("off", || (client.get("/polling").json()["allow"] == true).then_some(()));
     assert_eq!(client.get("/polling").json()["origin"], room.shop());

@@ -33,7 +33,7 @@ fn polls_say_how_the_line_stands(client: &Client) {
     ] {
         assert!(is_right, "{field} in {newcomer}");
     }
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     let waiting = client.get_with("/polling", &place).json();
     assert!(waiting["allow"] == true || waiting.get("join").is_none(), "{waiting}");
 }

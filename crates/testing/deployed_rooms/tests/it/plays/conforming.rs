@@ -51,7 +51,7 @@ fn a_request_that_the_gateway_refuses_gets_html(stage: &SamRoom) {
 
 fn a_changed_route_and_title_are_live_after_an_update(stage: &SamRoom) {
     let client = stage.client();
-    let place = client.cookie(&client.get("/beekeeper"));
+    let place = client.join();
     let changed = sam::changed(sam::built().unwrap(), "there is nothing here", "nobody lives here").unwrap();
     stage.deploy_again(&changed, "Another Title").unwrap();
     let said = || client.get("/nowhere").json()["error"].to_string();

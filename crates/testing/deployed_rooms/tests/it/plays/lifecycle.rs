@@ -26,7 +26,7 @@ const CROWD: usize = 100;
 pub(super) const DEPLOY: &[&str] = &["--yes", "--json"];
 
 fn joined(client: &Client) -> Vec<String> {
-    let join = || (0..CROWD / 4).map(|_| client.cookie(&client.get("/beekeeper"))).collect::<Vec<_>>();
+    let join = || (0..CROWD / 4).map(|_| client.join()).collect::<Vec<_>>();
     thread::scope(|scope| {
         let joining = [(); 4].map(|()| scope.spawn(join));
         joining.into_iter().flat_map(|joined| joined.join().unwrap()).collect()
