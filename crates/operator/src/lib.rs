@@ -239,6 +239,7 @@ pub(crate) mod tests {
                 releases_from: window.start,
                 valve_from: waitroom::Timestamp::default(),
                 made_at: waitroom::Timestamp::default(),
+                planned_before: waitroom::Timestamp::default(),
             };
             Ok(vec![PlanRecord { plan, released: 31, lowest: None }])
         }

@@ -24,18 +24,25 @@ impl Plan {
         horizon: Duration,
     ) -> Option<Self> {
         let number = recent.first().map_or(1, |newest| newest.number + 1);
-        let made = |plan: Self| Some(Self { made_at: now, ..plan });
         // A plan that begins too far in the future, and not with an opening, was made by a wrong clock.
         let has_right_clock =
             |plan: &&Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
         let recent: Vec<_> = recent.iter().filter(has_right_clock).collect();
         let last = recent.first().copied();
-        // What a plan that never began was to make up for is still to be made up for.
-        let owed = |rate| last.map_or(Duration::ZERO, |plan| plan.ahead(plan.window.start, rate, minute));
+        let planned = recent.iter().flat_map(|plan| [plan.valve_from, plan.planned_before]);
+        let planned_before = planned.filter(|from| room.valves.knows(*from)).max().unwrap_or_default();
+        let made = |plan: Self| Some(Self { made_at: now, planned_before, ..plan });
+        // What plans that never began were to make up for is still to be made up for. The latest may follow another that never
+        // began either, and leave it all to that one.
+        let owed = |rate| {
+            let owed_by = |plan: &&Self| plan.ahead(plan.window.start, rate, minute);
+            recent.iter().map(owed_by).max().unwrap_or_default()
+        };
         // A plan for a change that was withdrawn releases nobody.
-        let recent: Vec<_> = recent.into_iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
-        let Some(newest) = recent.first() else {
-            let (change, rate) = next_open(room, last.map(|plan| plan.made_at), now, minute)?;
+        let known: Vec<_> = recent.iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
+        let Some(newest) = known.first() else {
+            let after = last.map(|plan| plan.made_at.max(planned_before));
+            let (change, rate) = next_open(room, after, now, minute)?;
             return made(Self::starting(number, change, rate, owed(rate), change.max(now), now, minute));
         };
         let Some(next) = room.valves.after(newest.valve_from) else {
@@ -49,7 +56,7 @@ impl Plan {
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
         // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
-        let stopped = recent.iter().find(|plan| plan.window.start <= next.from);
+        let stopped = known.iter().find(|plan| plan.window.start <= next.from);
         let ahead = stopped
             .map_or_else(|| owed(rate), |plan| plan.ahead(next.from.min(plan.window.end), rate, minute));
         made(Self::starting(number, change, rate, ahead, change.max(now), newest.window.end, minute))
@@ -86,6 +93,7 @@ impl Plan {
             quota: u32::try_from(quota.div_ceil(a_minute)).unwrap_or(u32::MAX),
             valve_from,
             made_at: Timestamp::default(),
+            planned_before: Timestamp::default(),
         }
     }
 
@@ -124,6 +132,7 @@ fn next_open(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::Arc;
 
     use proptest::prelude::*;
@@ -336,27 +345,75 @@ mod tests {
         assert_eq!(on.releases_from.since(on.window.start), Duration::from_secs(10), "four, at 24 a minute");
     }
 
-    /// The instant of an opening that was withdrawn is not that of a later change, which would run the opening's plan.
-    #[test]
-    fn a_withdrawn_opening_has_an_instant_of_its_own() {
-        let (mut room, mut plans) = (room(1), Vec::<Plan>::new());
-        let orders = [
-            (2218, SomeOrder::SetRate(1201)),
-            (8495, SomeOrder::OpenIn(12_993)),
-            (10_620, SomeOrder::On(11)),
-            (12_345, SomeOrder::On(83)),
-            (20_491, SomeOrder::On(1)),
-        ];
-        for (now, wanted) in orders {
-            order(&mut room, at(now), |room| wanted.apply(room, at(now)));
+    /// The plans of a room that runs its trigger at each instant, after the order if there is one.
+    fn plans_of(first: u32, runs: &[(u64, Option<SomeOrder>)]) -> (Room, Vec<Plan>) {
+        let (mut room, mut plans) = (room(first), Vec::<Plan>::new());
+        for &(now, wanted) in runs {
+            if let Some(wanted) = wanted {
+                order(&mut room, at(now), |room| wanted.apply(room, at(now)));
+            }
+            let horizon = if wanted.is_some() { SOON } else { HORIZON };
             let recent = |plans: &[Plan]| plans.iter().rev().take(2).copied().collect::<Vec<_>>();
-            while let Some(plan) = Plan::due(&recent(&plans), &room, at(now), MINUTE, SOON) {
+            while let Some(plan) = Plan::due(&recent(&plans), &room, at(now), MINUTE, horizon) {
                 plans.push(plan);
             }
         }
+        (room, plans)
+    }
+
+    /// The instant of an opening that was withdrawn is not that of a later change, which would run the opening's plan.
+    #[test]
+    fn a_withdrawn_opening_has_an_instant_of_its_own() {
+        let runs = [
+            (2218, Some(SomeOrder::SetRate(1201))),
+            (8495, Some(SomeOrder::OpenIn(12_993))),
+            (10_620, Some(SomeOrder::On(11))),
+            (12_345, Some(SomeOrder::On(83))),
+            (20_491, Some(SomeOrder::On(1))),
+        ];
+        let (room, plans) = plans_of(1, &runs);
         let last = plans.last().unwrap();
         assert_eq!((last.rate.get(), last.valve_from), (1, room.valves.last().unwrap().from));
         assert!(plans.iter().all(|plan| plan.rate == last.rate || plan.valve_from != last.valve_from));
+    }
+
+    /// The plans of two openings that were withdrawn hide those of changes that are still to come.
+    #[test]
+    fn a_change_to_come_is_planned_once_although_the_latest_two_plans_were_withdrawn() {
+        let runs = [
+            (0, Some(SomeOrder::On(874))),
+            (15, Some(SomeOrder::On(3669))),
+            (48, Some(SomeOrder::OpenIn(1453))),
+            (165, Some(SomeOrder::SetRate(1))),
+            (184, Some(SomeOrder::On(1))),
+        ];
+        let (room, plans) = plans_of(1, &runs);
+        let planned: BTreeSet<_> = plans.iter().map(|plan| plan.valve_from).collect();
+        assert_eq!(planned.len(), plans.len(), "{plans:#?}");
+        assert!(planned.contains(&room.valves.last().unwrap().from), "{plans:#?}");
+    }
+
+    /// The second plan of an opening leaves to the first what the windows before were ahead.
+    #[test]
+    fn an_opening_makes_up_for_what_two_plans_of_a_withdrawn_one_were_to_make_up_for() {
+        let runs = [
+            (0, None),
+            (8318, Some(SomeOrder::On(1))),
+            (32_263, Some(SomeOrder::Pause)),
+            (47_400, Some(SomeOrder::OpenIn(18_606))),
+            (50_066, Some(SomeOrder::SetRate(38))),
+            (65_134, Some(SomeOrder::Pause)),
+            (104_037, Some(SomeOrder::OpenIn(16_872))),
+            (120_000, None),
+            (120_000, Some(SomeOrder::OpenIn(0))),
+        ];
+        let (_, plans) = plans_of(61, &runs);
+        let [.., first, second, instead] = plans.as_slice() else { panic!("{plans:#?}") };
+        assert_eq!(first.valve_from, second.valve_from);
+        assert_ne!(second.valve_from, instead.valve_from, "it was withdrawn");
+        let makes_up = |plan: &Plan| plan.releases_from.since(plan.window.start);
+        assert!(makes_up(second) < makes_up(first), "{plans:#?}");
+        assert_eq!(makes_up(instead), makes_up(first), "{plans:#?}");
     }
 
     proptest! {

@@ -73,8 +73,10 @@ mod tests {
         let window = |(minute, lowest): (u32, &Option<u64>)| {
             let window = Window { start: START + MINUTE * minute, end: START + MINUTE * (minute + 1) };
             let (number, rate) = (u64::from(minute) + 1, Rate::new(600).unwrap());
-            let (releases_from, valve_from, made_at) = (window.start, Timestamp::default(), window.start);
-            let plan = Plan { number, window, releases_from, rate, quota: 600, valve_from, made_at };
+            let (releases_from, made_at) = (window.start, window.start);
+            let (valve_from, planned_before) = Default::default();
+            let plan =
+                Plan { number, window, releases_from, rate, quota: 600, valve_from, made_at, planned_before };
             PlanRecord { plan, released: lowest.map_or(0, |_| 600), lowest: *lowest }
         };
         let mut windows: Vec<_> = (0..).zip(lowest).map(window).collect();

@@ -41,4 +41,7 @@ pub struct Plan {
     /// When it was made. Every change of the valve that was in force by then has a plan, or releases nobody.
     #[serde(default)]
     pub made_at: Timestamp,
+    /// The latest change of the valve that had a plan when this one was made, and was not withdrawn by then.
+    #[serde(default)]
+    pub planned_before: Timestamp,
 }

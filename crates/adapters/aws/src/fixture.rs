@@ -78,6 +78,7 @@ fn plan() -> Plan {
         releases_from: Timestamp::default(),
         valve_from: Timestamp::default(),
         made_at: Timestamp::default(),
+        planned_before: Timestamp::default(),
     }
 }
 

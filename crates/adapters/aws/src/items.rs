@@ -206,6 +206,7 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
             ("releases_from", number(plan.releases_from.as_millis())),
             ("valve_from", number(plan.valve_from.as_millis())),
             ("made_at", number(plan.made_at.as_millis())),
+            ("planned_before", number(plan.planned_before.as_millis())),
         ],
     )
 }
@@ -223,10 +224,11 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         window: Window { start: reader.time("start")?, end: reader.time("end")? },
         rate: reader.bounded::<_, u32>("rate")?,
         quota: reader.bounded::<u32, u32>("quota")?,
-        // Plans of the first format do not have these two.
+        // Older plans do not have these.
         releases_from: reader.optional("releases_from", Reader::time)?.unwrap_or_default(),
         valve_from: reader.optional("valve_from", Reader::time)?.unwrap_or_default(),
         made_at: reader.optional("made_at", Reader::time)?.unwrap_or_default(),
+        planned_before: reader.optional("planned_before", Reader::time)?.unwrap_or_default(),
     })
 }
 
@@ -371,6 +373,7 @@ pub(crate) mod tests {
             quota: 265_500,
             valve_from: at(0),
             made_at: at(0),
+            planned_before: at(0),
         }
     }
 
@@ -438,7 +441,7 @@ pub(crate) mod tests {
     fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
-        let later = ["releases_from", "valve_from", "made_at"];
+        let later = ["releases_from", "valve_from", "made_at", "planned_before"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
         let progress =
             ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };

@@ -16,8 +16,17 @@ pub fn plan_from(last: Option<&Plan>, start: Timestamp, rate: Rate) -> Plan {
     let start = last.map_or(start, |last| last.window.end.max(start));
     let window = Window { start, end: start + Duration::from_mins(1) };
     let number = last.map_or(1, |last| last.number + 1);
-    let (valve_from, made_at) = (Timestamp::default(), start);
-    Plan { number, window, releases_from: start, rate, quota: rate.get(), valve_from, made_at }
+    let (valve_from, made_at, planned_before) = (Timestamp::default(), start, Timestamp::default());
+    Plan {
+        number,
+        window,
+        releases_from: start,
+        rate,
+        quota: rate.get(),
+        valve_from,
+        made_at,
+        planned_before,
+    }
 }
 
 fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
