@@ -1,6 +1,9 @@
 //! The plan of a deployment, as text.
 
-use cloud::{DeployAction, DeployPlan, LimitReading, about, grouped, lasting};
+use cloud::{
+    DeployAction, DeployPlan, Limit, LimitReading, ReservationPlan, ReservationTooLarge, about, grouped,
+    lasting,
+};
 
 /// One line for each fact, below the names of the parts.
 pub(crate) fn plan_text(plan: &DeployPlan) -> String {
@@ -8,6 +11,7 @@ pub(crate) fn plan_text(plan: &DeployPlan) -> String {
         ("room", room(plan)),
         ("resources", resources(plan)),
         ("limits", plan.limits.iter().map(limit).chain(unread(&plan.limits)).collect()),
+        ("reserved", vec![reserved(plan)]),
         ("capacity", capacity(plan)),
         ("shop", vec![shop(plan)]),
         ("costs", costs(plan)),
@@ -76,6 +80,32 @@ fn limit(reading: &LimitReading) -> String {
 /// Why limits could not be read. All fail for the same reason.
 fn unread(limits: &[LimitReading]) -> Option<String> {
     limits.iter().find_map(|reading| reading.error.as_ref()).map(|error| format!("not read: {error}"))
+}
+
+/// What visitors at the door cannot take from releasing.
+fn reserved(plan: &DeployPlan) -> String {
+    match &plan.reserved {
+        ReservationPlan::Reserves(reservation) => format!(
+            "{} consumers and {} triggers run however busy the door is: enough for a rate of up to {}",
+            reservation.consumers,
+            reservation.triggers,
+            grouped(reservation.largest_rate().into())
+        ),
+        ReservationPlan::TooLarge(ReservationTooLarge { needed, unreserved, kept }) => format!(
+            "nothing: {needed} functions are needed, and AWS wants {kept} left of the {unreserved} that are not reserved. So a \
+             rush at the door may delay releasing; {}",
+            Limit::Concurrency.advice()
+        ),
+        ReservationPlan::Unread { before, error } if before.consumers == 0 => {
+            format!("nothing, because AWS did not say how many functions are left: {error}")
+        }
+        ReservationPlan::Unread { before, error } => {
+            format!(
+                "{} consumers as before, because AWS did not say how many are left: {error}",
+                before.consumers
+            )
+        }
+    }
 }
 
 fn capacity(plan: &DeployPlan) -> Vec<String> {
@@ -153,7 +183,9 @@ fn expected(plan: &DeployPlan) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use cloud::{AccountLimit, Bound, Capacity, CostLine, Costs, Limit, Outlook, PlanWarning, ShopCheck};
+    use cloud::{
+        AccountLimit, Bound, Capacity, CostLine, Costs, Outlook, PlanWarning, Reservation, ShopCheck,
+    };
     use config::Architecture;
 
     use super::*;
@@ -208,6 +240,7 @@ mod tests {
                 reading(AccountLimit::ApiRequests, Some(10_000.0), 2500.0),
                 reading(AccountLimit::TableReads, None, 40_000.0),
             ],
+            reserved: ReservationPlan::Reserves(Reservation::of_consumers(10)),
             capacity,
             shop: ShopCheck {
                 url: "https://shop.example/".into(),
@@ -233,6 +266,7 @@ limits     Lambda: concurrent executions: 1000
            API Gateway: requests per second: 2500, AWS's default here. Service Quotas says 10000; `aws apigateway get-account` knows
            DynamoDB: reads per second of a table: 40000, AWS's default here; this account's could not be read
            not read: you need the permission servicequotas:GetServiceQuota
+reserved   10 consumers and 2 triggers run however busy the door is: enough for a rate of up to 5,000
 capacity   about 3,110 people can join a second, while 150,000 wait (the limit is API Gateway's requests a second)
            about 2,680,000 people can wait (the limit is API Gateway's requests a second)
            about 42,800 people a minute can come, wait 10 minutes and be let in (the limit is API Gateway's requests a second)
@@ -246,6 +280,24 @@ expected   150,000 people: if they come at once, all have joined after 49 second
 warning    it is late
            go to bed";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_plan_says_why_nothing_is_reserved() {
+        let text = |reserved| super::reserved(&DeployPlan { reserved, ..plan() });
+        let too_large = ReservationTooLarge { needed: 12, unreserved: 10, kept: 100 };
+        assert_eq!(
+            text(ReservationPlan::TooLarge(too_large)),
+            "nothing: 12 functions are needed, and AWS wants 100 left of the 10 that are not reserved. So a rush at the door \
+             may delay releasing; ask AWS for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent \
+             executions (L-B99A9384)"
+        );
+        let unread = |consumers| {
+            let error = "you need the permission lambda:GetAccountSettings".to_owned();
+            text(ReservationPlan::Unread { before: Reservation::of_consumers(consumers), error })
+        };
+        assert!(unread(0).starts_with("nothing, because AWS did not say"));
+        assert!(unread(12).starts_with("12 consumers as before, because"));
     }
 
     #[test]

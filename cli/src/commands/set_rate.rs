@@ -27,15 +27,17 @@ pub(crate) fn run(set_rate: &SetRate, json: bool) -> Result<()> {
     })
 }
 
-/// Says so if the account cannot keep the rate up. The order is given by then, so asking AWS for the limits delays nobody; and
+/// Says so if the account or the room's reservation cannot keep the rate up. The order is given by then, so asking AWS for the limits delays nobody; and
 /// if AWS does not answer soon, nothing is said.
 #[cfg(feature = "aws")]
 async fn warn_of_limits(room: &RoomHandle, set_rate: &SetRate) {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
     let (Some(deployed), Ok(config)) = (room.on_aws(), crate::room::on_aws(&set_rate.which)) else { return };
+    let reserved = deployed.warning_of_reservation(set_rate.rate);
     // Boxed, because the futures of the SDK are large.
     let warning = tokio::time::timeout(PATIENCE, Box::pin(deployed.warning_of_rate(&config, set_rate.rate)));
-    if let Ok(Some(warning)) = warning.await {
+    let exceeded = warning.await.ok().flatten();
+    for warning in reserved.into_iter().chain(exceeded) {
         note(&format!("warning: {}\n  {}", warning.text, warning.advice));
     }
 }

@@ -212,6 +212,10 @@ fn recognise(code: &str, sentence: &str) -> Option<(CloudErrorKind, Remedy)> {
         let advice = "the account has reached this limit: remove what you do not need, or ask for more in the AWS \
                       console, Service Quotas";
         (CloudErrorKind::LimitReached, advice.to_owned())
+    } else if says(&["UnreservedConcurrentExecution below its minimum"]) {
+        let advice = "the account's functions were reserved meanwhile; run the same command again, which reserves only \
+                      what is left";
+        (CloudErrorKind::LimitReached, advice.to_owned())
     } else if says(&["HandlerErrorCode: AlreadyExists"]) {
         let advice = "something else in the account has this name; remove it, and run the same command again";
         (CloudErrorKind::NameTaken, advice.to_owned())
@@ -354,6 +358,14 @@ mod tests {
                 "Limit for stack has been exceeded",
                 CloudErrorKind::LimitReached,
                 "Service Quotas",
+            ),
+            (
+                "InvalidParameterValueException",
+                400,
+                "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution \
+                 below its minimum value of [100].",
+                CloudErrorKind::LimitReached,
+                "run the same command again",
             ),
         ];
         for (code, status, message, kind, advice) in table {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::artefacts::ArtefactBucket;
 use crate::bundle::unreadable;
 use crate::limits::{LimitReading, taken};
+use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, next_step};
 use crate::template::Stack;
@@ -32,6 +33,7 @@ pub struct DeployPlan {
     /// How many resources of each type the stack will have.
     pub resources: BTreeMap<String, usize>,
     pub limits: Vec<LimitReading>,
+    pub reserved: ReservationPlan,
     pub capacity: Capacity,
     pub shop: ShopCheck,
     pub costs: Costs,
@@ -98,9 +100,17 @@ impl Account {
             (Some(found), NextStep::Remove) => DeployAction::Replace { status: found.status.to_string() },
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
-        let (limits, shop) = futures_util::join!(self.read_limits(), ShopCheck::measure(config));
+        let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
+        let (limits, reserved, shop) = futures_util::join!(
+            self.read_limits(),
+            self.plan_reservation(config, existing),
+            ShopCheck::measure(config)
+        );
         let shop = shop?;
-        let room = ModelledRoom::of(config, architecture, further_files(page));
+        let room = ModelledRoom {
+            reserved_consumers: reserved.reservation().consumers,
+            ..ModelledRoom::of(config, architecture, further_files(page))
+        };
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, expected.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = expected.map(|visitors| Outlook::of(&allowed, &room, visitors));
@@ -117,6 +127,7 @@ impl Account {
             resources: count_resources(&bundle::stack(&bundle::parameters(config, architecture))?)?,
             warnings,
             limits,
+            reserved,
             capacity,
             shop,
             costs: Costs::of(&room),

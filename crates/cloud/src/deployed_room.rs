@@ -1,10 +1,12 @@
 //! A room that is deployed.
 
 use aws::{AwsStore, RoomResources, tuned};
+use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
 use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
+use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, next_step};
 use crate::{Account, CloudError, CloudErrorKind};
 
@@ -17,6 +19,8 @@ pub struct DeployedRoom {
     pub(crate) stack_id: String,
     /// The bucket with the waiting page.
     pub(crate) page_bucket: String,
+    /// The functions that are reserved for releasing.
+    pub(crate) reserved: Reservation,
     store: AwsStore,
     dead_letters_url: String,
 }
@@ -71,6 +75,7 @@ impl Account {
             account: self.clone(),
             stack_id: found.id.clone(),
             page_bucket: output("PageBucket")?,
+            reserved: reserved(&found),
             store,
             dead_letters_url,
         })

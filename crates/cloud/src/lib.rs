@@ -29,6 +29,7 @@ mod names;
 mod page;
 mod progress;
 mod remove;
+mod reservation;
 mod shop_check;
 mod smoke_check;
 mod stack;
@@ -37,7 +38,9 @@ mod warm_capacity;
 mod warnings;
 
 pub use access::{Access, Account};
-pub use aws_model::{AccountLimit, Bound, Capacity, CostLine, Limit, Outlook};
+pub use aws_model::{
+    AccountLimit, Bound, Capacity, CostLine, Limit, Outlook, Reservation, ReservationTooLarge,
+};
 pub use bundle::{Bundle, FunctionPackage};
 pub use deploy::ResourceChange;
 pub use deploy_plan::{Costs, DeployAction, DeployPlan};
@@ -47,5 +50,6 @@ pub use limits::LimitReading;
 pub use logs::{LogLine, LogQuery};
 pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
 pub use remove::RemovalProof;
+pub use reservation::ReservationPlan;
 pub use shop_check::ShopCheck;
 pub use warnings::{PlanWarning, about, grouped, lasting};

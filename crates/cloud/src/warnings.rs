@@ -1,6 +1,6 @@
 //! What an operator should know before a deployment, or after an order.
 
-use aws_model::{AccountLimits, Bound, Capacity, ModelledRoom, Outlook};
+use aws_model::{AccountLimits, Bound, Capacity, ModelledRoom, Outlook, Reservation};
 use config::{Architecture, RoomConfig};
 use serde::Serialize;
 use waitroom::Rate;
@@ -133,6 +133,21 @@ pub(crate) fn of_shop(config: &RoomConfig, shop: &ShopCheck) -> Vec<PlanWarning>
 }
 
 impl DeployedRoom {
+    /// Whether the room needs more consumers for this rate than the deployment reserved, so that AWS would start too few.
+    pub fn warning_of_reservation(&self, rate: Rate) -> Option<PlanWarning> {
+        let Reservation { consumers, .. } = self.reserved;
+        let needed = Reservation::for_rate(rate).consumers;
+        (consumers > 0 && needed > consumers).then(|| PlanWarning {
+            text: format!(
+                "AWS starts no more than the {consumers} consumers that were reserved for this room, enough for {} a minute; \
+                 {} a minute needs {needed}",
+                grouped(self.reserved.largest_rate().into()),
+                grouped(rate.get().into()),
+            ),
+            advice: format!("reserve more, which keeps the line: beekeeper deploy {}", self.room),
+        })
+    }
+
     /// Whether the account can keep up a rate that the room was just given. AWS is only asked about rates that a new account
     /// with the lowest limits does not bear.
     pub async fn warning_of_rate(&self, config: &RoomConfig, rate: Rate) -> Option<PlanWarning> {

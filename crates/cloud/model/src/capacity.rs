@@ -207,6 +207,17 @@ mod tests {
     }
 
     #[test]
+    fn the_door_cannot_use_what_is_reserved_for_consumers() {
+        let mut limits = AccountLimits::default_in("us-east-1");
+        limits.concurrency = 112.0;
+        let joins = |reserved_consumers| {
+            let room = ModelledRoom { reserved_consumers, ..room(300) };
+            Capacity::of(&limits, &room, 0).joins_per_second.most
+        };
+        assert!((80..90).contains(&(joins(0) - joins(10))), "each function serves ten visits a second");
+    }
+
+    #[test]
     fn an_account_with_raised_limits_is_ended_by_the_next_one() {
         let mut limits = AccountLimits::default_in("us-east-1");
         limits.api_requests = 400_000.0;

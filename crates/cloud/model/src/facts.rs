@@ -75,6 +75,7 @@ pub(crate) struct AccountFacts {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixedFacts {
     pub(crate) new_account_concurrency: Fact,
+    pub(crate) unreserved_concurrency: Fact,
     pub(crate) environment_requests: Fact,
     pub(crate) new_environments: Fact,
     pub(crate) key_writes: Fact,

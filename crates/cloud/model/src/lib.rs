@@ -6,6 +6,7 @@
 //! | [`AccountLimits`] | what AWS allows one account in one region |
 //! | [`ModelledRoom`] | what the numbers depend on: the room's rate and options |
 //! | [`Visit`] | what one visitor sends, and how often their page polls |
+//! | [`Reservation`] | the functions that an account keeps for releasing |
 //! | [`Capacity`] | joins a second, people waiting, visitors a minute, each with the [`Limit`] that ends it |
 //! | [`EventCosts`], [`StandingCosts`] | what visitors cost, and a month without any |
 //! | [`Outlook`] | what a crowd of a given size can expect |
@@ -23,6 +24,7 @@ mod facts;
 mod limit;
 mod modelled_room;
 mod outlook;
+mod reservation;
 mod traffic;
 mod visit;
 mod work;
@@ -34,4 +36,5 @@ pub use facts::{Fact, Facts, facts};
 pub use limit::Limit;
 pub use modelled_room::ModelledRoom;
 pub use outlook::Outlook;
+pub use reservation::{Reservation, ReservationTooLarge};
 pub use visit::{Visit, WAIT_MINUTES};

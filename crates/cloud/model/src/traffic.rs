@@ -50,7 +50,8 @@ impl Traffic {
         let leases = self.joins_per_second * leases_per_join();
         let reads = all_polls * POLL_READS + turns * TURN_READS + room_reads;
         let writes = leases + turns * RELEASE_WRITES + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
-        let functions = producers(visits) + consumers(self.rate.get()) + other_functions(room.throttle);
+        let consumers = consumers(self.rate.get()).max(room.reserved_consumers.into());
+        let functions = producers(visits) + consumers + other_functions(room.throttle);
         let usage = |limit, used, available| Usage { limit, used, available };
         let mut all = vec![
             usage(Limit::ApiRequests, requests, limits.api_requests),

@@ -7,8 +7,13 @@ use std::sync::Mutex;
 use ::config::{Architecture, RoomConfig};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_cloudwatch::types::StateValue;
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::{FunctionCode, Runtime};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
-use cloud::{Access, Account, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery};
+use cloud::{
+    Access, Account, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery, Reservation,
+    ReservationPlan, ReservationTooLarge,
+};
 use emulators::{LocalEmu, workspace};
 use operator::AlarmState;
 use waitroom::ports::RoomReader;
@@ -44,15 +49,74 @@ fn room_config(room: &str) -> RoomConfig {
 
 /// The packages of this machine's architecture.
 fn bundle() -> Bundle {
+    Bundle::new(packages())
+}
+
+fn packages() -> [FunctionPackage; 5] {
     let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
     let architecture = Architecture::named(name).unwrap();
-    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| {
+    ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| {
         let path = workspace::test_packages().join(name).join(function).with_extension("zip");
         let zip = fs::read(&path)
             .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test cloud", path.display()));
         FunctionPackage { architecture, function: function.into(), zip: zip.into() }
-    });
-    Bundle::new(packages)
+    })
+}
+
+/// How many executions each function of the stack reserves: producer, trigger, consumer.
+async fn reserved(stack: &str) -> [Option<i32>; 3] {
+    let lambda = aws_sdk_lambda::Client::new(&sdk_config());
+    let functions = lambda.list_functions().send().await.unwrap().functions.unwrap();
+    let mut reserved = [None; 3];
+    for (function, reserved) in ["Producer", "Trigger", "Consumer"].iter().zip(&mut reserved) {
+        let named = |name: &&str| name.starts_with(&format!("{stack}-{function}"));
+        let name = functions.iter().filter_map(|function| function.function_name()).find(named).unwrap();
+        let found = lambda.get_function_concurrency().function_name(name).send().await.unwrap();
+        *reserved = found.reserved_concurrent_executions;
+    }
+    reserved
+}
+
+/// The account of the emulator may run 1,000 functions.
+async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config: RoomConfig) {
+    let stack = format!("beekeeper-{}", config.room);
+    assert_eq!(reserved(&stack).await, [None, Some(2), Some(10)]);
+    let room = account.room(&config.room).await.unwrap();
+    let rate = |per_minute| Rate::new(per_minute).unwrap();
+    assert_eq!(room.warning_of_reservation(rate(5000)), None);
+    let warning = room.warning_of_reservation(rate(5001)).unwrap();
+    assert_eq!(
+        warning.text,
+        "AWS starts no more than the 10 consumers that were reserved for this room, enough for 5,000 a minute; 5,001 a \
+         minute needs 12"
+    );
+
+    // Somebody else leaves 100, so what this room has is all that it can have.
+    let lambda = aws_sdk_lambda::Client::new(&sdk_config());
+    let put = lambda.put_function_concurrency().function_name(other_function(&lambda).await);
+    put.reserved_concurrent_executions(888).send().await.unwrap();
+    let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
+    assert_eq!(plan.reserved, ReservationPlan::Reserves(Reservation { consumers: 10, triggers: 2 }));
+    config.rate = rate(5001);
+    let plan = account.plan(&config, None, &bundle(), None).await.unwrap();
+    let too_large = ReservationTooLarge { needed: 14, unreserved: 112, kept: 100 };
+    assert_eq!(plan.reserved, ReservationPlan::TooLarge(too_large));
+    account.deploy(&config, None, &bundle(), &|_| {}).await.unwrap();
+    assert_eq!(reserved(&stack).await, [None, None, None]);
+    let room = account.room(&config.room).await.unwrap();
+    assert_eq!(room.warning_of_reservation(rate(5001)), None, "without a reservation there is no limit");
+}
+
+/// A function that belongs to no room.
+async fn other_function(lambda: &aws_sdk_lambda::Client) -> &'static str {
+    let name = "another-program";
+    let [package, ..] = packages();
+    let code = FunctionCode::builder().zip_file(Blob::new(package.zip)).build();
+    let create = lambda.create_function().function_name(name).runtime(Runtime::Providedal2023);
+    let create =
+        create.handler("bootstrap").role("arn:aws:iam::000000000000:role/another-program").code(code);
+    create.send().await.unwrap();
+    name
 }
 
 #[tokio::test]
@@ -148,6 +212,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
 
     let again = account.changes(&config, None, &bundle(), &on_event).await.unwrap();
     assert_eq!(again, Some(Vec::new()), "nothing has changed");
+    reservations_end_where_they_no_longer_fit(&account, config.clone()).await;
     let proof = account.destroy(&config.room, &on_event).await.unwrap();
     assert_eq!((proof.unverified.len(), proof.gone.len()), (0, 4), "{proof:?}");
     assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NotFound);

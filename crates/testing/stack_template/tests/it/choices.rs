@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cloud::Reservation;
 use serde_json::{Value, json};
 use stack_template::Stack;
 
@@ -17,7 +18,7 @@ fn choosing(chosen: &[(&str, &str)]) -> Stack {
 /// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
-const CHOICES: [Choice; 9] = [
+const CHOICES: [Choice; 10] = [
     (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup"]),
     (&[("Health", "https://shop.example/health")], &[], &["RoomSetup"]),
     (
@@ -50,6 +51,7 @@ const CHOICES: [Choice; 9] = [
     (&[("AccessLog", "yes")], &["ApiLog"], &["Api"]),
     (&[("WarmReads", "50000")], &[], &["Ledger"]),
     (&[("WarmWrites", "20000")], &[], &["Ledger"]),
+    (&[("ReservedConsumers", "12")], &[], &["Consumer", "Trigger"]),
 ];
 
 #[test]
@@ -84,6 +86,20 @@ fn warm_capacity_is_set_only_where_it_is_asked_for() {
     assert_eq!(warm(&[("WarmWrites", "20000")]), json!({ "WriteUnitsPerSecond": "20000" }));
     let both = json!({ "ReadUnitsPerSecond": "50000", "WriteUnitsPerSecond": "20000" });
     assert_eq!(warm(&[("WarmReads", "50000"), ("WarmWrites", "20000")]), both);
+}
+
+#[test]
+fn functions_for_releasing_are_reserved_only_where_it_is_asked_for() {
+    let reserved = |chosen: &[(&str, &str)]| {
+        let stack = choosing(chosen);
+        ["Producer", "Trigger", "Consumer", "Setup"]
+            .map(|function| stack.properties(function).unwrap()["ReservedConcurrentExecutions"].clone())
+    };
+    assert_eq!(reserved(&[]), [Value::Null, Value::Null, Value::Null, Value::Null]);
+    // The door has none: a reservation would also be its limit.
+    let [producer, trigger, consumer, setup] = reserved(&[("ReservedConsumers", "12")]);
+    assert_eq!([producer, setup], [Value::Null, Value::Null]);
+    assert_eq!([trigger, consumer], [json!(Reservation::TRIGGERS), json!("12")]);
 }
 
 #[test]

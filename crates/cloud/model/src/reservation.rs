@@ -1,0 +1,109 @@
+//! How many functions an account keeps for releasing, so that visitors at the door cannot take them all.
+//!
+//! A reservation is a limit too: Lambda starts no more consumers than are reserved. And it lessens what all other functions
+//! of the account share. So a room reserves enough for its rate, with room for an order that raises it, or nothing.
+
+use serde::Serialize;
+use waitroom::Rate;
+
+use crate::facts::facts;
+use crate::work::SLICE_VISITORS;
+
+/// The functions that are kept for releasing. They are not available to any other function, also while they do not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reservation {
+    pub consumers: u32,
+    pub triggers: u32,
+}
+
+/// The account has too few functions that could be reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ReservationTooLarge {
+    pub needed: u32,
+    /// How many functions without a reservation may run at the same time, if this room reserves none.
+    pub unreserved: u32,
+    /// How many of them AWS does not let anybody reserve.
+    pub kept: u32,
+}
+
+impl Reservation {
+    /// The one of each minute, and one that an order starts.
+    pub const TRIGGERS: u32 = 2;
+
+    /// As many consumers as two slices of each: those of a window start while those of the window before still work.
+    const CONSUMERS_PER_SLICE: u32 = 2;
+
+    /// Small rooms get more than twice their slices, because there a rate is soon a multiple of what it was.
+    const LEAST_CONSUMERS: u32 = 10;
+
+    /// What a room of this rate needs.
+    pub fn for_rate(rate: Rate) -> Self {
+        let consumers =
+            (Self::CONSUMERS_PER_SLICE * rate.get().div_ceil(SLICE_VISITORS)).max(Self::LEAST_CONSUMERS);
+        Self { consumers, triggers: Self::TRIGGERS }
+    }
+
+    /// A reservation of so many consumers.
+    pub fn of_consumers(consumers: u32) -> Self {
+        Self { consumers, triggers: if consumers == 0 { 0 } else { Self::TRIGGERS } }
+    }
+
+    pub fn functions(self) -> u32 {
+        self.consumers + self.triggers
+    }
+
+    /// The largest rate that it is enough for.
+    pub fn largest_rate(self) -> u32 {
+        (self.consumers / Self::CONSUMERS_PER_SLICE * SLICE_VISITORS).min(Rate::MAX.get())
+    }
+
+    /// An error if it does not fit an account in which so many functions without a reservation may run.
+    pub fn check(self, unreserved: u32) -> Result<Self, ReservationTooLarge> {
+        let (needed, kept) = (self.functions(), kept_unreserved());
+        if needed + kept <= unreserved {
+            Ok(self)
+        } else {
+            Err(ReservationTooLarge { needed, unreserved, kept })
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a hundred")]
+fn kept_unreserved() -> u32 {
+    facts().fixed.unreserved_concurrency.value as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn for_rate(rate: u32) -> Reservation {
+        Reservation::for_rate(Rate::new(rate).unwrap())
+    }
+
+    #[test]
+    fn a_room_reserves_twice_its_slices_and_no_fewer_than_ten() {
+        let consumers = [1, 300, 5000, 5001, 20_000, 270_000].map(|rate| for_rate(rate).consumers);
+        assert_eq!(consumers, [10, 10, 10, 12, 40, 540]);
+        let largest = [10, 12, 540].map(|consumers| Reservation::of_consumers(consumers).largest_rate());
+        assert_eq!(largest, [5000, 6000, 270_000]);
+        for rate in [1, 999, 1000, 1001, 269_999, 270_000] {
+            assert!(for_rate(rate).largest_rate() >= rate, "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_hundred_functions_stay_unreserved() {
+        assert_eq!(for_rate(300).check(112), Ok(for_rate(300)));
+        let too_large = ReservationTooLarge { needed: 12, unreserved: 111, kept: 100 };
+        assert_eq!(for_rate(300).check(111), Err(too_large));
+        assert!(for_rate(300).check(10).is_err(), "a new account");
+        assert!(for_rate(270_000).check(1000).is_ok());
+    }
+
+    #[test]
+    fn no_reservation_is_none_of_triggers_either() {
+        assert_eq!(Reservation::of_consumers(0).functions(), 0);
+        assert_eq!(Reservation::of_consumers(10).functions(), 12);
+    }
+}

@@ -1,0 +1,92 @@
+//! The functions that a deployment reserves for releasing.
+//!
+//! AWS refuses a reservation that leaves an account too few functions, and the whole deployment with it. So a deployment asks
+//! first, and goes without one where it does not fit.
+
+use std::collections::BTreeMap;
+
+use aws_model::{Reservation, ReservationTooLarge};
+use config::RoomConfig;
+use serde::Serialize;
+use waitroom::Rate;
+use waitroom::ports::RoomReader;
+
+use crate::Account;
+use crate::stack::StackState;
+
+/// The template's parameter.
+const CONSUMERS: &str = "ReservedConsumers";
+
+/// What a deployment reserves, or why it reserves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ReservationPlan {
+    Reserves(Reservation),
+    TooLarge(ReservationTooLarge),
+    /// AWS did not say how many functions are left. What the stack has reserved stays as it is.
+    Unread {
+        before: Reservation,
+        error: String,
+    },
+}
+
+impl ReservationPlan {
+    /// What the room has reserved after the deployment.
+    pub fn reservation(&self) -> Reservation {
+        match self {
+            Self::Reserves(reservation) => *reservation,
+            Self::TooLarge(_) => Reservation::of_consumers(0),
+            Self::Unread { before, .. } => *before,
+        }
+    }
+
+    pub(crate) fn set(&self, parameters: &mut BTreeMap<String, String>) {
+        parameters.insert(CONSUMERS.into(), self.reservation().consumers.to_string());
+    }
+}
+
+/// What the stack has reserved.
+pub(crate) fn reserved(stack: &StackState) -> Reservation {
+    let consumers = stack.parameters.get(CONSUMERS).and_then(|value| value.parse().ok());
+    Reservation::of_consumers(consumers.unwrap_or_default())
+}
+
+impl Account {
+    /// What to reserve for this room. `stack` is the one that it has already.
+    pub(crate) async fn plan_reservation(
+        &self,
+        config: &RoomConfig,
+        stack: Option<&StackState>,
+    ) -> ReservationPlan {
+        let before = stack.map_or(Reservation::of_consumers(0), reserved);
+        let wanted = Reservation::for_rate(self.highest_rate(config, stack).await);
+        match self.unreserved_functions().await {
+            // What this stack has reserved counts as left, because the new reservation replaces it.
+            Ok(unreserved) => match wanted.check(unreserved + before.functions()) {
+                Ok(reservation) => ReservationPlan::Reserves(reservation),
+                Err(too_large) => ReservationPlan::TooLarge(too_large),
+            },
+            Err(error) => ReservationPlan::Unread { before, error },
+        }
+    }
+
+    /// The higher of the configured rate and the one that `set-rate` gave the room since. A deployment does not change that.
+    async fn highest_rate(&self, config: &RoomConfig, stack: Option<&StackState>) -> Rate {
+        if stack.is_none() {
+            return config.rate;
+        }
+        // A stack that is incomplete has no room yet.
+        let Ok(deployed) = self.room(&config.room).await else { return config.rate };
+        deployed.store().room().await.map_or(config.rate, |room| config.rate.max(room.settings.rate))
+    }
+
+    /// How many functions without a reservation the account may run at the same time.
+    async fn unreserved_functions(&self) -> Result<u32, String> {
+        let settings = aws_sdk_lambda::Client::new(&self.config).get_account_settings().send().await;
+        let settings = settings.map_err(|error| self.errors.call_failed("", error).reason())?;
+        let unreserved = settings.account_limit.and_then(|limit| limit.unreserved_concurrent_executions);
+        unreserved
+            .and_then(|unreserved| u32::try_from(unreserved).ok())
+            .ok_or_else(|| "AWS answered without a value".to_owned())
+    }
+}
