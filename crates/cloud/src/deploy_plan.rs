@@ -116,6 +116,7 @@ impl Account {
         let outlook = expected.map(|visitors| Outlook::of(&allowed, &room, visitors));
         let mut warnings = warnings::of_limits(&allowed, &capacity, config.rate);
         warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
+        warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));
         warnings.extend(warnings::of_shop(config, &shop));
         Ok(DeployPlan {
             room: config.room.to_string(),
@@ -197,6 +198,7 @@ fn count_resources(stack: &Stack) -> Result<BTreeMap<String, usize>, CloudError>
 
 #[cfg(test)]
 mod tests {
+    use config::{AddressLimit, ConfigValue, SettingValue};
     use waitroom::Rate;
 
     use super::*;
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn alarms_cost_what_the_template_watches() {
-        for throttle in [false, true] {
+        for (throttle, door_limit) in [(false, false), (true, false), (false, true)] {
             let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),
                 "Sale".parse().unwrap(),
@@ -228,6 +230,8 @@ mod tests {
             );
             config.alarm_email = Some("anna@shop.example".parse().unwrap());
             config.throttle = throttle;
+            config.door_requests_per_address =
+                door_limit.then(|| AddressLimit::from_value(ConfigValue::Number(5000)).unwrap());
             let costs = Costs::of(&ModelledRoom::of(&config, Architecture::Arm64, 0));
             let cents = costs.options[0].dollars * 100.0;
             assert_eq!(costs.options[0].name, "alarms");

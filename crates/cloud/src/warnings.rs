@@ -12,6 +12,8 @@ use crate::{DeployedRoom, ShopCheck};
 const SLOW_SHOP: f64 = 2.0;
 /// An account that may run fewer functions at the same time than this gets a warning, whatever the rate.
 const FEW_FUNCTIONS: f64 = 100.0;
+/// Somebody may gain from taking places in front of so many people.
+const WORTH_LIMITING: u64 = 10_000;
 
 /// A problem, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +94,19 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
         )
     });
     [joining, waiting, long].into_iter().flatten().collect()
+}
+
+/// That one machine can take any number of places. A crowd below [`WORTH_LIMITING`] is not warned.
+pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarning> {
+    let is_open = !room.firewall.door_limit && !room.firewall.address_limit;
+    (is_open && outlook.visitors >= WORTH_LIMITING).then(|| {
+        PlanWarning::new(
+            "nothing limits how many places one machine takes; a script that joins 500 times a second for ten minutes puts \
+             300,000 places in front of everybody who comes later"
+                .into(),
+            "set door_requests_per_address = 5000, for about 6 dollars a month: docs/abuse.md",
+        )
+    })
 }
 
 /// What visitors or the throttle cannot do with the shop.
@@ -190,6 +205,8 @@ pub fn lasting(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aws_model::Firewall;
+
     use super::*;
 
     fn config(shop: &str) -> RoomConfig {
@@ -274,6 +291,17 @@ mod tests {
         );
         let many = warned(&usual, 10_000, 5_000_000);
         assert!(many.iter().any(|text| text.starts_with("only about ")), "{many:?}");
+    }
+
+    #[test]
+    fn a_large_crowd_is_warned_of_a_door_without_a_limit() {
+        let usual = AccountLimits::default_in("us-east-1");
+        let warned = |room: &ModelledRoom, visitors| of_door(&Outlook::of(&usual, room, visitors), room);
+        let open = ModelledRoom::new(rate(3000));
+        assert_eq!(warned(&open, 9_999), None);
+        assert!(warned(&open, 10_000).unwrap().advice.starts_with("set door_requests_per_address"));
+        let firewall = Firewall { door_limit: true, ..Firewall::default() };
+        assert_eq!(warned(&ModelledRoom { firewall, ..open }, 10_000), None);
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod text;
 mod value;
 
 pub use architecture::Architecture;
-pub use number::{AddressLimit, LogDays, Whole};
+pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
 pub use room_config::{ROWS, RoomConfig, SETTINGS, SettingsTable};
 pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};

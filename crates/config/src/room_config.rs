@@ -8,8 +8,9 @@ use waitroom::{Mistakes, Rate, RoomId, Settings, Title, WebUrl};
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::EntryReader;
 use crate::{
-    AccountId, AddressLimit, Architecture, CertificateArn, ConfigValue, DomainName, EmailAddress, LogDays,
-    PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue, Whole,
+    AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName,
+    EmailAddress, LogDays, PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue,
+    Whole, WindowSeconds,
 };
 
 /// The room's name: a parameter, but no entry of its file.
@@ -185,7 +186,13 @@ room_config! {
         requests_per_second: Whole<0, 100_000> = Number(0) => "RequestsPerSecond";
         /// The most requests at once. Needs `requests_per_second`.
         request_burst: Whole<1, 100_000> = Number(5000) => "RequestBurst";
-        /// The most requests from one address in five minutes. 0: no limit. Costs about 6 dollars a month.
+        /// The most requests to the door from one address in a window, like 5000: docs/abuse.md. 0: no limit.
+        door_requests_per_address: AddressLimit = Number(0) => "DoorRequestsPerAddress";
+        /// Challenge the browsers of an address above so many requests to the door. 0: challenge all browsers.
+        door_challenge_above: ChallengeAbove = Number(200) => "DoorChallengeAbove";
+        /// The window in which requests to the door count, in seconds: 60, 120, 300 or 600.
+        door_window_seconds: WindowSeconds = Number(300) => "DoorWindowSeconds";
+        /// The most requests of any kind from one address in five minutes. Polls count too. 0: no limit.
         requests_per_address: AddressLimit = Number(0) => "RequestsPerAddress";
         /// Reads a second that the table is ready for. More than 12000 costs once, and stays: AWS lowers nothing.
         warm_reads: Whole<12_000, 1_000_000> = Number(12_000) => "WarmReads";
@@ -286,6 +293,8 @@ mod tests {
             ("alarm_email", Text("me")),
             ("log_days", Number(2)),
             ("requests_per_address", Number(5)),
+            ("door_challenge_above", Number(9)),
+            ("door_window_seconds", Number(90)),
             ("warm_reads", Number(11_999)),
             ("pass_minutes", ConfigValue::Other),
             ("colour", Text("red")),
@@ -307,6 +316,8 @@ mod tests {
                 "certificate: must be the ARN of a certificate in the room's region",
                 "alarm_email: must be an e-mail address",
                 "log_days: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365",
+                "door_challenge_above: must be 0, or a whole number from 10 to 999999999",
+                "door_window_seconds: must be one of 60, 120, 300, 600",
                 "requests_per_address: must be 0, or a whole number from 10 to 999999999",
                 "warm_reads: must be a whole number from 12000 to 1000000",
                 "colour: is not a setting; remove the line, or correct the name",

@@ -7,12 +7,12 @@ use crate::ModelledRoom;
 use crate::facts::{facts, prices};
 use crate::visit::Visit;
 use crate::work::{
-    ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, FILE_KB, METRICS, MINUTE_QUEUE_CALLS, MINUTE_READS,
-    MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS,
-    SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS,
-    THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS,
-    TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISIT_SECONDS, VISITOR_QUEUE_CALLS, leases_per_join,
-    producers,
+    ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB, METRICS, MINUTE_QUEUE_CALLS,
+    MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS,
+    SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS,
+    THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS,
+    TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISIT_SECONDS, VISITOR_QUEUE_CALLS,
+    leases_per_join, producers,
 };
 
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -91,8 +91,11 @@ impl EventCosts {
             line("logs", visits * VISIT_LOG_KB / KB_PER_GB * prices.gb_logged.each()),
             line("metrics", metric_hours * prices.metric.each() / HOURS_PER_MONTH),
         ];
-        if room.firewall {
-            lines.push(line("firewall", requests * prices.firewall_request.each()));
+        if room.firewall.rules() > 0 {
+            let looks = requests * prices.firewall_request.each();
+            // At most: each visit without the token of an earlier challenge.
+            let challenges = if room.firewall.door_challenge { visits } else { 0.0 };
+            lines.push(line("firewall", looks + challenges * prices.challenge.each()));
         }
         let dollars = lines.iter().map(|line| line.dollars).sum();
         Self { visitors, wait_minutes, polls: visit.polls, dollars, lines }
@@ -111,7 +114,9 @@ impl StandingCosts {
             + TRIGGER_LOG_KB / KB_PER_GB * prices.gb_logged.each();
         let mut options = Vec::new();
         if room.alarms {
-            let watched = ALARM_METRICS + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 };
+            let watched = ALARM_METRICS
+                + if room.throttle { THROTTLE_ALARM_METRICS } else { 0.0 }
+                + if room.firewall.door_limit { DOOR_LIMIT_ALARM_METRICS } else { 0.0 };
             options.push(line("alarms", watched * prices.alarm_metric.each()));
         }
         if room.throttle {
@@ -122,8 +127,9 @@ impl StandingCosts {
                 + TRIGGER_LOG_KB / KB_PER_GB * prices.gb_logged.each();
             options.push(line("throttle", MINUTES_PER_MONTH * run + THROTTLE_METRICS * prices.metric.each()));
         }
-        if room.firewall {
-            options.push(line("firewall", prices.firewall.each()));
+        if room.firewall.rules() > 0 {
+            let rules = f64::from(room.firewall.rules());
+            options.push(line("firewall", prices.firewall.each() + rules * prices.firewall_rule.each()));
         }
         Self { month: MINUTES_PER_MONTH * trigger, options }
     }
@@ -159,6 +165,7 @@ mod tests {
     use waitroom::Rate;
 
     use super::*;
+    use crate::Firewall;
     use crate::visit::WAIT_MINUTES;
 
     fn room(rate: u32) -> ModelledRoom {
@@ -190,7 +197,8 @@ mod tests {
 
     #[test]
     fn options_are_listed_apart() {
-        let room = ModelledRoom { throttle: true, alarms: true, firewall: true, ..room(1000) };
+        let firewall = Firewall { address_limit: true, ..Firewall::default() };
+        let room = ModelledRoom { throttle: true, alarms: true, firewall, ..room(1000) };
         let standing = StandingCosts::of(&room);
         let names: Vec<_> = standing.options.iter().map(|line| line.name).collect();
         assert_eq!(names, ["alarms", "throttle", "firewall"]);
@@ -200,6 +208,24 @@ mod tests {
         );
         assert_eq!(standing.month, StandingCosts::of(&super::tests::room(1000)).month);
         assert!(a_million(&room).dollars > a_million(&super::tests::room(1000)).dollars);
+    }
+
+    #[test]
+    fn each_rule_of_the_firewall_costs_and_so_does_each_challenge() {
+        let costs = |firewall| {
+            let room = ModelledRoom { alarms: true, firewall, ..room(1000) };
+            let options = StandingCosts::of(&room).options;
+            let month: f64 = options.iter().map(|line| line.dollars).sum();
+            let lines = a_million(&room).lines;
+            (month, lines.iter().find(|line| line.name == "firewall").map_or(0.0, |line| line.dollars))
+        };
+        let nothing = costs(Firewall::default());
+        let limit = costs(Firewall { door_limit: true, ..Firewall::default() });
+        let both = costs(Firewall { door_limit: true, door_challenge: true, ..Firewall::default() });
+        assert!((limit.0 - nothing.0 - 6.1).abs() < 1e-9, "the list, a rule and an alarm: {limit:?}");
+        assert!((both.0 - limit.0 - 1.0).abs() < 1e-9, "another rule: {both:?}");
+        assert_eq!(nothing.1, 0.0);
+        assert!((both.1 - limit.1 - 0.8).abs() < 1e-9, "two challenges for each of a million: {both:?}");
     }
 
     #[test]

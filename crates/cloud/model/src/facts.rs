@@ -106,7 +106,9 @@ pub(crate) struct PriceFacts {
     pub(crate) alarm_metric: Fact,
     pub(crate) schedule: Fact,
     pub(crate) firewall: Fact,
+    pub(crate) firewall_rule: Fact,
     pub(crate) firewall_request: Fact,
+    pub(crate) challenge: Fact,
 }
 
 impl Fact {

@@ -34,7 +34,7 @@ pub use capacity::{Bound, Capacity, Need};
 pub use costs::{CostLine, EventCosts, StandingCosts, warm_costs};
 pub use facts::{Fact, Facts, facts};
 pub use limit::Limit;
-pub use modelled_room::ModelledRoom;
+pub use modelled_room::{Firewall, ModelledRoom};
 pub use outlook::Outlook;
 pub use reservation::{Reservation, ReservationTooLarge};
 pub use visit::{Visit, WAIT_MINUTES};

@@ -20,7 +20,29 @@ pub struct ModelledRoom {
     pub reserved_consumers: u32,
     pub throttle: bool,
     pub alarms: bool,
-    pub firewall: bool,
+    pub firewall: Firewall,
+}
+
+/// The rules of a room's firewall. Without any, the room has no firewall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Firewall {
+    pub address_limit: bool,
+    pub door_limit: bool,
+    pub door_challenge: bool,
+}
+
+impl Firewall {
+    fn of(config: &RoomConfig) -> Self {
+        Self {
+            address_limit: config.requests_per_address.is_some_and(AddressLimit::is_limited),
+            door_limit: config.door_requests_per_address.is_some_and(AddressLimit::is_limited),
+            door_challenge: config.door_challenge_above.is_some(),
+        }
+    }
+
+    pub(crate) fn rules(self) -> u32 {
+        [self.address_limit, self.door_limit, self.door_challenge].map(u32::from).iter().sum()
+    }
 }
 
 impl ModelledRoom {
@@ -36,7 +58,7 @@ impl ModelledRoom {
             reserved_consumers: 0,
             throttle: false,
             alarms: false,
-            firewall: false,
+            firewall: Firewall::default(),
         }
     }
 
@@ -54,7 +76,7 @@ impl ModelledRoom {
             reserved_consumers: 0,
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
-            firewall: config.requests_per_address.is_some_and(AddressLimit::is_limited),
+            firewall: Firewall::of(config),
         }
     }
 }

@@ -69,9 +69,10 @@ pub(crate) const THROTTLE_METRICS: f64 = 3.0;
 
 /// Joined, Admitted, Waiting and Rate: sent while somebody joins, waits or is released.
 pub(crate) const METRICS: f64 = 4.0;
-/// What the alarms of the template watch, and two more of the throttle.
+/// What the alarms of the template watch, two more of the throttle, and one of the firewall's limit at the door.
 pub(crate) const ALARM_METRICS: f64 = 17.0;
 pub(crate) const THROTTLE_ALARM_METRICS: f64 = 2.0;
+pub(crate) const DOOR_LIMIT_ALARM_METRICS: f64 = 1.0;
 
 /// The document, compressed, with its headers; a further file of a custom page; a poll and a visit to the door with headers.
 pub(crate) const DOCUMENT_KB: f64 = 15.0;

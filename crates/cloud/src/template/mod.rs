@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, TemplateError>;
 
 #[cfg(test)]
 mod tests {
-    use config::{Allowed, ConfigValue, ROWS, SettingRow};
+    use config::{AddressLimit, Allowed, ChallengeAbove, ConfigValue, ROWS, SettingRow, SettingValue};
     use serde_json::{Value, json};
 
     use super::*;
@@ -95,12 +95,20 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_for_an_address_has_the_same_bounds() {
+    fn the_limits_for_an_address_have_the_same_bounds() {
         let template = parse(TEMPLATE).unwrap();
-        let limit = &template["Parameters"]["RequestsPerAddress"];
         let allowed = "0, or a whole number from 10 to 999999999";
-        assert_eq!(limit["ConstraintDescription"], format!("{allowed}."));
-        let refused = <config::AddressLimit as config::SettingValue>::from_parameter("9").unwrap_err();
-        assert_eq!(refused, format!("must be {allowed}"));
+        for (name, described) in [
+            ("RequestsPerAddress", format!("{allowed}.")),
+            ("DoorRequestsPerAddress", format!("{allowed}.")),
+            ("DoorChallengeAbove", format!("Empty, {allowed}.")),
+        ] {
+            assert_eq!(template["Parameters"][name]["ConstraintDescription"], described);
+        }
+        let refused = [
+            AddressLimit::from_value(ConfigValue::Number(9)).unwrap_err(),
+            ChallengeAbove::from_value(ConfigValue::Number(9)).unwrap_err(),
+        ];
+        assert_eq!(refused, [format!("must be {allowed}"), format!("must be {allowed}")]);
     }
 }

@@ -146,6 +146,9 @@ impl Stack {
         let object = condition
             .as_object()
             .ok_or_else(|| TemplateError(format!("this is not a condition: {condition}")))?;
+        if let Some(name) = object.get("Condition") {
+            return self.condition(string(name)?);
+        }
         let (function, argument) = intrinsic(object)
             .ok_or_else(|| TemplateError(format!("this is not a condition: {condition}")))?;
         match (function, list(argument)?) {
@@ -154,6 +157,8 @@ impl Stack {
                 Ok(plain(&self.resolve(left)?) == plain(&self.resolve(right)?))
             }
             ("Fn::Not", [inner]) => Ok(!self.evaluate(inner)?),
+            ("Fn::And", all) => all.iter().try_fold(true, |so_far, one| Ok(self.evaluate(one)? && so_far)),
+            ("Fn::Or", any) => any.iter().try_fold(false, |so_far, one| Ok(self.evaluate(one)? || so_far)),
             _ => Err(TemplateError(format!("this condition is not supported: {condition}"))),
         }
     }

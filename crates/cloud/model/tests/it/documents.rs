@@ -1,12 +1,13 @@
 //! The documents say what the model says. A test that fails prints what belongs into the document.
 
 use aws_model::{
-    AccountLimits, Bound, Capacity, EventCosts, ModelledRoom, NEWER_REGION, Need, StandingCosts, Visit,
-    WAIT_MINUTES, facts, warm_costs,
+    AccountLimits, Bound, Capacity, EventCosts, Firewall, ModelledRoom, NEWER_REGION, Need, StandingCosts,
+    Visit, WAIT_MINUTES, facts, warm_costs,
 };
 use waitroom::Rate;
 
 const CROWD: &str = include_str!("../../../../../docs/crowd.md");
+const ABUSE: &str = include_str!("../../../../../docs/abuse.md");
 const README: &str = include_str!("../../../../../README.md");
 
 /// What the tables of docs/crowd.md are about.
@@ -127,7 +128,8 @@ fn what_a_million_visitors_cost_by_service() {
 
 #[test]
 fn what_a_month_without_visitors_costs() {
-    let options = ModelledRoom { throttle: true, alarms: true, firewall: true, ..room(RATE) };
+    let firewall = Firewall { address_limit: true, ..Firewall::default() };
+    let options = ModelledRoom { throttle: true, alarms: true, firewall, ..room(RATE) };
     let standing = StandingCosts::of(&options);
     let month = vec!["on, paused or off, while nobody comes".to_owned(), dollars(standing.month)];
     let option = |line: &aws_model::CostLine| {
@@ -135,6 +137,19 @@ fn what_a_month_without_visitors_costs() {
     };
     let rows = [month].into_iter().chain(standing.options.iter().map(option));
     assert_in(CROWD, "docs/crowd.md", &table(&["room", "a month"], rows));
+}
+
+#[test]
+fn what_the_firewall_costs() {
+    let limit = Firewall { door_limit: true, ..Firewall::default() };
+    let costs = |firewall| {
+        let lines = a_million(&ModelledRoom { firewall, ..room(RATE) }).lines;
+        lines.iter().find(|line| line.name == "firewall").map(|line| dollars(line.dollars)).unwrap()
+    };
+    let (limited, challenged) = (costs(limit), costs(Firewall { door_challenge: true, ..limit }));
+    let expected = format!("{limited}, and {challenged} if all\nare challenged twice");
+    assert_in(ABUSE, "docs/abuse.md", &expected);
+    assert_in(CROWD, "docs/crowd.md", &format!("{challenged} at most\nfor a million visitors"));
 }
 
 #[test]

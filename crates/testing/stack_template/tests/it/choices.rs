@@ -1,7 +1,5 @@
 //! The optional parts of a room: which parameters create which resources.
 
-use std::collections::BTreeSet;
-
 use cloud::Reservation;
 use serde_json::{Value, json};
 use stack_template::Stack;
@@ -18,7 +16,7 @@ fn choosing(chosen: &[(&str, &str)]) -> Stack {
 /// Parameters, the resources that they add, and the other resources that they change.
 type Choice = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
 
-const CHOICES: [Choice; 10] = [
+const CHOICES: [Choice; 14] = [
     (&[("Throttling", "yes")], &["Throttle", "ThrottleLog", "ThrottleRole"], &["RoomSetup"]),
     (&[("Health", "https://shop.example/health")], &[], &["RoomSetup"]),
     (
@@ -31,6 +29,9 @@ const CHOICES: [Choice; 10] = [
     ),
     (&[("RequestsPerSecond", "100")], &[], &["Api"]),
     (&[("RequestsPerAddress", "1000")], &["Firewall", "FirewallOnApi"], &[]),
+    (&[("DoorRequestsPerAddress", "5000")], &["Firewall", "FirewallOnApi"], &[]),
+    (&[("DoorChallengeAbove", "200")], &["Firewall", "FirewallOnApi"], &[]),
+    (&[("DoorChallengeAbove", "0")], &["Firewall", "FirewallOnApi"], &[]),
     (
         &[("AlarmEmail", "operator@shop.example")],
         &[
@@ -38,6 +39,26 @@ const CHOICES: [Choice; 10] = [
             "ApiErrorsAlarm",
             "ConsumersDroppedAlarm",
             "DeadLettersAlarm",
+            "FunctionErrorsAlarm",
+            "FunctionThrottlesAlarm",
+            "LineStalledAlarm",
+            "OldestVisitorAlarm",
+            "RefusedRequestsAlarm",
+            "TableThrottlesAlarm",
+            "TriggerStoppedAlarm",
+        ],
+        &[],
+    ),
+    (
+        &[("AlarmEmail", "operator@shop.example"), ("DoorRequestsPerAddress", "5000")],
+        &[
+            "AlarmTopic",
+            "ApiErrorsAlarm",
+            "ConsumersDroppedAlarm",
+            "DeadLettersAlarm",
+            "DoorLimitAlarm",
+            "Firewall",
+            "FirewallOnApi",
             "FunctionErrorsAlarm",
             "FunctionThrottlesAlarm",
             "LineStalledAlarm",
@@ -73,8 +94,11 @@ fn each_choice_adds_its_resources_and_leaves_the_others_unchanged() {
 
 #[test]
 fn every_condition_is_tested_as_a_choice() {
-    let conditions: BTreeSet<_> = stack().template["Conditions"].as_object().unwrap().keys().collect();
-    assert_eq!(conditions.len(), CHOICES.len(), "{conditions:?}");
+    for name in stack().template["Conditions"].as_object().unwrap().keys() {
+        let holds = |stack: &Stack| stack.resolve(&json!({ "Fn::If": [name, true, false] })).unwrap() == true;
+        assert!(!holds(stack()), "{name} holds without any choice");
+        assert!(CHOICES.iter().any(|(chosen, ..)| holds(&choosing(chosen))), "{name} holds with no choice");
+    }
 }
 
 #[test]
@@ -146,6 +170,24 @@ fn alarms_watch_the_functions_and_notify_the_operator() {
             .filter_map(|metric| metric["MetricStat"]["Metric"]["Dimensions"][0]["Value"].as_str());
         assert_eq!(watched.collect::<Vec<_>>(), ["Producer", "Trigger", "Consumer", "Throttle"]);
     }
+}
+
+#[test]
+fn the_alarm_of_the_door_watches_the_metric_that_the_firewall_writes() {
+    let stack = choosing(&[("AlarmEmail", "operator@shop.example"), ("DoorRequestsPerAddress", "5000")]);
+    let (alarm, firewall) =
+        (stack.properties("DoorLimitAlarm").unwrap(), stack.properties("Firewall").unwrap());
+    let metric = |config: &Value| {
+        assert_eq!(config["CloudWatchMetricsEnabled"], true, "{config}");
+        config["MetricName"].clone()
+    };
+    let dimensions = json!([
+        { "Name": "WebACL", "Value": metric(&firewall["VisibilityConfig"]) },
+        { "Name": "Rule", "Value": metric(&firewall["Rules"][0]["VisibilityConfig"]) },
+        { "Name": "Region", "Value": "AWS::Region" },
+    ]);
+    assert_eq!(alarm["Dimensions"], dimensions);
+    assert_eq!((&alarm["Namespace"], &alarm["MetricName"]), (&json!("AWS/WAFV2"), &json!("BlockedRequests")));
 }
 
 /// The metrics of AWS that are the first to show that a room has reached a limit.

@@ -6,6 +6,7 @@ mod choices;
 mod clean;
 mod cookies;
 mod environment;
+mod firewall;
 mod frozen;
 mod polls;
 mod roles;
