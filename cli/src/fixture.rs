@@ -1,6 +1,6 @@
 //! An example room for tests.
 
-use operator::{Alarm, AlarmState, Status, WindowCount};
+use operator::{Alarm, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{LineStatus, LineTotals, MinuteRecord, Rate, Settings, Stretch, Timestamp};
 
@@ -45,6 +45,12 @@ pub(crate) fn suffering() -> Status {
             alarm("producer-errors", AlarmState::Ringing, "7 errors in a minute"),
             alarm("dead-letters", AlarmState::Quiet, ""),
         ],
+        alarm_mail: Some(AlarmMail {
+            address: "anna@shop.example".into(),
+            topic: "arn:aws:sns:eu-central-1:123456789012:alarms".into(),
+            state: AlarmMailState::Pending,
+            error: None,
+        }),
     }
 }
 

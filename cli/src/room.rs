@@ -151,7 +151,7 @@ impl RoomHandle {
 
     #[cfg(feature = "aws")]
     async fn execute(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
-        use futures_util::future::try_join3;
+        use futures_util::future::try_join4;
 
         let now = deployed.store().now();
         let executed = async {
@@ -164,10 +164,13 @@ impl RoomHandle {
         }
         let dead_letters = async { Ok(deployed.dead_letters().await?) };
         let alarms = async { Ok(deployed.alarms().await?) };
-        let (mut reply, dead_letters, alarms) = try_join3(executed, dead_letters, alarms).await?;
+        let alarm_mail = async { Ok(Box::pin(deployed.alarm_mail()).await) };
+        let (mut reply, dead_letters, alarms, alarm_mail) =
+            try_join4(executed, dead_letters, alarms, alarm_mail).await?;
         if let Reply::Status(status) = &mut reply {
             status.dead_letters = Some(dead_letters);
             status.alarms = alarms;
+            status.alarm_mail = alarm_mail;
         }
         Ok(reply)
     }

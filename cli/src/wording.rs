@@ -1,6 +1,6 @@
 //! The words for a room's state, shared by `status`, its charts and the orders.
 
-use operator::{AlarmState, Status};
+use operator::{AlarmMail, AlarmMailState, AlarmState, Status};
 use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
 
@@ -88,6 +88,26 @@ pub(crate) fn alarms(status: &Status) -> Option<String> {
         (all, 0) => Some(format!("none of {all} is ringing")),
         (all, 1) => Some(format!("1 of {all} is ringing")),
         (all, _) => Some(format!("{ringing} of {all} are ringing")),
+    }
+}
+
+/// What keeps the e-mails of the alarms from reaching the operator, and what to do; none if nothing does.
+pub(crate) fn alarm_mail(mail: &AlarmMail) -> Option<String> {
+    let AlarmMail { address, topic, state, error } = mail;
+    match state {
+        AlarmMailState::Confirmed => None,
+        AlarmMailState::Pending => Some(format!(
+            "{address} gets none yet: click the link in AWS's e-mail \"AWS Notification - Subscription Confirmation\", \
+             within two days"
+        )),
+        AlarmMailState::Missing => Some(format!(
+            "{address} gets none: nobody confirmed the subscription within two days, or somebody ended it; subscribe again: \
+             aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint {address}"
+        )),
+        AlarmMailState::Unknown => {
+            let reason = error.as_deref().unwrap_or("AWS gave no reason");
+            Some(format!("not known whether {address} gets them: {reason}"))
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod with_aws {
 
     use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
     use config::RoomConfig;
+    use operator::AlarmMail;
     use page::{Design, Page};
     use serde_json::json;
     use waitroom::RoomState;
@@ -30,6 +31,7 @@ mod with_aws {
     use crate::config_folder::ConfigFolder;
     use crate::plan_text::plan_text;
     use crate::printer::say;
+    use crate::wording::alarm_mail;
 
     pub(crate) fn run(deploy: &Deploy, json: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
@@ -75,14 +77,16 @@ mod with_aws {
         if found == RoomState::On {
             room.wait_for_schedule(&tell).await?;
         }
+        let mail = room.alarm_mail().await;
         drop(progress);
         if json {
             let deployed = json!({
                 "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "account": account.id,
+                "alarm_mail": mail,
             });
             return Ok(say(&deployed.to_string())?);
         }
-        Ok(say(&result(&room, found))?)
+        Ok(say(&result(&room, found, mail.as_ref()))?)
     }
 
     /// How many people the operator expects, if they want to say so.
@@ -106,13 +110,14 @@ mod with_aws {
         Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
     }
 
-    fn result(room: &DeployedRoom, found: RoomState) -> String {
+    fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> String {
         let urls = &room.urls;
         let mut lines =
             vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
         if let Some(target) = &urls.domain_target {
             lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
         }
+        lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
         match found {
             RoomState::On => {}
             RoomState::Paused => lines.push(format!(

@@ -12,7 +12,7 @@ use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarms, found, joined, longest_wait, newcomers_wait, rate, urls};
+use crate::wording::{alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -65,6 +65,8 @@ fn text(status: &Status, now: Timestamp) -> String {
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
         lines.push(format!("               {}: {}", alarm.name, alarm.reason));
     }
+    let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
+    lines.extend(mail.map(|mail| format!("alarm e-mails  {mail}")));
     lines.push(format!("waiting room   {waiting_room}"));
     lines.push(format!("client check   {client_check}"));
     lines.push(format!("shop           {}", room.settings.shop));
@@ -92,6 +94,8 @@ fn rest(status: &Status) -> String {
 
 #[cfg(test)]
 mod tests {
+    use operator::AlarmMailState;
+
     use super::*;
     use crate::fixture::suffering;
 
@@ -118,10 +122,33 @@ polls          3 times less often than usual
 dead letters   2
 alarms         1 of 2 is ringing
                producer-errors: 7 errors in a minute
+alarm e-mails  anna@shop.example gets none yet: click the link in AWS's e-mail "AWS Notification - Subscription Confirmation", within two days
 waiting room   https://abc.example/prod/beekeeper
 client check   https://abc.example/prod/client
 shop           https://shop.example/sale
 "#]]
+        );
+    }
+
+    #[test]
+    fn a_status_says_who_gets_no_alarms() {
+        let mut status = suffering();
+        let mut line = |state, error: Option<&str>| {
+            let mail = status.alarm_mail.as_mut().unwrap();
+            (mail.state, mail.error) = (state, error.map(ToOwned::to_owned));
+            let text = text(&status, NOW);
+            text.lines().find_map(|line| line.strip_prefix("alarm e-mails  ").map(ToOwned::to_owned))
+        };
+        assert_eq!(line(AlarmMailState::Confirmed, None), None);
+        let missing = line(AlarmMailState::Missing, None).unwrap();
+        assert!(missing.ends_with(
+            "subscribe again: aws sns subscribe --topic-arn arn:aws:sns:eu-central-1:123456789012:alarms --protocol email \
+             --notification-endpoint anna@shop.example"
+        ), "{missing}");
+        let unknown = line(AlarmMailState::Unknown, Some("AuthorizationError: no"));
+        assert_eq!(
+            unknown.as_deref(),
+            Some("not known whether anna@shop.example gets them: AuthorizationError: no")
         );
     }
 

@@ -7,7 +7,7 @@ use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
 use crate::reservation::reserved;
-use crate::stack::{NextStep, RoomStack, next_step};
+use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, CloudError, CloudErrorKind};
 
 /// A room in an account.
@@ -19,10 +19,19 @@ pub struct DeployedRoom {
     pub(crate) stack_id: String,
     /// The bucket with the waiting page.
     pub(crate) page_bucket: String,
+    pub(crate) alarm_mail_to: Option<MailAddress>,
     /// The functions that are reserved for releasing.
     pub(crate) reserved: Reservation,
     store: AwsStore,
     dead_letters_url: String,
+}
+
+/// Where the alarms of a room are sent.
+#[derive(Clone, Debug)]
+pub(crate) struct MailAddress {
+    /// The ARN of an SNS topic.
+    pub(crate) topic: String,
+    pub(crate) address: String,
 }
 
 /// The URLs of a room.
@@ -75,11 +84,18 @@ impl Account {
             account: self.clone(),
             stack_id: found.id.clone(),
             page_bucket: output("PageBucket")?,
+            alarm_mail_to: mail_address(&found),
             reserved: reserved(&found),
             store,
             dead_letters_url,
         })
     }
+}
+
+/// `None` if the stack has no alarms, or was deployed by a version that did not name their topic.
+fn mail_address(stack: &StackState) -> Option<MailAddress> {
+    let (topic, address) = (stack.outputs.get("AlarmTopic")?, stack.parameters.get("AlarmEmail")?);
+    Some(MailAddress { topic: topic.clone(), address: address.clone() })
 }
 
 impl DeployedRoom {

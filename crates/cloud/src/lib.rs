@@ -15,6 +15,7 @@
 //! interrupted run can be repeated on any machine.
 
 mod access;
+mod alarm_mail;
 mod alarms;
 mod artefacts;
 mod aws_errors;

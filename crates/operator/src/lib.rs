@@ -17,7 +17,7 @@ use waitroom::{
     Stretch, Timestamp,
 };
 
-pub use status::{Alarm, AlarmChange, AlarmState, Status, WindowCount};
+pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// The ports that [`execute`] uses.
@@ -407,7 +407,7 @@ pub(crate) mod tests {
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
         assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(4100), &json!(90)));
         assert_eq!(json["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
-        for only_on_aws in ["dead_letters", "alarms"] {
+        for only_on_aws in ["dead_letters", "alarms", "alarm_mail"] {
             assert_eq!(json.get(only_on_aws), None);
         }
         assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);

@@ -33,6 +33,9 @@ pub struct Status {
     /// Only on AWS, and only if the room was deployed with alarms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<Alarm>,
+    /// Only on AWS, and only if the room was deployed with alarms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alarm_mail: Option<AlarmMail>,
 }
 
 /// One window: how many were released in it, of how many planned.
@@ -60,6 +63,30 @@ pub enum AlarmState {
     Quiet,
     Ringing,
     /// Too few measurements so far.
+    Unknown,
+}
+
+/// Whether the operator gets e-mails of the alarms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlarmMail {
+    pub address: String,
+    /// The ARN of the topic that the address is subscribed to.
+    pub topic: String,
+    pub state: AlarmMailState,
+    /// Why the state is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlarmMailState {
+    Confirmed,
+    /// AWS has sent an e-mail, and nobody has clicked its link yet.
+    Pending,
+    /// Nobody clicked the link in time, or somebody unsubscribed.
+    Missing,
+    /// AWS could not be asked.
     Unknown,
 }
 
@@ -119,6 +146,7 @@ impl Status {
             findings: store.recall().await?.history,
             dead_letters: None,
             alarms: Vec::new(),
+            alarm_mail: None,
         })
     }
 }

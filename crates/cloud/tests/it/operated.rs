@@ -11,11 +11,11 @@ use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::{FunctionCode, Runtime};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use cloud::{
-    Access, Account, Bundle, CloudErrorKind, DeployEvent, FunctionPackage, LogLine, LogQuery, Reservation,
-    ReservationPlan, ReservationTooLarge,
+    Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, LogLine, LogQuery,
+    Reservation, ReservationPlan, ReservationTooLarge,
 };
 use emulators::{LocalEmu, workspace};
-use operator::AlarmState;
+use operator::{AlarmMailState, AlarmState};
 use waitroom::ports::RoomReader;
 use waitroom::{Rate, RoomState, Timestamp};
 
@@ -75,6 +75,17 @@ async fn reserved(stack: &str) -> [Option<i32>; 3] {
         *reserved = found.reserved_concurrent_executions;
     }
     reserved
+}
+
+async fn e_mails_begin_when_somebody_confirms(room: &DeployedRoom) {
+    let mail = room.alarm_mail().await.unwrap();
+    assert_eq!((mail.address.as_str(), mail.state), ("anna@shop.example", AlarmMailState::Pending));
+    // LocalEmu sends no e-mail whose link could be clicked.
+    let sns = aws_sdk_sns::Client::new(&sdk_config());
+    let subscribe = sns.subscribe().topic_arn(&mail.topic).protocol("email").endpoint(&mail.address);
+    let subscription = subscribe.return_subscription_arn(true).send().await.unwrap();
+    sns.unsubscribe().subscription_arn(subscription.subscription_arn.unwrap()).send().await.unwrap();
+    assert_eq!(room.alarm_mail().await.unwrap().state, AlarmMailState::Missing);
 }
 
 /// The account of the emulator may run 1,000 functions.
@@ -182,6 +193,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
     assert_eq!(alarms.len(), 10, "{alarms:?}");
+    e_mails_begin_when_somebody_confirms(&room).await;
     let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
     let name = &alarms[0].name;
     for state in [StateValue::Alarm, StateValue::Ok] {
