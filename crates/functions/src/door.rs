@@ -4,7 +4,7 @@ use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, HeaderValue, Method, Response};
 use lambda_http::request::LambdaRequest;
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorAnswer, PURPOSE_HEADERS};
+use producer::{DoorAnswer, Nonce, PURPOSE_HEADERS};
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
 /// last of several headers with the same name.
@@ -33,6 +33,7 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> produce
         method: if head { producer::Method::Head } else { producer::Method::Get },
         cookies,
         sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
+        nonce: request.query_string_parameters_ref().and_then(|query| query.first(Nonce::PARAMETER)),
         // The firewall in front of the API limits clients.
         limit: None,
     }
@@ -83,7 +84,7 @@ mod tests {
         let last = Value::from(last);
         format!(
             r#"{{"resource":"/beekeeper","path":"/beekeeper","httpMethod":"{method}","headers":{last},"multiValueHeaders":{headers},
-                "queryStringParameters":{{"cookie":"bk_sale=ab12-00000000000000000000000000000000-1"}},
+                "queryStringParameters":{{"cookie":"bk_sale=ab12-00000000000000000000000000000000-1","nonce":"c29tZS1ub25jZS0xMjM0NQ"}},
                 "requestContext":{{"httpMethod":"{method}","path":"/prod/beekeeper"}},"body":null,"isBase64Encoded":false}}"#
         )
     }
@@ -122,6 +123,7 @@ mod tests {
         let head = request("HEAD", "{}");
         let head = door_request(&head, &[]);
         assert_eq!((head.method, head.sec_purpose), (producer::Method::Head, None));
+        assert_eq!(head.nonce, Some("c29tZS1ub25jZS0xMjM0NQ"));
         for (headers, purpose) in [
             (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, "prefetch;prerender"),
             (r#"{"Purpose":["prefetch"]}"#, "prefetch"),

@@ -1,6 +1,8 @@
 use aws_lc_rs::digest;
 use serde::{Deserialize, Serialize};
 
+use crate::Nonce;
+
 /// The `token_use` of every pass. It tells a pass from other tokens that might be signed with the same keys.
 pub const TOKEN_USE: &str = "access";
 
@@ -16,6 +18,9 @@ pub struct Claims {
     /// The visitor's ticket. Absent for somebody who never waited, because the room was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u64>,
+    /// What binds the pass to one browser, if the shop asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<Nonce>,
     /// Always [`TOKEN_USE`].
     pub token_use: String,
     pub iat: u64,

@@ -4,7 +4,7 @@
 //!
 //! | module | who uses it |
 //! | --- | --- |
-//! | [`Claims`] | both sides: what a pass says |
+//! | [`Claims`], [`Nonce`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
 //! | [`Discovery`] | both sides: where an issuer publishes its keys |
 //! | [`KeyRing`], [`PrivateKey`], [`Signer`] | the room: its signing keys |
@@ -17,6 +17,7 @@ mod discovery;
 mod error;
 mod jwks;
 mod key_ring;
+mod nonce;
 mod proof_key;
 mod signer;
 mod verifier;
@@ -26,9 +27,10 @@ pub use discovery::Discovery;
 pub use error::PassError;
 pub use jwks::{Jwk, Jwks};
 pub use key_ring::{KeyRing, PrivateKey};
+pub use nonce::{Nonce, NonceError};
 pub use proof_key::{ProofKey, Prover};
 pub use signer::Signer;
-pub use verifier::{Refused, Verifier};
+pub use verifier::{Refused, Verifier, key_id};
 
 use base64::engine::general_purpose::{GeneralPurpose, URL_SAFE_NO_PAD};
 

@@ -71,6 +71,17 @@ impl Verifier {
     }
 }
 
+/// The id of the key that a pass says it is signed with. Anybody can write anything there: it only says which key to look
+/// for.
+pub fn key_id(pass: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Header {
+        kid: String,
+    }
+    let header = BASE64.decode(pass.split('.').next()?).ok()?;
+    Some(serde_json::from_slice::<Header>(&header).ok()?.kid)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::LazyLock;
@@ -88,6 +99,7 @@ mod tests {
             aud: "sale".into(),
             sub: "visitor".into(),
             queue_position: Some(4711),
+            nonce: None,
             token_use: TOKEN_USE.into(),
             iat: NOW,
             nbf: NOW,
@@ -136,6 +148,8 @@ mod tests {
         assert_eq!(shop(&rotated).verify(&pass, NOW), Ok(claims()), "signed with the previous key");
         let unsigned = format!("{}.", pass.rsplit_once('.').unwrap().0);
         assert_eq!(shop(&KEYS).verify(&unsigned, NOW), Err(Refused::Signature));
+        assert_eq!(key_id(&pass).as_deref(), Some(KEYS.jwks().unwrap().keys[0].kid()));
+        assert_eq!(["", "e30.e30.", "é", "e30"].map(key_id), [const { None }; 4], "no id in the header");
         for malformed in ["", ".", "..", "a.b.c.d", "é.é.é"] {
             assert!(shop(&KEYS).verify(malformed, NOW).is_err(), "{malformed}");
         }

@@ -25,6 +25,7 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
+pub use pass::Nonce;
 use proofs::Proofs;
 pub use refusals::RefusalLog;
 use request::CountedPlace;
@@ -142,7 +143,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
-                self.to_shop(&room, place.token, ticket).await
+                self.to_shop(&room, place.token, ticket, request).await
             }
             Some(_) => self.newcomer(&room, request).await,
         }
@@ -248,10 +249,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let Some(place) = place else {
-            return self.to_shop(room, self.tokens.token()?, None).await;
+            return self.to_shop(room, self.tokens.token()?, None, request).await;
         };
         if request.only_looks() {
-            return self.to_shop(room, place.token, None).await;
+            return self.to_shop(room, place.token, None, request).await;
         }
         let now = self.clock.now();
         let expires = now + room.settings.lifetimes.admission;
@@ -269,7 +270,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         };
         let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
-        self.to_shop(room, place.token, ticket).await
+        self.to_shop(room, place.token, ticket, request).await
     }
 
     async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
@@ -297,10 +298,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         token: Token,
         ticket: Option<Ticket>,
+        request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
         let signer = self.signing.signer(&self.store, now).await?;
-        let pass = signer.sign(&claims(room, token, ticket, now))?;
+        let pass = signer.sign(&claims(room, token, ticket, request.nonce(), now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
 

@@ -1,6 +1,8 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use pass::Nonce;
+
 /// The headers in which a browser says that it fetches a page before anybody asked for it: the standard one, and the one
 /// that Safari and older versions of Chrome send. The first that is present counts.
 pub const PURPOSE_HEADERS: [&str; 2] = ["sec-purpose", "purpose"];
@@ -13,6 +15,8 @@ pub struct DoorRequest<'a> {
     pub cookies: &'a [&'a str],
     /// The value of the first of the [`PURPOSE_HEADERS`].
     pub sec_purpose: Option<&'a str>,
+    /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
+    pub nonce: Option<&'a str>,
     /// How many places this client may take. `None`: any number.
     pub limit: Option<&'a dyn PlaceLimit>,
 }
@@ -58,6 +62,11 @@ pub enum Method {
 }
 
 impl DoorRequest<'_> {
+    /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.
+    pub(crate) fn nonce(&self) -> Option<Nonce> {
+        self.nonce?.parse().ok()
+    }
+
     /// Whether this is a link scanner or a browser's prefetch. Such a request must not join the line: no person waits
     /// for that place.
     pub(crate) fn only_looks(&self) -> bool {
@@ -74,7 +83,8 @@ mod tests {
 
     #[test]
     fn head_and_prefetch_requests_are_recognised() {
-        let get = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, limit: None };
+        let get =
+            DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
         assert!(!get.only_looks());
         assert!(DoorRequest { method: Method::Head, ..get }.only_looks());
         for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {

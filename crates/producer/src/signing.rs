@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pass::{Claims, KeyRing, Signer, TOKEN_USE, subject};
+use pass::{Claims, KeyRing, Nonce, Signer, TOKEN_USE, subject};
 use tokio::sync::Mutex;
 use waitroom::ports::Keys;
 use waitroom::{Room, Ticket, Timestamp, Token};
@@ -43,12 +43,19 @@ impl Signing {
 }
 
 /// The contents of a visitor's pass. `ticket` is the number that they waited with, if they waited.
-pub(crate) fn claims(room: &Room, token: Token, ticket: Option<Ticket>, now: Timestamp) -> Claims {
+pub(crate) fn claims(
+    room: &Room,
+    token: Token,
+    ticket: Option<Ticket>,
+    nonce: Option<Nonce>,
+    now: Timestamp,
+) -> Claims {
     Claims {
         iss: room.issuer(),
         aud: room.settings.room.to_string(),
         sub: subject(&token.to_string()),
         queue_position: ticket.map(Ticket::get),
+        nonce,
         token_use: TOKEN_USE.into(),
         iat: now.as_secs(),
         nbf: now.as_secs(),
@@ -74,18 +81,22 @@ mod tests {
         let url = "https://room.example/prod/".parse().unwrap();
         let room = Room::new(settings, url, "ab12".parse().unwrap());
         let now = Timestamp::from_millis(1_800_000_000_999);
+        let nonce = Nonce::from_bytes([7; 16]);
         let expected = Claims {
             iss: "https://room.example/prod".into(),
             aud: "sale".into(),
             sub: subject("01010101010101010101010101010101"),
             queue_position: Some(4711),
+            nonce: Some(nonce.clone()),
             token_use: "access".into(),
             iat: 1_800_000_000,
             nbf: 1_800_000_000,
             exp: 1_800_000_300,
         };
         let ticket = Some(Ticket::new(4711).unwrap());
-        assert_eq!(claims(&room, Token::from_bytes([1; 16]), ticket, now), expected);
-        assert_eq!(claims(&room, Token::from_bytes([1; 16]), None, now).queue_position, None);
+        let token = Token::from_bytes([1; 16]);
+        assert_eq!(claims(&room, token, ticket, Some(nonce), now), expected);
+        let without = claims(&room, token, None, None, now);
+        assert_eq!((without.queue_position, without.nonce), (None, None));
     }
 }

@@ -12,7 +12,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use page::Page;
-use pass::Discovery;
+use pass::{Discovery, Nonce};
 use poll::Poll;
 use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
@@ -124,6 +124,7 @@ impl App {
             method: if is_head { producer::Method::Head } else { producer::Method::Get },
             cookies: &cookies,
             sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
+            nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
         };
         let answer = self.producer.answer_or_busy(&request).await;
@@ -207,6 +208,12 @@ impl From<ProducerError> for NoAnswer {
 
 fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok())
+}
+
+/// The value of a parameter as it is written in the URL.
+fn query_value<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
+    let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.into_iter().find_map(|(found, value)| (found == name).then_some(value))
 }
 
 /// Lets the pages of the shop read the response to a request with a cookie.

@@ -3,6 +3,10 @@
 
 use std::collections::HashSet;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+
 use crate::{Client, HttpAnswer, Order, RoomUnderTest, pause};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
@@ -87,6 +91,13 @@ fn head_and_prefetch_requests_take_no_place(client: &Client) {
     assert_eq!(waiting(client), before);
 }
 
+/// What the pass in this URL says.
+fn claim(url: &str, name: &str) -> Value {
+    let claims = url.split('.').rev().nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
+    let claims: Value = claims.and_then(|claims| serde_json::from_slice(&claims).ok()).unwrap_or_default();
+    claims[name].clone()
+}
+
 fn an_admitted_visitor_is_sent_to_the_shop(room: &impl RoomUnderTest, client: &Client, place: &str) {
     let patience = room.minute().as_secs() * 3;
     let mut tries = 0;
@@ -106,6 +117,11 @@ fn an_admitted_visitor_is_sent_to_the_shop(room: &impl RoomUnderTest, client: &C
         })
         .collect();
     assert!(passes.iter().all(|pass| pass.split('.').count() == 3), "{passes:?}");
+    let nonce = "c29tZS1ub25jZS0xMjM0NQ";
+    let bound = client.get_with(&format!("/beekeeper?nonce={nonce}"), place);
+    assert_eq!(claim(bound.location(), "nonce"), nonce, "the room signs the shop's nonce: {bound:?}");
+    let ignored = client.get_with("/beekeeper?nonce=%3Cb%3E", place);
+    assert_eq!((ignored.status, claim(ignored.location(), "nonce")), (302, Value::Null));
     let again = client.get_with("/polling", place).json();
     assert_eq!(again["origin"], room.shop());
     assert!(again["until"].is_u64(), "until when they may come back");

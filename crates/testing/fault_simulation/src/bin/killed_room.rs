@@ -55,7 +55,8 @@ fn print_event(line: &str) {
 }
 
 async fn visit(producer: Arc<Producer<EmbeddedStore, SystemClock, SystemTokens>>, store: EmbeddedStore) {
-    let newcomer = DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, limit: None };
+    let newcomer =
+        DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
     loop {
         let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
         if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {

@@ -10,7 +10,7 @@ use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> =
-    DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, limit: None };
+    DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
 const NON_VISITS: [DoorRequest<'_>; 2] =
     [DoorRequest { method: Method::Head, ..GET }, DoorRequest { sec_purpose: Some("prefetch"), ..GET }];
 
@@ -311,6 +311,26 @@ fn an_admitted_visitor_gets_a_new_pass_until_the_admission_expires() {
     world.run(Duration::from_hours(1));
     let late = visit_with(&mut world, &cookie);
     assert_ne!(place(late.set_cookie.unwrap().split(';').next().unwrap()).token, place(&cookie).token);
+}
+
+#[test]
+fn a_shop_gets_its_nonce_into_the_pass_if_it_is_one() {
+    let mut world = world();
+    let (_, cookie) = newcomer(&mut world);
+    world.run(MINUTE);
+    let mut nonce = |nonce: &str| {
+        let request = DoorRequest { cookies: &[&cookie], nonce: Some(nonce), ..GET };
+        pass(&world.request(&request).unwrap()).get("nonce").cloned()
+    };
+    assert_eq!(nonce("c29tZS1ub25jZS0xMjM0NQ"), Some("c29tZS1ub25jZS0xMjM0NQ".into()));
+    for other in ["", "short", "<script>alert(1)</script>", &"a".repeat(65)] {
+        assert_eq!(nonce(other), None, "{other}");
+    }
+    world.change_room(|room| room.state = RoomState::Off);
+    world.run(Duration::from_secs(2));
+    let request = DoorRequest { nonce: Some("c29tZS1ub25jZS0xMjM0NQ"), ..GET };
+    let newcomer = world.request(&request).unwrap();
+    assert_eq!(pass(&newcomer)["nonce"], "c29tZS1ub25jZS0xMjM0NQ", "also in a room that is off");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::{Claims, TOKEN_USE};
+use pass::{Claims, Nonce, TOKEN_USE};
 use serde_json::{Map, Value};
 use waitroom::{Place, RoomState, Scheme, Ticket};
 
@@ -102,6 +102,7 @@ fn a_pass_keeps_its_claims() {
         aud: "sale".into(),
         sub: "visitor".into(),
         queue_position: Some(7),
+        nonce: Some(Nonce::from_bytes([0; 16])),
         token_use: TOKEN_USE.into(),
         iat: 0,
         nbf: 0,
