@@ -1,0 +1,130 @@
+use pass::Refused;
+
+/// What to do with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The shop answers it.
+    Enter(ToShop),
+    /// The guard answers it. The shop never sees it.
+    Answer(GuardAnswer),
+}
+
+/// What the shop learns of the visitor, and what is added to its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToShop {
+    /// For the header [`SUBJECT_HEADER`](crate::SUBJECT_HEADER). None without a session.
+    pub subject: Option<String>,
+    /// For the header [`NUMBER_HEADER`](crate::NUMBER_HEADER).
+    pub number: Option<u64>,
+    /// The value of a `Set-Cookie` header, if the session was renewed.
+    pub set_cookie: Option<String>,
+    pub outcome: GuardOutcome,
+}
+
+/// An answer of the guard. Never cached: each is for one visitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardAnswer {
+    pub status: u16,
+    /// The room's door, or a path of the shop.
+    pub location: Option<String>,
+    /// The value of a `Set-Cookie` header.
+    pub set_cookie: Option<String>,
+    /// HTML for a person.
+    pub body: &'static str,
+    pub outcome: GuardOutcome,
+}
+
+/// What became of a request, for metrics and logs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GuardOutcome {
+    /// It needed no session.
+    #[default]
+    Bypassed,
+    /// It has a session.
+    Entered,
+    /// It has no session, and the room does not answer; the operator chose that everybody may enter then.
+    EnteredUnguarded,
+    /// A pass became a session.
+    Exchanged,
+    /// Redirected to the URL without a pass.
+    Cleaned,
+    /// No session and no pass: sent to the room.
+    Sent,
+    /// No session, and a pass that is none: sent to the room.
+    PassRefused(Refused),
+    /// The pass was exchanged before: sent to the room.
+    PassUsed,
+    /// The pass is not for this browser: sent to the door for one that is.
+    SentForNonce,
+    /// The visitor has a session in another browser.
+    Taken,
+    /// No session, and not a request for a page: refused.
+    NoPage,
+    /// The room signs no nonces.
+    NoNonce,
+    /// The live sessions cannot be read or written.
+    Unavailable,
+}
+
+impl GuardOutcome {
+    /// All words of [`GuardOutcome::as_str`].
+    pub const WORDS: [&str; 12] = [
+        "bypassed",
+        "entered",
+        "entered-unguarded",
+        "exchanged",
+        "cleaned",
+        "sent",
+        "pass-refused",
+        "pass-used",
+        "sent-for-nonce",
+        "taken",
+        "no-page",
+        "unavailable",
+    ];
+
+    /// The word for metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bypassed => "bypassed",
+            Self::Entered => "entered",
+            Self::EnteredUnguarded => "entered-unguarded",
+            Self::Exchanged => "exchanged",
+            Self::Cleaned => "cleaned",
+            Self::Sent => "sent",
+            Self::PassRefused(_) => "pass-refused",
+            Self::PassUsed => "pass-used",
+            Self::SentForNonce => "sent-for-nonce",
+            Self::Taken => "taken",
+            Self::NoPage => "no-page",
+            Self::NoNonce | Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+impl GuardAnswer {
+    pub(crate) fn redirect(
+        status: u16,
+        location: String,
+        set_cookie: Option<String>,
+        outcome: GuardOutcome,
+    ) -> Self {
+        Self { status, location: Some(location), set_cookie, body: "", outcome }
+    }
+
+    pub(crate) fn page(outcome: GuardOutcome) -> Self {
+        let (status, body) = match outcome {
+            GuardOutcome::Taken => (403, include_str!("taken.html")),
+            GuardOutcome::NoPage => (403, "Please wait in line first.\n"),
+            _ => (503, include_str!("unavailable.html")),
+        };
+        Self { status, location: None, set_cookie: None, body, outcome }
+    }
+
+    pub const CONTENT_TYPE: &str = "text/html; charset=utf-8";
+
+    /// Seconds after which the request may be repeated, for the header `Retry-After`.
+    pub fn retry_after(&self) -> Option<u32> {
+        (self.status == 503).then_some(10)
+    }
+}

@@ -1,0 +1,202 @@
+use std::fmt;
+use std::str::FromStr;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use http::{HeaderName, HeaderValue, Method};
+use ipnet::IpNet;
+
+use crate::GuardedRequest;
+
+/// Which requests reach the shop without a session. Nothing here is something that anybody can claim, such as the name of a
+/// crawler.
+#[derive(Clone, Debug, Default)]
+pub struct Bypass {
+    /// `/robots.txt` is this path, `/static/` is everything below it.
+    pub paths: Vec<String>,
+    /// Such as `OPTIONS`, which browsers send without cookies.
+    pub methods: Vec<Method>,
+    /// For the shop's own programs and monitoring.
+    pub secret: Option<SecretHeader>,
+    /// The office, or the network of a payment provider.
+    pub networks: Vec<IpNet>,
+}
+
+/// A header with a value that only the shop's own programs know.
+#[derive(Clone)]
+pub struct SecretHeader {
+    name: HeaderName,
+    value: HeaderValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BypassError {
+    #[error(
+        "a path that needs no pass begins with / and has no ? and no .. in it; /static/ is everything below it"
+    )]
+    Path,
+    #[error("/ is every path of the shop: name what needs no pass, such as /static/")]
+    Everything,
+    #[error(
+        "a secret header is written like x-shop-secret: 0b7e9a…, with a value of at least 16 visible characters"
+    )]
+    Secret,
+}
+
+impl Bypass {
+    /// Checks a path as it is configured.
+    pub fn path(text: &str) -> Result<String, BypassError> {
+        match text {
+            "/" => Err(BypassError::Everything),
+            _ if text.starts_with('/') && is_plain(text) => Ok(text.into()),
+            _ => Err(BypassError::Path),
+        }
+    }
+
+    pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
+        let path = request.target.split(['?', '#']).next().unwrap_or_default();
+        self.methods.contains(request.method)
+            || (is_plain(path) && self.paths.iter().any(|named| covers_path(named, path)))
+            || self.secret.as_ref().is_some_and(|secret| secret.is_in(request))
+            || request.client.is_some_and(|client| {
+                self.networks.iter().any(|network| network.contains(&client.to_canonical()))
+            })
+    }
+}
+
+fn covers_path(named: &str, path: &str) -> bool {
+    path == named || (named.ends_with('/') && path.starts_with(named))
+}
+
+/// Whether every server reads this path in the same way. `/static/../checkout` is below `/static/` for the guard, and may be
+/// `/checkout` for the shop.
+fn is_plain(path: &str) -> bool {
+    let escapes_nothing = !path.contains(['%', '\\', ';', '?', '#']);
+    escapes_nothing && !path.contains("//") && path.split('/').all(|part| part != "." && part != "..")
+}
+
+impl SecretHeader {
+    /// A shorter secret can be guessed.
+    const MIN_LENGTH: usize = 16;
+
+    fn is_in(&self, request: &GuardedRequest<'_>) -> bool {
+        let mut values = request.headers.get_all(&self.name).iter();
+        // In constant time, so that nobody finds it out character by character.
+        values.any(|value| verify_slices_are_equal(value.as_bytes(), self.value.as_bytes()).is_ok())
+    }
+}
+
+impl FromStr for SecretHeader {
+    type Err = BypassError;
+
+    fn from_str(text: &str) -> Result<Self, BypassError> {
+        let (name, value) = text.trim().split_once(':').ok_or(BypassError::Secret)?;
+        let value = value.trim();
+        if value.len() < Self::MIN_LENGTH || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BypassError::Secret);
+        }
+        let name = name.trim().parse().map_err(|_| BypassError::Secret)?;
+        Ok(Self { name, value: value.parse().map_err(|_| BypassError::Secret)? })
+    }
+}
+
+impl fmt::Debug for SecretHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretHeader({}: …)", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+
+    fn covers(
+        bypass: &Bypass,
+        method: &Method,
+        target: &str,
+        headers: &[(&'static str, &str)],
+        client: &str,
+    ) -> bool {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        bypass.covers(&GuardedRequest { method, target, headers: &map, client: client.parse().ok() })
+    }
+
+    #[test]
+    fn named_paths_bypass_and_no_other_way_of_writing_them() {
+        let bypass = Bypass { paths: vec!["/robots.txt".into(), "/static/".into()], ..Bypass::default() };
+        let covers = |target: &str| covers(&bypass, &Method::GET, target, &[], "");
+        for covered in
+            ["/robots.txt", "/robots.txt?x", "/static/", "/static/a/b.css?v=../..", "/static/.well"]
+        {
+            assert!(covers(covered), "{covered}");
+        }
+        for guarded in [
+            "/",
+            "/robots.txt/",
+            "/robots.txt.bak",
+            "/static",
+            "/Static/a",
+            "//static/a",
+            "/static//a",
+            "/static/../checkout",
+            "/static/./a",
+            "/static/..",
+            "/static/%2e%2e/checkout",
+            "/static/%2E%2e/a",
+            "/static/..%2fcheckout",
+            "/static/..\\checkout",
+            "/static/..;/checkout",
+            "/static/a%00",
+            "?/static/",
+            "/x?/static/",
+            "/static/#/../x/..",
+            "http://shop.example/static/",
+        ] {
+            let is_fragment = guarded.contains('#');
+            assert_eq!(covers(guarded), is_fragment, "{guarded}");
+        }
+        assert_eq!(Bypass::path("/static/"), Ok("/static/".into()));
+        assert_eq!(Bypass::path("/"), Err(BypassError::Everything));
+        for wrong in ["", "static/", "/a/../b", "/a?b", "//", "/%61"] {
+            assert_eq!(Bypass::path(wrong), Err(BypassError::Path), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_secret_header_bypasses_with_its_whole_value() {
+        let secret: SecretHeader = "X-Shop-Secret: 0123456789abcdef\n".parse().unwrap();
+        assert_eq!(format!("{secret:?}"), "SecretHeader(x-shop-secret: …)");
+        let bypass = Bypass { secret: Some(secret), ..Bypass::default() };
+        let covers = |headers: &[_]| covers(&bypass, &Method::GET, "/", headers, "");
+        assert!(covers(&[("x-shop-secret", "0123456789abcdef")]));
+        assert!(covers(&[("x-shop-secret", "wrong"), ("x-shop-secret", "0123456789abcdef")]));
+        for wrong in ["", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF"] {
+            assert!(!covers(&[("x-shop-secret", wrong)]), "{wrong}");
+        }
+        assert!(!covers(&[("user-agent", "Googlebot")]) && !covers(&[]));
+        for wrong in
+            ["", "x-secret", "x-secret: short", "x secret: 0123456789abcdef", "x-secret: 0123456789 abcdef"]
+        {
+            assert_eq!(wrong.parse::<SecretHeader>().unwrap_err(), BypassError::Secret, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn methods_and_networks_bypass() {
+        let networks = vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
+        let bypass = Bypass { methods: vec![Method::OPTIONS], networks, ..Bypass::default() };
+        let covers =
+            |method, client: &str| covers(&bypass, method, "/", &[("x-forwarded-for", "10.1.1.1")], client);
+        assert!(covers(&Method::OPTIONS, ""));
+        for inside in ["10.1.2.3", "::ffff:10.1.2.3", "2001:db8::1"] {
+            assert!(covers(&Method::GET, inside), "{inside}");
+        }
+        for outside in ["11.1.2.3", "2001:db9::1", ""] {
+            assert!(!covers(&Method::POST, outside), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The guard's only cookie. It says either that a visitor was sent to the room, or that they have a session. So each answer
+//! sets at most one cookie, which is what `auth_request` of nginx can pass on.
+
+use std::time::Duration;
+
+use crate::GuardRules;
+
+/// For how long the page that a visitor asked for is remembered while they wait.
+pub(crate) const REMEMBERED: Duration = Duration::from_hours(24);
+
+/// The cookie's name.
+///
+/// With the prefix `__Host-`, browsers refuse a cookie that a page of another subdomain sets.
+pub(crate) fn name(rules: &GuardRules) -> String {
+    let prefix = if rules.https { "__Host-" } else { "" };
+    format!("{prefix}bk_{}_guard", rules.name)
+}
+
+/// The value of a `Set-Cookie` header. `SameSite=Lax`: it is sent when the room's page leads to the shop, and not with
+/// requests that other sites make.
+pub(crate) fn set(rules: &GuardRules, name: &str, value: &str, max_age: Duration) -> String {
+    let secure = if rules.https { "; Secure" } else { "" };
+    format!("{name}={value}; Path=/; Max-Age={}; HttpOnly{secure}; SameSite=Lax", max_age.as_secs())
+}

@@ -1,0 +1,295 @@
+//! Decides about each request. It holds no clock, no randomness and no network: those are arguments and ports.
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::Method;
+use parking_lot::Mutex;
+use pass::{Claims, Nonce, Refused, Verifier};
+
+use crate::session::Session;
+use crate::target::{self, ReturnPath};
+use crate::visitor_cookie::SentVisitor;
+use crate::{
+    Decision, GuardAnswer, GuardOutcome, GuardRules, GuardedRequest, LiveSession, LiveSessions, Moment,
+    Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId, SessionKey, SessionsFault,
+    ToShop, WhenUnreachable, cookie,
+};
+
+/// The guard of one shop.
+#[derive(Debug)]
+pub struct Guard<L, C> {
+    rules: GuardRules,
+    key: SessionKey,
+    sessions: L,
+    keys: RoomKeys<C>,
+    room: Mutex<Reachability>,
+    cookie: String,
+}
+
+/// A session that is not over by its own times.
+enum Standing {
+    /// With the cookie that renews it, if that is due.
+    Live(Option<String>),
+    /// Another session of the same visitor counts.
+    Ended,
+}
+
+impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
+    /// Within this time after a visitor was sent for a nonce, a pass without one means that the room signs none.
+    const NONCE_PATIENCE: u64 = 60;
+    /// No room signs a longer pass.
+    const LONGEST_PASS: usize = 4096;
+
+    pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
+        let cookie = cookie::name(&rules);
+        Self { rules, key, sessions, keys, room: Mutex::default(), cookie }
+    }
+
+    pub fn rules(&self) -> &GuardRules {
+        &self.rules
+    }
+
+    pub fn sessions(&self) -> &L {
+        &self.sessions
+    }
+
+    pub fn keys(&self) -> &RoomKeys<C> {
+        &self.keys
+    }
+
+    /// Whether everybody is let in now, because the room does not answer and the operator chose so.
+    pub fn is_open(&self, now: u64) -> bool {
+        self.room.lock().is_open(now)
+    }
+
+    /// Asks the room once whether it answers, and takes its keys. Whoever wants
+    /// [`WhenUnreachable::Open`] calls this every [`Reachability::EVERY`].
+    pub async fn check_room(&self, now: u64) -> Option<ReachabilityChange> {
+        let asked = self.keys.refresh(now).await;
+        let answered = asked.as_ref().map_or_else(crate::RoomSilence::is_an_answer, |()| true);
+        let change = self.room.lock().note(answered, self.rules.unreachable, now)?;
+        if let Err(error) = asked
+            && change == ReachabilityChange::Opened
+        {
+            let error = &error as &dyn Error;
+            tracing::error!(
+                error,
+                "the room does not answer: from now on everybody enters the shop without waiting"
+            );
+        } else {
+            tracing::warn!(
+                "the room answers again: from now on nobody enters the shop without a session or a pass"
+            );
+        }
+        Some(change)
+    }
+
+    /// Calls [`Guard::check_room`] for ever, if the room's silence opens the shop. Otherwise there is nothing to check.
+    pub async fn watch_room(&self) {
+        if self.rules.unreachable == WhenUnreachable::Closed {
+            return;
+        }
+        let mut ticks = tokio::time::interval(Reachability::EVERY);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Ok(moment) = Moment::now() {
+                self.check_room(moment.now).await;
+            }
+        }
+    }
+
+    /// Whether this request reaches the shop, or else what the guard answers.
+    pub async fn decide(&self, request: &GuardedRequest<'_>, moment: Moment) -> Decision {
+        if self.rules.bypass.covers(request) {
+            return Decision::Enter(ToShop::default());
+        }
+        let pass = target::pass(request.target);
+        if let Some(session) = self.session(request, moment.now) {
+            match self.standing(&session, moment.now).await {
+                Standing::Live(renewed) => return enter(request, pass, session, renewed),
+                Standing::Ended => {}
+            }
+        }
+        let is_arrival = request.method == Method::GET && request.shows_a_page();
+        match pass.filter(|_| is_arrival) {
+            Some(pass) => match self.exchange(request, pass, moment).await {
+                Ok(answer) => Decision::Answer(answer),
+                Err(outcome) => self.send_away(request, moment, outcome),
+            },
+            None => self.send_away(request, moment, GuardOutcome::Sent),
+        }
+    }
+
+    /// A session that the guard wrote, and that is not over by its own times.
+    fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
+        let mut written = request.cookies(&self.cookie).take(4);
+        let ours = written.find_map(|value| Session::unseal(value, &self.key, &self.rules.name));
+        ours.filter(|session| now < self.live(session).until)
+    }
+
+    fn live(&self, session: &Session) -> LiveSession {
+        let times = &self.rules.times;
+        let idle = session.renewed.saturating_add(times.idle.as_secs());
+        let end = session.opened.saturating_add(times.session.as_secs());
+        LiveSession { id: session.id, pass: session.opened, opened: session.opened, until: idle.min(end) }
+    }
+
+    async fn standing(&self, session: &Session, now: u64) -> Standing {
+        let is_due = now.saturating_sub(session.renewed) >= self.rules.times.renewal();
+        if !is_due && !L::AT_HAND {
+            return Standing::Live(None);
+        }
+        let renewed = Session { renewed: if is_due { now } else { session.renewed }, ..session.clone() };
+        match self.sessions.keep(&session.subject, self.live(&renewed), now).await {
+            Ok(true) => Standing::Live(is_due.then(|| self.set_session(&renewed, now))),
+            Ok(false) => Standing::Ended,
+            Err(error) => {
+                // Nobody loses a valid session because the store is away. It is not renewed, so it ends by its own times.
+                complain(&error);
+                Standing::Live(None)
+            }
+        }
+    }
+
+    /// Makes a session of a pass. An error says why the visitor has to go to the room instead.
+    async fn exchange(
+        &self,
+        request: &GuardedRequest<'_>,
+        pass: &str,
+        Moment { now, random }: Moment,
+    ) -> Result<GuardAnswer, GuardOutcome> {
+        let claims = self.verify(pass, now).await.map_err(GuardOutcome::PassRefused)?;
+        let sent = self.sent(request);
+        if self.rules.binds
+            && let Err(answer) = self.check_nonce(request, &claims, sent.as_ref(), Moment { now, random })
+        {
+            return Ok(answer);
+        }
+        let Claims { sub: subject, queue_position: number, iat, .. } = claims;
+        let session =
+            Session { id: SessionId::from_bytes(random), subject, number, opened: now, renewed: now };
+        let live = LiveSession { pass: iat, ..self.live(&session) };
+        match self.sessions.open(&session.subject, live, self.rules.one_session, now).await {
+            Ok(Opening::Opened) => {}
+            Ok(Opening::Used) => return Err(GuardOutcome::PassUsed),
+            Ok(Opening::Taken) => return Ok(GuardAnswer::page(GuardOutcome::Taken)),
+            Err(error) => {
+                complain(&error);
+                return Ok(GuardAnswer::page(GuardOutcome::Unavailable));
+            }
+        }
+        let asked_for = sent.and_then(|sent| sent.path).or_else(|| ReturnPath::new(request.target));
+        let path = asked_for.unwrap_or_else(ReturnPath::root).to_string();
+        let set_cookie = Some(self.set_session(&session, now));
+        Ok(GuardAnswer::redirect(302, path, set_cookie, GuardOutcome::Exchanged))
+    }
+
+    async fn verify(&self, pass: &str, now: u64) -> Result<Claims, Refused> {
+        if pass.len() > Self::LONGEST_PASS {
+            return Err(Refused::Malformed);
+        }
+        let claims = self.keys.verify(pass, now).await?;
+        let oldest = claims.iat.saturating_add(self.rules.times.pass.as_secs());
+        if now >= oldest.saturating_add(Verifier::LEEWAY) {
+            return Err(Refused::Expired);
+        }
+        if Session::is_subject(&claims.sub) { Ok(claims) } else { Err(Refused::Malformed) }
+    }
+
+    /// Whether the pass was made for this browser. Otherwise the browser goes through the door once, which signs its nonce.
+    fn check_nonce(
+        &self,
+        request: &GuardedRequest<'_>,
+        claims: &Claims,
+        sent: Option<&SentVisitor>,
+        moment: Moment,
+    ) -> Result<(), GuardAnswer> {
+        let ours = sent.and_then(|sent| sent.nonce.as_ref());
+        if ours.is_some() && ours == claims.nonce.as_ref() {
+            return Ok(());
+        }
+        let asked = sent.and_then(|sent| sent.asked);
+        let just_asked = asked.is_some_and(|asked| moment.now.saturating_sub(asked) < Self::NONCE_PATIENCE);
+        if just_asked && claims.nonce.is_none() {
+            tracing::error!(
+                room = self.rules.room,
+                "the room signed no nonce into a pass; it needs a Beekeeper that does, or the guard no binding"
+            );
+            return Err(GuardAnswer::page(GuardOutcome::NoNonce));
+        }
+        Err(self.to_door(request, Some(moment.now), moment, GuardOutcome::SentForNonce))
+    }
+
+    /// What the guard remembers of a visitor whom it sent to the room.
+    fn sent(&self, request: &GuardedRequest<'_>) -> Option<SentVisitor> {
+        request.cookies(&self.cookie).take(4).find_map(SentVisitor::read)
+    }
+
+    /// Sends whoever may not enter to the room, if they can go there.
+    fn send_away(&self, request: &GuardedRequest<'_>, moment: Moment, why: GuardOutcome) -> Decision {
+        if self.is_open(moment.now) {
+            return Decision::Enter(ToShop { outcome: GuardOutcome::EnteredUnguarded, ..ToShop::default() });
+        }
+        Decision::Answer(if !request.shows_a_page() {
+            GuardAnswer::page(GuardOutcome::NoPage)
+        } else if request.only_reads() {
+            self.to_door(request, None, moment, why)
+        } else {
+            // A form that was sent too late. Its answer is no page to come back to.
+            GuardAnswer::redirect(303, self.rules.door(), None, why)
+        })
+    }
+
+    /// Redirects to the room's door, and remembers the page that was asked for. A visitor who comes from the door, with a
+    /// pass, asked for their page before.
+    fn to_door(
+        &self,
+        request: &GuardedRequest<'_>,
+        asked: Option<u64>,
+        moment: Moment,
+        why: GuardOutcome,
+    ) -> GuardAnswer {
+        let before = self.sent(request);
+        let (nonce, path) = before.map_or((None, None), |sent| (sent.nonce, sent.path));
+        let path = path
+            .filter(|_| target::pass(request.target).is_some())
+            .or_else(|| ReturnPath::new(request.target));
+        let nonce = self.rules.binds.then(|| nonce.unwrap_or_else(|| Nonce::from_bytes(moment.random)));
+        let door = self.rules.door();
+        let location = match &nonce {
+            Some(nonce) => format!("{door}?{}={nonce}", Nonce::PARAMETER),
+            None => door,
+        };
+        let value = SentVisitor { nonce, asked, path }.value();
+        let set_cookie = Some(cookie::set(&self.rules, &self.cookie, &value, cookie::REMEMBERED));
+        GuardAnswer::redirect(302, location, set_cookie, why)
+    }
+
+    fn set_session(&self, session: &Session, now: u64) -> String {
+        let end = session.opened.saturating_add(self.rules.times.session.as_secs());
+        let value = session.seal(&self.key, &self.rules.name);
+        cookie::set(&self.rules, &self.cookie, &value, Duration::from_secs(end.saturating_sub(now)))
+    }
+}
+
+/// The shop answers; but a URL with a pass is cleaned first, so that nobody copies it.
+fn enter(
+    request: &GuardedRequest<'_>,
+    pass: Option<&str>,
+    session: Session,
+    set_cookie: Option<String>,
+) -> Decision {
+    if pass.is_some() && request.only_reads() {
+        let path = ReturnPath::new(request.target).unwrap_or_else(ReturnPath::root);
+        let (path, outcome) = (path.to_string(), GuardOutcome::Cleaned);
+        return Decision::Answer(GuardAnswer::redirect(302, path, set_cookie, outcome));
+    }
+    let Session { subject, number, .. } = session;
+    Decision::Enter(ToShop { subject: Some(subject), number, set_cookie, outcome: GuardOutcome::Entered })
+}
+
+fn complain(error: &SessionsFault) {
+    tracing::warn!(error = error as &dyn Error, "the store of live sessions failed");
+}

@@ -1,0 +1,219 @@
+//! Live sessions in memory and in a file, so that one process remembers them when it starts again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use crate::live_sessions::Keeping;
+use crate::session::Session;
+use crate::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault};
+
+/// A line for each session that was opened or renewed: `SUBJECT ID PASS OPENED UNTIL`. The last line of a subject counts.
+/// The file is written anew, without old lines, when it is opened and when it has grown to four times its size.
+///
+/// Lines are not synced to disk one by one. A power cut loses the latest, and then the visitors' cookies prove their
+/// sessions, as after the loss of the whole file.
+#[derive(Debug)]
+pub struct FileSessions {
+    sessions: MemorySessions,
+    file: Mutex<SessionFile>,
+}
+
+#[derive(Debug)]
+struct SessionFile {
+    path: PathBuf,
+    lines: File,
+    written: usize,
+    /// After how many lines the file is written anew.
+    limit: usize,
+    /// Whether the last write failed.
+    fails: bool,
+}
+
+impl FileSessions {
+    /// Sessions that ended so long ago are left out when the file is written anew.
+    const REMEMBERED: u64 = 24 * 60 * 60;
+
+    /// Reads the file, or creates it. A line that was not written to its end is ignored.
+    pub fn open(path: &Path, now: u64) -> io::Result<Self> {
+        let sessions = MemorySessions::default();
+        match fs::read_to_string(path) {
+            Ok(text) => text.lines().filter_map(read).for_each(|(subject, session)| {
+                sessions.restore(subject, session);
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let file = SessionFile::anew(path, &sessions, now)?;
+        Ok(Self { sessions, file: Mutex::new(file) })
+    }
+
+    /// How many sessions are live.
+    pub fn count(&self, now: u64) -> usize {
+        self.sessions.count(now)
+    }
+
+    /// A failure is logged, once until a write succeeds. The process itself has the session in memory.
+    fn write(&self, subject: &str, session: &LiveSession, now: u64) {
+        let mut file = self.file.lock();
+        match file.write(subject, session, &self.sessions, now) {
+            Ok(()) => file.fails = false,
+            Err(error) if !file.fails => {
+                file.fails = true;
+                let (error, path) = (&error as &dyn std::error::Error, file.path.display());
+                tracing::error!(
+                    error,
+                    "could not write {path}; until it can be written, a restart forgets which sessions were ended"
+                );
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl SessionFile {
+    /// Writes a new file beside the old one, and puts it in its place.
+    fn anew(path: &Path, sessions: &MemorySessions, now: u64) -> io::Result<Self> {
+        let kept: Vec<_> = sessions
+            .all()
+            .into_iter()
+            .filter(|(_, session)| now < session.until.saturating_add(FileSessions::REMEMBERED))
+            .collect();
+        let beside = path.with_extension("new");
+        let mut private = OpenOptions::new();
+        private.write(true).create(true).truncate(true).mode(0o600);
+        let mut lines = BufWriter::new(private.open(&beside)?);
+        for (subject, session) in &kept {
+            lines.write_all(line(subject, session).as_bytes())?;
+        }
+        lines.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        fs::rename(&beside, path)?;
+        let lines = OpenOptions::new().append(true).open(path)?;
+        Ok(Self {
+            path: path.into(),
+            lines,
+            written: kept.len(),
+            limit: (4 * kept.len()).max(4096),
+            fails: false,
+        })
+    }
+
+    fn write(
+        &mut self,
+        subject: &str,
+        session: &LiveSession,
+        sessions: &MemorySessions,
+        now: u64,
+    ) -> io::Result<()> {
+        self.lines.write_all(line(subject, session).as_bytes())?;
+        self.written += 1;
+        if self.written >= self.limit {
+            *self = Self::anew(&self.path, sessions, now)?;
+        }
+        Ok(())
+    }
+}
+
+fn line(subject: &str, LiveSession { id, pass, opened, until }: &LiveSession) -> String {
+    format!("{subject} {id} {pass} {opened} {until}\n")
+}
+
+fn read(line: &str) -> Option<(&str, LiveSession)> {
+    let mut parts = line.split(' ');
+    let subject = parts.next().filter(|subject| Session::is_subject(subject))?;
+    let id = parts.next()?.parse().ok()?;
+    let [pass, opened, until] = [(); 3].map(|()| parts.next().and_then(|number| number.parse().ok()));
+    Some((subject, LiveSession { id, pass: pass?, opened: opened?, until: until? }))
+}
+
+impl LiveSessions for FileSessions {
+    const AT_HAND: bool = true;
+
+    async fn open(
+        &self,
+        subject: &str,
+        session: LiveSession,
+        rule: OneSession,
+        now: u64,
+    ) -> Result<Opening, SessionsFault> {
+        let opening = self.sessions.open_now(subject, session, rule, now);
+        if opening == Opening::Opened {
+            self.write(subject, &session, now);
+        }
+        Ok(opening)
+    }
+
+    async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
+        let keeping = self.sessions.keep_now(subject, session, now);
+        if keeping == Keeping::Changed {
+            self.write(subject, &session, now);
+        }
+        Ok(keeping != Keeping::Refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SessionId;
+
+    const NOW: u64 = 1_800_000_000;
+
+    fn session(id: u8, pass: u64) -> LiveSession {
+        LiveSession { id: SessionId::from_bytes([id; 16]), pass, opened: pass, until: pass + 1200 }
+    }
+
+    #[tokio::test]
+    async fn sessions_are_remembered_over_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        let (first, second) = (session(1, NOW), session(2, NOW + 60));
+        for session in [first, second] {
+            let opening = store.open("a", session, OneSession::Newest, session.opened).await.unwrap();
+            assert_eq!(opening, Opening::Opened);
+        }
+        let renewed = LiveSession { until: NOW + 2000, ..second };
+        assert!(store.keep("a", renewed, NOW + 800).await.unwrap());
+        drop(store);
+        let torn = format!("{}b {}", fs::read_to_string(&path).unwrap(), first.id);
+        fs::write(&path, torn).unwrap();
+
+        let store = FileSessions::open(&path, NOW + 900).unwrap();
+        assert_eq!(store.sessions.all(), [("a".into(), renewed)]);
+        assert!(!store.keep("a", first, NOW + 900).await.unwrap(), "it was ended before the restart");
+        assert!(store.keep("a", second, NOW + 900).await.unwrap());
+        let used = store.open("a", session(3, NOW + 60), OneSession::Newest, NOW + 901).await.unwrap();
+        assert_eq!(used, Opening::Used);
+        assert_eq!(store.count(NOW + 901), 1);
+    }
+
+    #[tokio::test]
+    async fn the_file_stays_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        for second in 0..20_000 {
+            let session = LiveSession { until: NOW + second, ..session(1, NOW) };
+            store.keep("a", session, NOW).await.unwrap();
+        }
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= 4096, "{lines}");
+        assert_eq!(FileSessions::open(&path, NOW).unwrap().sessions.all()[0].1.until, NOW + 19_999);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_written_throws_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        store.file.lock().lines = File::open(&path).unwrap();
+        assert!(store.keep("a", session(1, NOW), NOW).await.unwrap());
+        assert!(store.file.lock().fails);
+        assert!(!store.keep("a", session(2, NOW), NOW).await.unwrap(), "the process knows its sessions");
+        assert!(FileSessions::open(&folder.path().join("no/such/folder"), NOW).is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! Keeps everybody out of the shop who was not admitted by the room.
+//!
+//! An admitted visitor arrives with a pass in the URL. The guard verifies it, exchanges it for a session in a cookie of the
+//! shop's own domain, and redirects to the URL without the pass. From then on the session counts. Everybody else is sent to
+//! the room, and comes back to the page that they asked for. docs/guard.md says what each measure stops, and what not.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`Guard`] | decides about a request: to the shop, or the guard's own answer |
+//! | [`GuardRules`], [`Bypass`] | what the shop's operator decides |
+//! | [`LiveSessions`] | port: one session at a time for each visitor; [`MemorySessions`], [`FileSessions`] |
+//! | [`RoomKeys`] | the room's public keys: given, or fetched over the port [`RoomClient`] and refreshed |
+//! | [`Reachability`] | whether the room answers, for operators who let everybody in while it does not |
+//! | [`GuardLayer`] | the guard in front of a tower service: axum, tonic, hyper |
+//!
+//! It needs the room's public keys and nothing else of the room. Times are seconds since 1970. Time and randomness are
+//! arguments: see [`Moment`].
+
+mod answer;
+mod bypass;
+mod cookie;
+mod decide;
+mod file_sessions;
+mod http_room;
+mod identity;
+mod key_cache;
+mod layer;
+mod live_sessions;
+mod moment;
+mod reachability;
+mod request;
+mod room_keys;
+mod rules;
+mod session;
+mod target;
+mod visitor_cookie;
+
+pub use answer::{Decision, GuardAnswer, GuardOutcome, ToShop};
+pub use bypass::{Bypass, BypassError, SecretHeader};
+pub use decide::Guard;
+pub use file_sessions::FileSessions;
+pub use http_room::HttpRoom;
+pub use identity::{NUMBER_HEADER, SUBJECT_HEADER, strip_identity};
+pub use layer::{GuardLayer, GuardService, GuardedFuture};
+pub use live_sessions::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault};
+pub use moment::{Moment, NoRandomness};
+pub use reachability::{Reachability, ReachabilityChange, WhenUnreachable};
+pub use request::GuardedRequest;
+pub use room_keys::{RoomClient, RoomKeys, RoomSilence};
+pub use rules::{GuardRules, GuardTimes};
+pub use session::{SessionId, SessionKey};

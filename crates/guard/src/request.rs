@@ -1,0 +1,33 @@
+use std::net::IpAddr;
+
+use http::header::COOKIE;
+use http::{HeaderMap, Method};
+
+/// What the guard needs to know of a request to the shop.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardedRequest<'a> {
+    pub method: &'a Method,
+    /// Path and query, as the browser sent them.
+    pub target: &'a str,
+    pub headers: &'a HeaderMap,
+    /// The address of the visitor, if it is known. Only [networks that bypass](crate::Bypass::networks) need it.
+    pub client: Option<IpAddr>,
+}
+
+impl<'a> GuardedRequest<'a> {
+    /// The values of cookies with this name. There may be several: anybody can write a second one.
+    pub(crate) fn cookies(&self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let lines = self.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn only_reads(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+
+    /// Whether a person sees the answer as a page. Browsers since 2023 say so; of others it is assumed.
+    pub(crate) fn shows_a_page(&self) -> bool {
+        self.headers.get("sec-fetch-mode").is_none_or(|mode| mode == "navigate")
+    }
+}

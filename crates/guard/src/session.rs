@@ -1,0 +1,186 @@
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pass::{PassError, ProofKey, Prover};
+
+/// The guard's own key. It makes sessions that nobody can write or change. Guards in front of one shop share it.
+///
+/// Whoever has it can make sessions. It is never printed.
+#[derive(Debug)]
+pub struct SessionKey(Prover);
+
+/// One session of a visitor: 16 random bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionId([u8; 16]);
+
+/// What the cookie of a visitor who was let in says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
+    pub(crate) subject: String,
+    pub(crate) number: Option<u64>,
+    pub(crate) opened: u64,
+    /// When it was renewed last.
+    pub(crate) renewed: u64,
+}
+
+impl SessionKey {
+    /// A new key: 43 characters, one line of a file.
+    pub fn generate() -> Result<String, PassError> {
+        // The form of a proof key is a JSON string.
+        let key = serde_json::to_value(ProofKey::generate()?).map_err(|_| PassError::Generate)?;
+        key.as_str().map(Into::into).ok_or(PassError::Generate)
+    }
+
+    /// Fails if this is not a key as [`SessionKey::generate`] makes it.
+    pub fn new(text: &str) -> Result<Self, PassError> {
+        let key = serde_json::from_value::<ProofKey>(text.trim().into())
+            .map_err(|_| PassError::UnreadableProofKey)?;
+        key.prover().map(Self)
+    }
+
+    /// A proof of one room is none of another, although guards may share the key.
+    fn proven_text(room: &str, session: &str) -> String {
+        format!("session {room} {session}")
+    }
+}
+
+impl SessionId {
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// Only the beginning, so that a log gives nobody's session away.
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SessionId({:02x}{:02x}…)", self.0[0], self.0[1])
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(drop)?;
+        bytes.try_into().map(Self).map_err(drop)
+    }
+}
+
+impl Session {
+    /// A subject that may stand in a cookie and in a header. Those of a room are 64 hex digits.
+    pub(crate) fn is_subject(text: &str) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        (1..=128).contains(&text.len()) && text.bytes().all(plain)
+    }
+
+    /// The cookie's value: `session.ID.SUBJECT.NUMBER.OPENED.RENEWED.PROOF`.
+    pub(crate) fn seal(&self, key: &SessionKey, room: &str) -> String {
+        let number = self.number.map(|number| number.to_string()).unwrap_or_default();
+        let text = format!("session.{}.{}.{number}.{}.{}", self.id, self.subject, self.opened, self.renewed);
+        let proof = key.0.prove(&SessionKey::proven_text(room, &text));
+        format!("{text}.{proof}")
+    }
+
+    /// The session in a cookie, if the guard wrote it.
+    pub(crate) fn unseal(value: &str, key: &SessionKey, room: &str) -> Option<Self> {
+        const LONGEST: usize = 400;
+        if value.len() > LONGEST {
+            return None;
+        }
+        let (text, proof) = value.rsplit_once('.')?;
+        if !key.0.is_proven(&SessionKey::proven_text(room, text), proof) {
+            return None;
+        }
+        let mut parts = text.split('.');
+        let (Some("session"), Some(id), Some(subject), Some(number), Some(opened), Some(renewed), None) = (
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+            parts.next(),
+        ) else {
+            return None;
+        };
+        let number = if number.is_empty() { None } else { Some(number.parse().ok()?) };
+        let (opened, renewed) = (opened.parse().ok()?, renewed.parse().ok()?);
+        Some(Self { id: id.parse().ok()?, subject: subject.into(), number, opened, renewed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn session() -> Session {
+        Session {
+            id: SessionId::from_bytes([7; 16]),
+            subject: "ab".repeat(32),
+            number: Some(4711),
+            opened: 1_800_000_000,
+            renewed: 1_800_000_060,
+        }
+    }
+
+    fn key() -> SessionKey {
+        SessionKey::new(&SessionKey::generate().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_read_as_it_was_written() {
+        let key = key();
+        for session in [session(), Session { number: None, ..session() }] {
+            assert_eq!(Session::unseal(&session.seal(&key, "sale"), &key, "sale"), Some(session));
+        }
+        assert!(session().seal(&key, "sale").len() < 250, "every request carries it");
+        assert!(!format!("{key:?} {:?}", session().id).contains("070707"), "nobody's session is in a log");
+    }
+
+    #[test]
+    fn another_key_and_another_room_are_refused() {
+        let (ours, theirs) = (key(), key());
+        let value = session().seal(&ours, "sale");
+        assert_eq!(Session::unseal(&value, &theirs, "sale"), None);
+        assert_eq!(Session::unseal(&value, &ours, "other"), None);
+        for damaged in ["", "AAAA", "not base64!"] {
+            assert!(SessionKey::new(damaged).is_err(), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_subject_can_stand_in_a_header() {
+        assert!(Session::is_subject(&"ab".repeat(32)) && Session::is_subject("visitor-1_a"));
+        for wrong in ["", "a.b", "a b", "a\r\nx-beekeeper-number: 1", "a;b", "ü", &"a".repeat(129)] {
+            assert!(!Session::is_subject(wrong), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_session_with_any_changed_character_is_refused(at in 0..200_usize, to in "[ -~]") {
+            let key = key();
+            let value = session().seal(&key, "sale");
+            let at = at % value.len();
+            let changed = format!("{}{to}{}", &value[..at], &value[at + 1..]);
+            // The last character of base64 has bits that count for nothing; the decoder refuses them.
+            prop_assert_eq!(Session::unseal(&changed, &key, "sale").is_some(), changed == value);
+        }
+
+        #[test]
+        fn nothing_else_is_a_session(value in prop_oneof![".*", "session(\\.[a-zA-Z0-9_-]{0,64}){0,8}"]) {
+            prop_assert_eq!(Session::unseal(&value, &key(), "sale"), None);
+        }
+    }
+}

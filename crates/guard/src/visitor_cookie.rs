@@ -1,0 +1,75 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pass::Nonce;
+
+use crate::target::ReturnPath;
+
+/// What the guard remembers, in the visitor's own browser, of somebody whom it sent to the room.
+///
+/// It is not sealed: whoever writes it leads only themselves to a path of the shop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SentVisitor {
+    pub(crate) nonce: Option<Nonce>,
+    /// When the visitor, already with a pass, was sent through the door for a pass with the nonce.
+    pub(crate) asked: Option<u64>,
+    /// The page that they asked for.
+    pub(crate) path: Option<ReturnPath>,
+}
+
+impl SentVisitor {
+    /// The cookie's value: `sent.NONCE.ASKED.PATH`.
+    pub(crate) fn value(&self) -> String {
+        let nonce = self.nonce.as_ref().map(Nonce::as_str).unwrap_or_default();
+        let asked = self.asked.map(|asked| asked.to_string()).unwrap_or_default();
+        let path = self.path.as_ref().map(|path| URL_SAFE_NO_PAD.encode(path.as_str())).unwrap_or_default();
+        format!("sent.{nonce}.{asked}.{path}")
+    }
+
+    /// None if this cookie says something else. What cannot be used of it is left out.
+    pub(crate) fn read(value: &str) -> Option<Self> {
+        let mut parts = value.strip_prefix("sent.")?.split('.');
+        let (nonce, asked, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let path = URL_SAFE_NO_PAD.decode(path).ok().and_then(|path| String::from_utf8(path).ok());
+        let path = path.and_then(|path| ReturnPath::new(&path));
+        Some(Self { nonce: nonce.parse().ok(), asked: asked.parse().ok(), path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_was_remembered_is_read_again() {
+        let path = ReturnPath::new("/tickets/7?seat=a;b,c");
+        for sent in [
+            SentVisitor { nonce: Some(Nonce::from_bytes([1; 16])), asked: Some(7), path: path.clone() },
+            SentVisitor { nonce: None, asked: None, path },
+            SentVisitor { nonce: None, asked: None, path: None },
+        ] {
+            assert_eq!(SentVisitor::read(&sent.value()), Some(sent));
+        }
+    }
+
+    #[test]
+    fn a_path_of_another_site_is_not_remembered() {
+        for target in ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nx: y"] {
+            let value = format!("sent...{}", URL_SAFE_NO_PAD.encode(target));
+            assert_eq!(SentVisitor::read(&value).unwrap().path, None, "{target}");
+        }
+        for other in ["", "session.x", "sent", "sent.", "sent.."] {
+            assert_eq!(SentVisitor::read(other), None, "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_in_a_cookie(value in prop_oneof![".*", "sent\\.[!-~]{0,60}"]) {
+            if let Some(sent) = SentVisitor::read(&value) {
+                prop_assert!(sent.value().bytes().all(|byte| byte.is_ascii_graphic() && byte != b';'));
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The guard in front of a tower service.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+
+use guard::{Bypass, GuardLayer, GuardRules, Moment};
+use http::{Request, Response};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::fixture::{DOOR, Shop, rules};
+
+/// A shop that tells what it was told of the visitor.
+fn sale(request: &Request<&'static str>) -> Response<String> {
+    let seen = request.headers().iter().filter(|(name, _)| name.as_str().contains("beekeeper"));
+    let seen: Vec<_> = seen.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+    Response::new(format!("{} {} [{}]", request.uri(), request.body(), seen.join(", ")))
+}
+
+#[derive(Clone)]
+struct Sale;
+
+impl Service<Request<&'static str>> for Sale {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response<String>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<&'static str>) -> Self::Future {
+        Box::pin(std::future::ready(Ok(sale(&request))))
+    }
+}
+
+/// A shop whose time is the system's, as the layer reads it.
+fn present() -> Shop {
+    let networks = vec!["10.0.0.0/8".parse().unwrap()];
+    let bypass = Bypass { paths: vec!["/static/".into()], networks, ..Bypass::default() };
+    let mut shop = Shop::with(GuardRules { bypass, ..rules() });
+    shop.now = Moment::now().unwrap().now;
+    shop
+}
+
+async fn send(shop: &Shop, target: &str, headers: &[(&str, &str)]) -> Response<String> {
+    let layer = GuardLayer::new(shop.guard.clone())
+        .with_client_address(|known| known.get::<Ipv4Addr>().copied().map(IpAddr::from));
+    let mut request = Request::get(target);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut request = request.body("body").unwrap();
+    if let Some((_, client)) = headers.iter().find(|(name, _)| *name == "x-test-client") {
+        request.extensions_mut().insert(client.parse::<Ipv4Addr>().unwrap());
+    }
+    layer.layer(Sale).call(request).await.unwrap()
+}
+
+fn header<'a>(response: &'a Response<String>, name: &str) -> Option<&'a str> {
+    response.headers().get(name).map(|value| value.to_str().unwrap())
+}
+
+#[tokio::test]
+async fn only_visitors_with_a_session_reach_the_service() {
+    let shop = present();
+    let away = send(&shop, "/a?x=1", &[]).await;
+    assert_eq!((away.status().as_u16(), header(&away, "location")), (302, Some(DOOR)));
+    assert_eq!(header(&away, "cache-control"), Some("no-store"));
+    let sent = header(&away, "set-cookie").unwrap().split(';').next().unwrap();
+    let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+    let exchanged = send(&shop, &arrival, &[("cookie", sent)]).await;
+    assert_eq!((exchanged.status().as_u16(), header(&exchanged, "location")), (302, Some("/a?x=1")));
+    let session = header(&exchanged, "set-cookie").unwrap().split(';').next().unwrap();
+    let spoofed = [("cookie", session), ("x-beekeeper-number", "1"), ("x_beekeeper_subject", "me")];
+    let inside = send(&shop, "/a?x=1", &spoofed).await;
+    assert_eq!(inside.status(), 200);
+    assert_eq!(inside.body(), "/a?x=1 body [x-beekeeper-subject: visitor, x-beekeeper-number: 4711]");
+    assert_eq!(header(&inside, "set-cookie"), None);
+}
+
+#[tokio::test]
+async fn what_bypasses_has_no_identity() {
+    let shop = present();
+    let spoofed = ("x-beekeeper-number", "1");
+    let bypassed = send(&shop, "/static/a.css", &[spoofed]).await;
+    assert_eq!((bypassed.status().as_u16(), bypassed.body().as_str()), (200, "/static/a.css body []"));
+    let office = send(&shop, "/", &[("x-test-client", "10.1.2.3"), spoofed]).await;
+    assert_eq!(office.body(), "/ body []");
+    let claimed = send(&shop, "/", &[("x-forwarded-for", "10.1.2.3")]).await;
+    assert_eq!(claimed.status(), 302, "anybody can write that header");
+}
+
+#[tokio::test]
+async fn a_script_is_refused_and_not_redirected() {
+    let shop = present();
+    let refused = send(&shop, "/api", &[("sec-fetch-mode", "cors")]).await;
+    assert_eq!((refused.status().as_u16(), header(&refused, "location")), (403, None));
+    assert_eq!(refused.body(), "Please wait in line first.\n");
+}

@@ -1,0 +1,14 @@
+//! The guard with a room's keys, virtual time and browsers that keep cookies.
+
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that finds something else fails; clippy knows only functions with #[test]"
+)]
+
+mod attacks;
+mod binding;
+mod fixture;
+mod layer;
+mod unreachable;
+mod walk;

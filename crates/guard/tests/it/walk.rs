@@ -1,0 +1,148 @@
+//! What a visitor sees who does as expected.
+
+use std::time::Duration;
+
+use guard::{Bypass, Decision, GuardOutcome, GuardRules, GuardTimes, OneSession, ToShop};
+use http::Method;
+
+use crate::fixture::{Browser, DOOR, Shop, answer, entered, location, rules, shop};
+
+#[tokio::test]
+async fn a_visitor_comes_back_to_the_page_that_they_asked_for() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    let sent = answer(shop.get(&mut browser, "/tickets/7?seat=a&row=2").await);
+    assert_eq!((sent.status, sent.location.as_deref()), (302, Some(DOOR)));
+    let attributes = "; Path=/; Max-Age=86400; HttpOnly; Secure; SameSite=Lax";
+    assert!(sent.set_cookie.unwrap().ends_with(attributes));
+    shop.pass_time(7200);
+    let pass = shop.pass("visitor");
+    let exchanged = answer(shop.get(&mut browser, &format!("/?bk_pass={pass}")).await);
+    assert_eq!((exchanged.status, exchanged.location.as_deref()), (302, Some("/tickets/7?seat=a&row=2")));
+    let attributes = "; Path=/; Max-Age=7200; HttpOnly; Secure; SameSite=Lax";
+    assert!(exchanged.set_cookie.unwrap().ends_with(attributes));
+    assert_eq!(exchanged.outcome, GuardOutcome::Exchanged);
+    for target in ["/tickets/7?seat=a&row=2", "/"] {
+        assert_eq!(entered(&shop.get(&mut browser, target).await), (Some("visitor"), Some(4711)));
+    }
+    let posted = shop.request(&mut browser, Method::POST, "/order", &[("sec-fetch-mode", "cors")]).await;
+    assert_eq!(entered(&posted), (Some("visitor"), Some(4711)));
+}
+
+#[tokio::test]
+async fn a_visitor_who_came_to_the_room_first_ends_where_the_room_leads() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    let pass = shop.pass("visitor");
+    let exchanged = shop.get(&mut browser, &format!("/sale?ref=mail&bk_pass={pass}&x=1")).await;
+    assert_eq!(location(&exchanged), "/sale?ref=mail&x=1");
+    assert_eq!(entered(&shop.get(&mut browser, "/sale?ref=mail&x=1").await), (Some("visitor"), Some(4711)));
+}
+
+#[tokio::test]
+async fn somebody_who_never_waited_has_no_number() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    let pass = shop.room.signs(&pass::Claims { queue_position: None, ..shop.claims("visitor") });
+    shop.get(&mut browser, &format!("/?bk_pass={pass}")).await;
+    assert_eq!(entered(&shop.get(&mut browser, "/").await), (Some("visitor"), None));
+}
+
+#[tokio::test]
+async fn a_session_lives_while_the_visitor_is_active_and_no_longer_than_its_length() {
+    let mut shop = shop();
+    let mut browser = shop.admitted("visitor").await;
+    let cookie = browser.clone();
+    shop.pass_time(59);
+    let Decision::Enter(ToShop { set_cookie: None, .. }) = shop.get(&mut browser, "/").await else {
+        panic!("renewed at once")
+    };
+    for _ in 0..6 {
+        shop.pass_time(19 * 60);
+        let Decision::Enter(ToShop { set_cookie: Some(_), .. }) = shop.get(&mut browser, "/").await else {
+            panic!("not renewed")
+        };
+    }
+    assert_eq!(location(&shop.get(&mut cookie.clone(), "/").await), DOOR, "the cookie of two hours ago");
+    shop.pass_time(5 * 60);
+    assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)));
+    shop.pass_time(60);
+    assert_eq!(location(&shop.get(&mut browser, "/").await), DOOR, "two hours are over");
+}
+
+#[tokio::test]
+async fn an_idle_session_ends() {
+    let mut shop = shop();
+    let mut browser = shop.admitted("visitor").await;
+    shop.pass_time(20 * 60 - 1);
+    assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)));
+    shop.pass_time(20 * 60);
+    assert_eq!(location(&shop.get(&mut browser, "/a").await), DOOR);
+    let pass = shop.pass("visitor");
+    let back = shop.get(&mut browser, &format!("/?bk_pass={pass}")).await;
+    assert_eq!(location(&back), "/a", "the same visitor again, with a new pass");
+    let short = GuardTimes { idle: Duration::from_secs(20), ..GuardTimes::default() };
+    let mut shop = Shop::with(GuardRules { times: short, ..rules() });
+    let mut browser = shop.admitted("visitor").await;
+    for _ in 0..20 {
+        shop.pass_time(15);
+        assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)), "renewed in time");
+    }
+}
+
+#[tokio::test]
+async fn reload_and_back_button_change_nothing() {
+    let mut shop = shop();
+    let mut browser = Browser::default();
+    let arrival = format!("/a?bk_pass={}", shop.pass("visitor"));
+    assert_eq!(location(&shop.get(&mut browser, &arrival).await), "/a");
+    shop.pass_time(30);
+    let again = answer(shop.get(&mut browser, &arrival).await);
+    assert_eq!((again.location.as_deref(), again.outcome), (Some("/a"), GuardOutcome::Cleaned));
+    assert!(matches!(shop.get(&mut browser, "/a").await, Decision::Enter(_)));
+    let head = shop.request(&mut Browser::default(), Method::HEAD, &arrival, &[]).await;
+    assert_eq!(location(&head), DOOR, "whoever only looks uses no pass up");
+}
+
+#[tokio::test]
+async fn a_request_whose_answer_was_lost_may_be_repeated() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+        shop.get(&mut Browser::default(), &arrival).await;
+        shop.pass_time(1);
+        let mut browser = Browser::default();
+        assert_eq!(location(&shop.get(&mut browser, &arrival).await), "/");
+        assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)));
+    }
+}
+
+#[tokio::test]
+async fn only_a_page_is_redirected() {
+    let mut shop = shop();
+    let script = [("sec-fetch-mode", "cors")];
+    let refused = answer(shop.request(&mut Browser::default(), Method::GET, "/api", &script).await);
+    assert_eq!((refused.status, refused.location, refused.set_cookie), (403, None, None));
+    let form = [("sec-fetch-mode", "navigate")];
+    let late = answer(shop.request(&mut Browser::default(), Method::POST, "/order", &form).await);
+    assert_eq!((late.status, late.location.as_deref(), late.set_cookie), (303, Some(DOOR), None));
+    let image = format!("/?bk_pass={}", shop.pass("visitor"));
+    let no_page = [("sec-fetch-mode", "no-cors")];
+    let refused = answer(shop.request(&mut Browser::default(), Method::GET, &image, &no_page).await);
+    assert_eq!((refused.status, refused.set_cookie), (403, None), "no page of another site opens a session");
+}
+
+#[tokio::test]
+async fn what_needs_no_session_reaches_the_shop_without_an_identity() {
+    let bypass =
+        Bypass { paths: vec!["/static/".into()], methods: vec![Method::OPTIONS], ..Bypass::default() };
+    let mut shop = Shop::with(GuardRules { bypass, ..rules() });
+    let mut browser = Browser::default();
+    assert_eq!(entered(&shop.get(&mut browser, "/static/a.css").await), (None, None));
+    let options = shop.request(&mut browser, Method::OPTIONS, "/order", &[]).await;
+    assert_eq!(entered(&options), (None, None));
+    assert_eq!(location(&shop.get(&mut browser, "/static/../order").await), DOOR);
+    let crawler = [("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
+    let crawler = shop.request(&mut browser, Method::GET, "/", &crawler).await;
+    assert_eq!(location(&crawler), DOOR, "anybody can claim to be a crawler");
+}
