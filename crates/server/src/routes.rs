@@ -95,7 +95,8 @@ pub const ROUTES: &[Route] = &[
         path: "/.well-known/jwks.json",
         methods: READ,
         handler: Handler::PublicKeys,
-        headers: &[("cache-control", "public, max-age=300")],
+        // Any page may verify passes.
+        headers: &[("cache-control", "public, max-age=300"), ("access-control-allow-origin", "*")],
         on_aws: AwsHandler::Table { action: "GetItem" },
     },
     Route {

@@ -48,7 +48,9 @@ fn the_shop_may_ask(room: &impl RoomUnderTest, client: &Client) {
 }
 
 fn keys_are_public(client: &Client) {
-    let keys = client.get("/.well-known/jwks.json").json();
+    let published = client.get("/.well-known/jwks.json");
+    assert_eq!(published.header("access-control-allow-origin"), Some("*"), "any page may verify passes");
+    let keys = published.json();
     let keys = keys["keys"].as_array().expect("a list of keys");
     assert!(!keys.is_empty());
     for key in keys {
