@@ -229,6 +229,17 @@ fn the_bucket_adds_the_type_and_the_policy_of_each_file() {
     assert_eq!(page.response(503).unwrap().1, 503);
 }
 
+/// SAM imports the definition again with every update, and what is not in it is lost. A room serves text only, so it has no
+/// binary types.
+#[test]
+fn compression_is_in_the_definition() {
+    let api = stack().properties("Api").unwrap();
+    assert_eq!(body()["x-amazon-apigateway-minimum-compression-size"], 512);
+    for outside in ["MinimumCompressionSize", "BinaryMediaTypes"] {
+        assert_eq!(api.get(outside), None, "{outside} belongs into the definition");
+    }
+}
+
 #[test]
 fn throttled_or_failing_requests_get_the_page_that_retries() {
     let busy = fs::read_to_string(workspace::root().join("crates/producer/src/busy.html")).unwrap();
