@@ -5,18 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use crate::program::{self, Program};
 use crate::{install, workspace};
-
-/// A program that Debian has a package of.
-struct Program {
-    /// The environment variable that may name it, and that tells the tests where it is.
-    variable: &'static str,
-    /// Its names on the PATH.
-    names: &'static [&'static str],
-    package: &'static str,
-}
 
 const PROGRAMS: [Program; 4] = [
     Program {
@@ -34,50 +26,9 @@ const GECKODRIVER: &str = "0.37.1";
 /// The browsers and what drives them, each with the environment variable that tells the tests where it is. Root gets
 /// Debian's packages installed.
 pub fn browsers() -> Result<Vec<(&'static str, PathBuf)>> {
-    let missing: Vec<_> = PROGRAMS.iter().filter(|program| program.find().is_none()).collect();
-    if !missing.is_empty() {
-        install_packages(&missing)?;
-    }
-    let find = |program: &Program| Some((program.variable, program.find()?));
-    let mut found = PROGRAMS.iter().map(find).collect::<Option<Vec<_>>>().with_context(|| get(&missing))?;
+    let mut found = program::installed(&PROGRAMS, "the page is tested in three browsers")?;
     found.push(("GECKODRIVER", geckodriver()?));
     Ok(found)
-}
-
-impl Program {
-    fn find(&self) -> Option<PathBuf> {
-        if let Some(named) = env::var_os(self.variable) {
-            return Some(named.into());
-        }
-        let folders: Vec<_> = env::split_paths(&env::var_os("PATH")?).collect();
-        let candidates =
-            self.names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-        candidates.into_iter().find(|candidate| candidate.is_file())
-    }
-}
-
-fn install_packages(missing: &[&Program]) -> Result<()> {
-    let get = get(missing);
-    if !rustix::process::geteuid().is_root() {
-        bail!(get);
-    }
-    let packages = missing.iter().map(|program| program.package);
-    eprintln!("installing Debian's {} (once)", packages.clone().collect::<Vec<_>>().join(", "));
-    install::run(Command::new("apt-get").args(["update", "-qq"]), &get)?;
-    let mut apt = Command::new("apt-get");
-    apt.args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages);
-    install::run(apt.env("DEBIAN_FRONTEND", "noninteractive"), &get)
-}
-
-/// How to get these programs.
-fn get(missing: &[&Program]) -> String {
-    let list =
-        |text: fn(&Program) -> &'static str| missing.iter().map(|program| text(program)).collect::<Vec<_>>();
-    format!(
-        "the page is tested in three browsers: `sudo apt-get install {}` on Debian; or set the path in {}",
-        list(|program| program.package).join(" "),
-        list(|program| program.variable).join(" and "),
-    )
 }
 
 /// What starts Firefox for a test. Debian has no package of it.
@@ -101,17 +52,21 @@ fn geckodriver() -> Result<PathBuf> {
 
 /// The folder with the packages in `site/package-lock.json`. They build and test the page.
 pub fn packages() -> Result<PathBuf> {
-    let site = workspace::root().join("site");
-    let lock = site.join("package-lock.json");
+    npm_packages("site", &workspace::root().join("site"))
+}
+
+/// A folder of this name with the packages from npm that the `package-lock.json` in `source` names.
+pub fn npm_packages(name: &str, source: &Path) -> Result<PathBuf> {
+    let lock = source.join("package-lock.json");
     let wanted = fs::read_to_string(&lock).with_context(|| format!("could not read {}", lock.display()))?;
-    let folder = workspace::tools().join("site");
+    let folder = workspace::tools().join(name);
     install::once(
         &folder,
         &wanted,
         |folder| folder.join("node_modules").is_dir(),
         |folder| {
             for file in ["package.json", "package-lock.json"] {
-                fs::copy(site.join(file), folder.join(file))?;
+                fs::copy(source.join(file), folder.join(file))?;
             }
             let mut npm = Command::new("npm");
             npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);

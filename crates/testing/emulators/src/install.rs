@@ -1,6 +1,7 @@
 //! Installs a tool once, even if many test processes need it at the same time.
 
 use std::env;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -20,10 +21,16 @@ pub(crate) fn once(
     intact: impl Fn(&Path) -> bool,
     install: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
-    if env::var_os(WITHOUT_TOOLS).is_some() {
-        bail!("{} is not for quick tests: mark this test #[ignore = \"needs …\"]", folder.display());
-    }
+    refuse_without_tools(folder.display())?;
     fill(folder, wanted, intact, install)
+}
+
+/// Fails in a quick test.
+pub(crate) fn refuse_without_tools(tool: impl Display) -> Result<()> {
+    if env::var_os(WITHOUT_TOOLS).is_some() {
+        bail!("{tool} is not for quick tests: mark this test #[ignore = \"needs …\"]");
+    }
+    Ok(())
 }
 
 fn fill(

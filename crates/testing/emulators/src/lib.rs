@@ -9,6 +9,7 @@
 //! | [`with_line_js`] | the page's own arithmetic in Node.js | whether Rust computes the same |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Nginx`] | nginx with a configuration of the test | a room behind a web server |
+//! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -65,6 +66,8 @@ mod line_js;
 mod localemu;
 mod nginx;
 mod port;
+mod program;
+mod script;
 mod server;
 mod velocity;
 mod venv;
@@ -75,5 +78,6 @@ pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3};
 pub use nginx::Nginx;
+pub use script::{ScriptServer, php};
 pub use velocity::velocity;
 pub use venv::Venv;
