@@ -55,6 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["waitroom", "pass", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
     ),
     ("emulators", &[]),
+    ("connectors", &["pass", "emulators"]),
     ("frozen_names", &[]),
     ("stack_template", &["cloud", "emulators"]),
     ("deployed_rooms", &["waitroom", "clock", "operator", "aws", "http_contract", "emulators"]),

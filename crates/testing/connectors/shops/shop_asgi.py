@@ -1,0 +1,23 @@
+"""A shop over ASGI, for the tests of the connector."""
+
+import json
+import os
+
+import uvicorn
+
+from beekeeper_guard import Guard
+from beekeeper_middleware import asgi
+from beekeeper_pass import PassVerifier
+
+
+async def shop(scope, receive, send):
+    if scope["type"] == "http":
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        visitor = json.dumps(scope["beekeeper.visitor"]._asdict())
+        await send({"type": "http.response.body", "body": visitor.encode()})
+
+
+keys = json.loads(os.environ["KEYS"]) if os.environ["KEYS"] else None
+guard = Guard(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
+uvicorn.run(asgi(shop, guard), host="127.0.0.1", port=int(os.environ["PORT"]), lifespan="off")

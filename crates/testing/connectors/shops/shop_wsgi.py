@@ -1,0 +1,19 @@
+"""A shop over WSGI, for the tests of the connector."""
+
+import json
+import os
+from wsgiref.simple_server import make_server
+
+from beekeeper_guard import Guard
+from beekeeper_middleware import wsgi
+from beekeeper_pass import PassVerifier
+
+
+def shop(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps(environ["beekeeper.visitor"]._asdict()).encode()]
+
+
+keys = json.loads(os.environ["KEYS"]) if os.environ["KEYS"] else None
+guard = Guard(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
+make_server("127.0.0.1", int(os.environ["PORT"]), wsgi(shop, guard)).serve_forever()

@@ -1,0 +1,126 @@
+<?php
+// Lets nobody into the shop without a valid pass of the waiting room. See php.md.
+declare(strict_types=1);
+
+require_once __DIR__ . '/beekeeper_pass.php';
+
+final class BeekeeperGuard
+{
+    private const LONGEST_PATH = 1500;
+
+    /**
+     * @param string $secret at least 32 random characters, the same on all of the shop's machines
+     * @param int $sessionSeconds how long a visitor may stay, from the exchange of the pass on
+     * @param bool $https whether visitors reach the shop by https; only a test may do without
+     */
+    public function __construct(
+        private BeekeeperPass $passes,
+        private string $secret,
+        private int $sessionSeconds = 3600,
+        private bool $https = true,
+    ) {
+        if (strlen($secret) < 32) {
+            throw new InvalidArgumentException('the secret needs at least 32 characters');
+        }
+    }
+
+    /** The visitor, with subject and number. Whoever may not enter gets an answer, and the script ends. */
+    public function visitor(): array
+    {
+        [$pass, $target] = $this->takePass($_SERVER['REQUEST_URI']);
+        $session = $this->unseal((string) ($_COOKIE[$this->cookie('session')] ?? ''));
+        $method = $_SERVER['REQUEST_METHOD'];
+        $reads = $method === 'GET' || $method === 'HEAD';
+        if ($session !== null && !($pass !== null && $reads)) {
+            return $session;
+        }
+        header('Cache-Control: no-store');
+        if ($session !== null) {
+            $this->redirect($target);
+        }
+        $wantsPage = $reads && str_contains($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html');
+        if ($pass !== null && $wantsPage && $method === 'GET') {
+            $claims = $this->passes->verify($pass);
+            if (is_array($claims)) {
+                $text = $claims['sub'] . '.' . ($claims['queue_position'] ?? '') . '.' . (time() + $this->sessionSeconds);
+                $this->setCookie('session', $text . '.' . $this->mac($text), $this->sessionSeconds);
+                $remembered = BeekeeperPass::decoded((string) ($_COOKIE[$this->cookie('page')] ?? ''));
+                $this->redirect(self::isPath($remembered) ? $remembered : $target);
+            }
+            // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
+            if ($claims === 'no keys') {
+                header('Retry-After: 30');
+                $this->refuse(503, 'Please try again soon.');
+            } elseif ($claims !== 'expired') {
+                $this->refuse(403, 'This pass is not valid here.');
+            }
+        }
+        if (!$wantsPage) {
+            $this->refuse(403, json_encode(['error' => 'no pass', 'room' => $this->door()]));
+        }
+        $this->setCookie('page', BeekeeperPass::encoded($target), 86400);
+        $this->redirect($this->door());
+    }
+
+    /** The pass in the query, and the path without it, which never leads to another site. */
+    private function takePass(string $url): array
+    {
+        [$path, $query] = explode('?', $url, 2) + [1 => ''];
+        $pairs = explode('&', $query);
+        $isPass = fn (string $pair): bool => explode('=', $pair, 2)[0] === 'bk_pass';
+        $passes = array_values(array_filter($pairs, $isPass));
+        $rest = implode('&', array_filter($pairs, fn (string $pair): bool => !$isPass($pair)));
+        $target = $rest === '' ? $path : "$path?$rest";
+        $pass = explode('=', $passes[0] ?? '', 2)[1] ?? '';
+        return [$pass === '' ? null : $pass, self::isPath($target) ? $target : '/'];
+    }
+
+    /** Whether a browser could not take it for the URL of another site, or a header for more than a URL. */
+    private static function isPath(string $text): bool
+    {
+        return preg_match('~^/(?!/)[\x21-\x5b\x5d-\x7e]*$~D', $text) === 1 && strlen($text) <= self::LONGEST_PATH;
+    }
+
+    private function unseal(string $value): ?array
+    {
+        $form = '/^(([A-Za-z0-9_-]{1,128})\.([0-9]{0,16})\.([0-9]{1,16}))\.([A-Za-z0-9_-]{43})$/D';
+        if (preg_match($form, $value, $is) !== 1 || !hash_equals($this->mac($is[1]), $is[5]) || time() >= (int) $is[4]) {
+            return null;
+        }
+        return ['subject' => $is[2], 'number' => $is[3] === '' ? null : (int) $is[3]];
+    }
+
+    private function mac(string $text): string
+    {
+        return BeekeeperPass::encoded(hash_hmac('sha256', "{$this->passes->name}.$text", $this->secret, true));
+    }
+
+    private function door(): string
+    {
+        return "{$this->passes->room}/beekeeper";
+    }
+
+    private function cookie(string $name): string
+    {
+        return ($this->https ? '__Host-' : '') . "bk_{$this->passes->name}_$name";
+    }
+
+    private function setCookie(string $name, string $value, int $seconds): void
+    {
+        $end = "Path=/; Max-Age=$seconds; HttpOnly" . ($this->https ? '; Secure' : '') . '; SameSite=Lax';
+        header("Set-Cookie: {$this->cookie($name)}=$value; $end", false);
+    }
+
+    private function redirect(string $url): never
+    {
+        header("Location: $url", true, 302);
+        exit;
+    }
+
+    private function refuse(int $status, string $text): never
+    {
+        http_response_code($status);
+        header('Content-Type: text/plain; charset=utf-8');
+        exit($text);
+    }
+}

@@ -1,0 +1,119 @@
+"""Lets nobody into the shop without a valid pass of the waiting room. See python.md."""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from typing import NamedTuple
+
+import jwt
+
+from beekeeper_pass import NoKeys, PassVerifier
+
+LONGEST_PATH = 1500
+
+
+class Visitor(NamedTuple):
+    subject: str
+    number: int | None
+
+
+class Answer(NamedTuple):
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes = b""
+
+
+class Guard:
+    """Decides about each request.
+
+    `secret` has at least 32 random characters, the same on all of the shop's machines. `bypass` gets a path and says
+    whether it needs no pass. Only a test may set `https` to False.
+    """
+
+    def __init__(self, passes: PassVerifier, secret: str, session_seconds=3600, https=True, bypass=lambda path: False):
+        if len(secret) < 32:
+            raise ValueError("the secret needs at least 32 characters")
+        self.passes, self.secret, self.session_seconds = passes, secret.encode(), session_seconds
+        self.https, self.bypass = https, bypass
+        self.prefix = f"{'__Host-' if https else ''}bk_{passes.name}"
+        self.door = f"{passes.room}/beekeeper"
+
+    def decide(self, method: str, target: str, accept: str, cookie: str) -> Visitor | Answer | None:
+        """The visitor who may enter, what to answer to somebody who may not, or None if the request needs no pass."""
+        if self.bypass(target.split("?")[0]):
+            return None
+        pass_, target = take_pass(target)
+        cookies = [pair.strip().partition("=") for pair in cookie.split(";")]
+        values = lambda name: [value for key, _, value in cookies if key == f"{self.prefix}_{name}"]
+        session = next(filter(None, map(self.unseal, values("session"))), None)
+        reads = method in ("GET", "HEAD")
+        if session:
+            return redirect(target) if pass_ and reads else session
+        wants_page = reads and "text/html" in accept
+        if pass_ and wants_page and method == "GET":
+            try:
+                set_session = self.set_cookie("session", self.seal(self.passes.verify(pass_)), self.session_seconds)
+                remembered = next(filter(None, map(decoded_path, values("page"))), None)
+                return redirect(remembered or target, set_session)
+            except NoKeys:
+                return answer("503 Service Unavailable", "Please try again soon.", ("Retry-After", "30"))
+            except jwt.ExpiredSignatureError:
+                pass  # The room gives out another one. Any other mistake would lead there for ever.
+            except jwt.PyJWTError:
+                return answer("403 Forbidden", "This pass is not valid here.")
+        if not wants_page:
+            return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
+        page = base64.urlsafe_b64encode(target.encode()).decode().rstrip("=")
+        return redirect(self.door, self.set_cookie("page", page, 86400))
+
+    def seal(self, claims: dict) -> str:
+        text = f"{claims['sub']}.{claims.get('queue_position', '')}.{int(time.time()) + self.session_seconds}"
+        return f"{text}.{self.mac(text)}"
+
+    def unseal(self, value: str) -> Visitor | None:
+        match = re.fullmatch(r"(([A-Za-z0-9_-]{1,128})\.([0-9]{0,16})\.([0-9]{1,16}))\.([A-Za-z0-9_-]{43})", value)
+        if not match or not hmac.compare_digest(match[5], self.mac(match[1])) or time.time() >= int(match[4]):
+            return None
+        return Visitor(match[2], int(match[3]) if match[3] else None)
+
+    def mac(self, text: str) -> str:
+        digest = hmac.new(self.secret, f"{self.passes.name}.{text}".encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def set_cookie(self, name: str, value: str, seconds: int) -> tuple[str, str]:
+        secure = "; Secure" if self.https else ""
+        text = f"{self.prefix}_{name}={value}; Path=/; Max-Age={seconds}; HttpOnly{secure}; SameSite=Lax"
+        return ("Set-Cookie", text)
+
+
+def take_pass(target: str) -> tuple[str | None, str]:
+    """The pass in the query, and the path without it, which never leads to another site."""
+    path, _, query = target.partition("?")
+    pairs = query.split("&")
+    is_pass = lambda pair: pair.partition("=")[0] == "bk_pass"
+    pass_ = next((pair.partition("=")[2] for pair in pairs if is_pass(pair)), None)
+    rest = "&".join(pair for pair in pairs if not is_pass(pair))
+    return pass_, path_of(f"{path}?{rest}" if rest else path) or "/"
+
+
+def path_of(text: str) -> str | None:
+    """The path, unless a browser could take it for the URL of another site, or a header for more than a URL."""
+    return text if re.fullmatch(r"/(?!/)[\x21-\x5b\x5d-\x7e]*", text) and len(text) <= LONGEST_PATH else None
+
+
+def decoded_path(page: str) -> str | None:
+    try:
+        return path_of(base64.urlsafe_b64decode(page + "=" * (-len(page) % 4)).decode())
+    except ValueError:
+        return None
+
+
+def redirect(url: str, *headers: tuple[str, str]) -> Answer:
+    return Answer("302 Found", [("Location", url), ("Cache-Control", "no-store"), *headers])
+
+
+def answer(status: str, text: str, *headers: tuple[str, str]) -> Answer:
+    return Answer(status, [("Content-Type", "text/plain"), ("Cache-Control", "no-store"), *headers], text.encode())

@@ -1,0 +1,96 @@
+// For the shop's own page: who was not admitted goes to the waiting room. See browser.md.
+//
+//   <script type="module">
+//     import { enterOrWait } from "/browser.mjs";
+//     await enterOrWait({ room: "https://room.example/prod", name: "spring-sale" });
+//   </script>
+
+const LEEWAY_SECONDS = 30;
+const LONGEST_PASS = 4096;
+
+/**
+ * Asks the room whether this visitor is admitted. Where the browser keeps the room's cookie back, the visitor's pass decides.
+ * Whoever is not admitted is sent to the room. Returns whether the page may go on.
+ *
+ * @param {{room: string, name: string}} options the room's URL without a slash at the end, and its short name
+ */
+export async function enterOrWait({ room, name }) {
+  const pass = keptPass(name);
+  const answer = await clientCheck(room);
+  const isAdmitted = answer?.allow === true || (answer?.known !== true && (await isValid(pass, { room, name })));
+  if (!isAdmitted) location.replace(`${room}/beekeeper`);
+  return isAdmitted;
+}
+
+/** The pass in the URL, which is taken out of it, or the one that came before in this tab. */
+function keptPass(name) {
+  const item = `bk_${name}_pass`;
+  const isPass = (pair) => pair.startsWith("bk_pass=");
+  const pairs = location.search.slice(1).split("&");
+  const pass = pairs.find(isPass)?.slice("bk_pass=".length);
+  if (pass === undefined) return sessionStorage.getItem(item);
+  sessionStorage.setItem(item, pass);
+  const rest = pairs.filter((pair) => !isPass(pair)).join("&");
+  history.replaceState(history.state, "", location.pathname + (rest && `?${rest}`) + location.hash);
+  return pass;
+}
+
+/** Whether the visitor is admitted, and whether the room knew who asks. Undefined if the room does not answer. */
+async function clientCheck(room) {
+  try {
+    const response = await fetch(`${room}/client`, { credentials: "include", cache: "no-store" });
+    const answer = response.ok ? await response.json() : undefined;
+    // The room says "known": false if the request had no place of it. It leaves the word out otherwise.
+    return answer && { allow: answer.allow, known: answer.known !== false };
+  } catch {
+    return undefined;
+  }
+}
+
+async function isValid(pass, { room, name }) {
+  if (!pass) return false;
+  try {
+    const response = await fetch(`${room}/.well-known/jwks.json`);
+    return Boolean(await verifyPass(pass, await response.json(), { room, name }));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The claims of a valid pass, otherwise undefined. The algorithm is always RS256, whatever the pass says.
+ *
+ * @param {string} pass
+ * @param {{keys: JsonWebKey[]}} published the room's public keys
+ * @param {{room: string, name: string}} options
+ */
+export async function verifyPass(pass, published, { room, name }, now = Date.now() / 1000) {
+  const [header, claims, signature, ...more] = pass.split(".");
+  if (pass.length > LONGEST_PASS || signature === undefined || more.length > 0) return undefined;
+  let said, head, signed;
+  try {
+    [head, said, signed] = [json(header), json(claims), bytes(signature)];
+  } catch {
+    return undefined;
+  }
+  const found = published.keys.find((key) => key.kid === head.kid);
+  if (head.alg !== "RS256" || !found) return undefined;
+  const rsa = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+  const { kty, n, e } = found;
+  const key = await crypto.subtle.importKey("jwk", { kty, n, e }, rsa, false, ["verify"]);
+  const text = new TextEncoder().encode(`${header}.${claims}`);
+  if (!(await crypto.subtle.verify(rsa.name, key, signed, text))) return undefined;
+  const isOurs = said.iss === room && said.aud === name && said.token_use === "access";
+  const isNow = now < said.exp + LEEWAY_SECONDS && now + LEEWAY_SECONDS >= said.nbf;
+  return isOurs && isNow ? said : undefined;
+}
+
+function bytes(text) {
+  if (!/^[\w-]*$/.test(text)) throw new Error("not base64url");
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+function json(text) {
+  return JSON.parse(new TextDecoder().decode(bytes(text)));
+}
