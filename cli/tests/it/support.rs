@@ -133,6 +133,9 @@ impl RoomUnderTest for Local {
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
             Order::Message { text } => ("message", Some(text.to_string())),
+            Order::Keys | Order::RotateKeys | Order::DropKey { .. } => {
+                unreachable!("no contract orders this")
+            }
         };
         let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
         if command == "set-rate" {

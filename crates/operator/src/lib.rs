@@ -7,14 +7,15 @@
 mod status;
 mod undo;
 
+use pass::KeyRecord;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::{
-    AuditTrail, LineLength, MinuteLog, Plans, PortError, PortResult, RoomAdmin, RoomReader, StatusBoard,
-    ThrottleStore,
+    AuditTrail, KeyAdmin, LineLength, MinuteLog, Plans, PortError, PortResult, RoomAdmin, RoomReader,
+    StatusBoard, ThrottleStore,
 };
 use waitroom::{
-    AuditEntry, AuditNote, AuditSubject, Author, Epoch, Message, MinuteRecord, Rate, Room, RoomState,
-    Stretch, Timestamp,
+    AuditEntry, AuditNote, AuditSubject, Author, Epoch, KeyOrder, Message, MinuteRecord, Rate, Room,
+    RoomState, Stretch, Timestamp,
 };
 
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
@@ -22,12 +23,20 @@ pub use undo::{NothingToUndo, UndoableOrder};
 
 /// The ports that [`execute`] uses.
 pub trait OperatorStore:
-    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog
+    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog + KeyAdmin
 {
 }
 
 impl<S> OperatorStore for S where
-    S: RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog
+    S: RoomReader
+        + StatusBoard
+        + LineLength
+        + Plans
+        + ThrottleStore
+        + RoomAdmin
+        + AuditTrail
+        + MinuteLog
+        + KeyAdmin
 {
 }
 
@@ -75,6 +84,14 @@ pub enum Order {
     Minutes {
         since: Timestamp,
     },
+    /// Reads which keys sign passes. Changes nothing.
+    Keys,
+    /// Signs with another key, once everybody has had time to read it.
+    RotateKeys,
+    /// Unpublishes the key whose id begins with this, at once.
+    DropKey {
+        id: String,
+    },
 }
 
 /// How a room replies to an [`Order`]. In JSON: `{"reply": "failed", "error": "…"}`.
@@ -100,6 +117,10 @@ pub enum Reply {
     /// Oldest first, after the record before the first minute.
     Minutes {
         records: Vec<MinuteRecord>,
+    },
+    /// The keys after the order.
+    Keys {
+        record: KeyRecord,
     },
     Failed {
         error: String,
@@ -164,8 +185,18 @@ pub async fn execute(
         Order::Minutes { since } => {
             return store.minutes(since).await.map(|records| Reply::Minutes { records });
         }
+        Order::Keys => return store.key_record().await.map(|record| Reply::Keys { record }),
+        Order::RotateKeys => return order_keys(store, KeyOrder::Rotate, who).await,
+        Order::DropKey { id } => return order_keys(store, KeyOrder::Drop { id }, who).await,
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
+}
+
+async fn order_keys(store: &impl OperatorStore, order: KeyOrder, who: Author) -> PortResult<Reply> {
+    Ok(match store.order_keys(order, who).await? {
+        Ok(record) => Reply::Keys { record },
+        Err(refusal) => Reply::Failed { error: refusal.to_string() },
+    })
 }
 
 #[cfg(test)]
@@ -174,8 +205,9 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use futures_executor::block_on;
+    use pass::{KeyRefusal, PrivateKey};
     use serde_json::json;
-    use waitroom::ports::{Fault, PlanRecord, ThrottleMemory};
+    use waitroom::ports::{Fault, KeyBoard, PlanRecord, ThrottleMemory};
     use waitroom::{LineProgress, LineStatus, LineTotals, Plan, Settings};
 
     use super::*;
@@ -183,7 +215,7 @@ pub(crate) mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     /// A store in memory in which 7 visitors wait.
-    pub(crate) struct MemoryStore(pub(crate) Mutex<Room>, Mutex<Vec<AuditEntry>>);
+    pub(crate) struct MemoryStore(pub(crate) Mutex<Room>, Mutex<Vec<AuditEntry>>, Mutex<KeyRecord>);
 
     impl RoomReader for MemoryStore {
         async fn room(&self) -> PortResult<Arc<Room>> {
@@ -306,6 +338,27 @@ pub(crate) mod tests {
         }
     }
 
+    impl KeyBoard for MemoryStore {
+        async fn key_record(&self) -> PortResult<KeyRecord> {
+            Ok(self.2.lock().unwrap().clone())
+        }
+    }
+
+    impl KeyAdmin for MemoryStore {
+        async fn order_keys(
+            &self,
+            order: KeyOrder,
+            who: Author,
+        ) -> PortResult<Result<KeyRecord, KeyRefusal>> {
+            let (mut record, mut entries) = (self.2.lock().unwrap(), self.1.lock().unwrap());
+            Ok(order.carry_out(&mut record, NOW).map(|change| {
+                let number = entries.len() as u64 + 1;
+                entries.push(AuditEntry::of_keys(number, NOW, who, change));
+                record.clone()
+            }))
+        }
+    }
+
     impl MinuteLog for MemoryStore {
         async fn note(&self, _: LineTotals) -> PortResult<()> {
             unreachable!("no order calls this")
@@ -335,7 +388,11 @@ pub(crate) mod tests {
             Rate::new(300).unwrap(),
         );
         let url = "https://room.example".parse().unwrap();
-        MemoryStore(Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())), Mutex::default())
+        MemoryStore(
+            Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())),
+            Mutex::default(),
+            Mutex::default(),
+        )
     }
 
     #[test]
@@ -423,6 +480,34 @@ pub(crate) mod tests {
         let json = serde_json::to_value(&minutes).unwrap();
         assert_eq!(json, json!({ "reply": "minutes", "records": [record] }));
         assert_eq!(serde_json::from_value::<Reply>(json).unwrap(), minutes);
+    }
+
+    impl MemoryStore {
+        /// Publishes a first key, and returns its id.
+        pub(crate) fn publish_key(&self) -> String {
+            let key = PrivateKey::generate().unwrap().public().unwrap();
+            let id = key.kid().to_owned();
+            self.2.lock().unwrap().publish(key, Duration::from_mins(5), 0);
+            id
+        }
+    }
+
+    #[test]
+    fn orders_about_the_keys_reply_with_the_keys_after_them() {
+        let store = memory_store();
+        let refused = Reply::Failed { error: KeyRefusal::NoKeys.to_string() };
+        assert_eq!(store.execute(Order::RotateKeys), refused);
+        let id = store.publish_key();
+        let Reply::Keys { record } = store.execute(Order::RotateKeys) else { panic!("no keys") };
+        assert!(record.is_asked_for_another());
+        assert_eq!(store.execute(Order::Keys), Reply::Keys { record });
+        let order = Order::DropKey { id };
+        let json = serde_json::to_value(&order).unwrap();
+        assert_eq!(serde_json::from_value::<Order>(json).unwrap(), order);
+        let reply = store.execute(order);
+        let json = serde_json::to_value(&reply).unwrap();
+        assert_eq!((&json["reply"], &json["record"]["keys"]), (&json!("keys"), &json!([])));
+        assert_eq!(serde_json::from_value::<Reply>(json).unwrap(), reply);
     }
 
     #[test]

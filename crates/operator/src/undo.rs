@@ -4,7 +4,7 @@
 //! An undo is never taken back itself, so no undo repeats an order. A reset ends that, because the places are gone.
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditEntry, AuditNote, AuditedChange, Author, Room};
+use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room};
 
 use crate::{OperatorStore, Reply};
 
@@ -25,6 +25,11 @@ pub enum NothingToUndo {
     NoOrder,
     #[error("cannot take back the last order, because it was a reset: the places are gone")]
     Reset,
+    #[error(
+        "cannot take back the last order, because it changed the keys: a key that was replaced or dropped does not \
+         come back; `beekeeper keys list` shows them"
+    )]
+    Keys,
 }
 
 impl UndoableOrder {
@@ -37,7 +42,10 @@ impl UndoableOrder {
         });
         let last = orders.into_iter().find(|entry| !taken_back.contains(&entry.number));
         let last = last.ok_or(NothingToUndo::NoOrder)?;
-        let reverted = last.change.reverted().ok_or(NothingToUndo::Reset)?;
+        let reverted = last.change.reverted().ok_or(match last.change.subject() {
+            AuditSubject::Keys => NothingToUndo::Keys,
+            _ => NothingToUndo::Reset,
+        })?;
         Ok(Self { number: last.number, change: last.change.clone(), reverted })
     }
 }
@@ -157,6 +165,18 @@ mod tests {
             "cannot take back the last order (rate: 600 -> 700), because something else has changed that since"
         );
         assert_eq!(entries(&store).len(), 2);
+    }
+
+    #[test]
+    fn an_order_about_the_keys_is_not_taken_back() {
+        let store = memory_store();
+        let id = store.publish_key();
+        for order in [Order::RotateKeys, Order::DropKey { id }] {
+            store.execute(order);
+            assert_eq!(undo(&store), Err(NothingToUndo::Keys.to_string()));
+            set_rate(&store, 7);
+            assert_eq!(undo(&store), Ok(300), "an order after it");
+        }
     }
 
     #[test]

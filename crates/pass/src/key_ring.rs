@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BASE64, Jwk, Jwks, PassError};
 
-/// The room's signing keys. The previous one stays published, so that passes signed with it still verify.
+/// A signing key, and the public key before it, so that passes signed with that one still verify. Rooms kept their keys in this
+/// form before they had a [record](crate::KeyRecord) of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRing {
     pub current: PrivateKey,
@@ -21,21 +22,29 @@ pub struct KeyRing {
 pub struct PrivateKey(String);
 
 impl KeyRing {
-    /// A room's first keys. This takes some fifty milliseconds, so do it before a visitor waits for it.
     pub fn generate() -> Result<Self, PassError> {
-        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| PassError::Generate)?;
-        let der = pair.as_der().map_err(|_| PassError::Generate)?;
-        Ok(Self { current: PrivateKey(BASE64.encode(der.as_ref())), previous: None })
+        Ok(Self { current: PrivateKey::generate()?, previous: None })
     }
 
     /// The public keys, the current one first.
     pub fn jwks(&self) -> Result<Jwks, PassError> {
-        let current = public(&self.current.load()?);
-        Ok(Jwks { keys: std::iter::once(current).chain(self.previous.clone()).collect() })
+        Ok(Jwks { keys: std::iter::once(self.current.public()?).chain(self.previous.clone()).collect() })
     }
 }
 
 impl PrivateKey {
+    /// A new key. This takes some fifty milliseconds.
+    pub fn generate() -> Result<Self, PassError> {
+        let pair = KeyPair::generate(KeySize::Rsa2048).map_err(|_| PassError::Generate)?;
+        let der = pair.as_der().map_err(|_| PassError::Generate)?;
+        Ok(Self(BASE64.encode(der.as_ref())))
+    }
+
+    /// The key that verifies what this one signs.
+    pub fn public(&self) -> Result<Jwk, PassError> {
+        Ok(public(&self.load()?))
+    }
+
     pub(crate) fn load(&self) -> Result<KeyPair, PassError> {
         let der = BASE64.decode(&self.0).map_err(|_| PassError::Unreadable)?;
         KeyPair::from_pkcs8(&der).map_err(|_| PassError::Unreadable)

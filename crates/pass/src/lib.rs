@@ -7,7 +7,8 @@
 //! | [`Claims`], [`Nonce`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
 //! | [`Discovery`] | both sides: where an issuer publishes its keys |
-//! | [`KeyRing`], [`PrivateKey`], [`Signer`] | the room: its signing keys |
+//! | [`KeyRecord`] | the room and its operator: which keys are published, and when the room signs with which |
+//! | [`SecretKeys`], [`PrivateKey`], [`Signer`] | the room: what it signs with |
 //! | [`ProofKey`], [`Prover`] | the room: proofs that it gave out a number |
 //!
 //! This crate knows no room and stores nothing. Times are seconds since 1970.
@@ -16,9 +17,11 @@ mod claims;
 mod discovery;
 mod error;
 mod jwks;
+mod key_record;
 mod key_ring;
 mod nonce;
 mod proof_key;
+mod secret_keys;
 mod signer;
 mod verifier;
 
@@ -26,9 +29,11 @@ pub use claims::{Claims, TOKEN_USE, subject};
 pub use discovery::Discovery;
 pub use error::PassError;
 pub use jwks::{Jwk, Jwks};
+pub use key_record::{KeyRecord, KeyRefusal, KeyState, PublishedKey};
 pub use key_ring::{KeyRing, PrivateKey};
 pub use nonce::{Nonce, NonceError};
 pub use proof_key::{ProofKey, Prover};
+pub use secret_keys::SecretKeys;
 pub use signer::Signer;
 pub use verifier::{Refused, Verifier, key_id};
 

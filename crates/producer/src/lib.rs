@@ -4,10 +4,11 @@
 //! A visitor who waits keeps their place. A visitor who is admitted is sent to the shop with a signed pass.
 
 mod answer;
+mod claims;
+mod pass_keys;
 mod proofs;
 mod refusals;
 mod request;
-mod signing;
 mod tokens;
 
 use std::pin::pin;
@@ -25,12 +26,13 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
+use claims::claims;
 pub use pass::Nonce;
-use proofs::Proofs;
+use pass_keys::PassKeys;
+use proofs::{KeysOf, Proofs};
 pub use refusals::RefusalLog;
 use request::CountedPlace;
 pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
-use signing::{Signing, claims};
 pub use tokens::SystemTokens;
 
 /// Why a request could not be answered. The visitor gets [`DoorAnswer::busy`]; this goes to the log.
@@ -70,7 +72,7 @@ pub struct Producer<S, C, T> {
     passed: Mutex<Option<PassedTickets>>,
     /// The version of the quiet room that was woken last, so that a crowd wakes it once.
     woken: Mutex<Option<u64>>,
-    signing: Signing,
+    keys: PassKeys,
     proofs: Proofs,
     refusals: RefusalLog,
 }
@@ -98,7 +100,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             leases: Mutex::default(),
             passed: Mutex::default(),
             woken: Mutex::default(),
-            signing: Signing::default(),
+            keys: PassKeys::default(),
             proofs: Proofs::default(),
             refusals: RefusalLog::default(),
         }
@@ -106,8 +108,13 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
-        self.proofs.prover(&self.store, self.clock.now()).await;
-        self.signing.signer(&self.store, self.clock.now()).await.map(drop)
+        let room = self.store.room().await?;
+        self.proofs.prover(self.keys_of(&room), self.clock.now()).await;
+        self.keys.signer(&self.store, room.settings.lifetimes.pass, self.clock.now()).await.map(drop)
+    }
+
+    fn keys_of<'a>(&'a self, room: &'a Room) -> KeysOf<'a, S> {
+        KeysOf { held: &self.keys, store: &self.store, room }
     }
 
     /// The answer, or "busy" if the request cannot be answered now. Such a refusal is logged here, so that the log is
@@ -175,7 +182,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
         self.wake().await;
-        let proof = self.proofs.prove(&self.store, &place, self.clock.now()).await;
+        let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme))
     }
 
@@ -275,7 +282,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {
         let now = self.clock.now();
-        self.proofs.is_proven(&self.store, &room.settings.room, place, request.cookies, now).await
+        self.proofs.is_proven(self.keys_of(room), place, request.cookies, now).await
     }
 
     /// The ticket to sign into the pass: the one that was admitted from the line, or else the one in the cookie, if it is
@@ -301,7 +308,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
-        let signer = self.signing.signer(&self.store, now).await?;
+        let signer = self.keys.signer(&self.store, room.settings.lifetimes.pass, now).await?;
         let pass = signer.sign(&claims(room, token, ticket, request.nonce(), now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }

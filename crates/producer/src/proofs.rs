@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pass::{ProofKey, Prover};
+use pass::Prover;
 use tokio::sync::Mutex;
 use waitroom::ports::Keys;
-use waitroom::{Place, RoomId, Timestamp};
+use waitroom::{Place, Room, Timestamp};
 
-use crate::ProducerError;
+use crate::pass_keys::PassKeys;
 
 /// Proves that a place is the room's own. The cookie with the place is whatever a visitor writes into it; the cookie with the
 /// proof is not.
@@ -16,6 +16,14 @@ use crate::ProducerError;
 #[derive(Debug, Default)]
 pub(crate) struct Proofs {
     key: Mutex<ReadKey>,
+}
+
+/// Where the key is.
+#[derive(Debug)]
+pub(crate) struct KeysOf<'a, S> {
+    pub(crate) held: &'a PassKeys,
+    pub(crate) store: &'a S,
+    pub(crate) room: &'a Room,
 }
 
 /// The key, which never changes, or when reading it failed last.
@@ -29,33 +37,38 @@ impl Proofs {
     const RETRY: Duration = Duration::from_secs(10);
 
     /// The proof of this place, for the browser. `None` if the key cannot be read.
-    pub(crate) async fn prove(&self, store: &impl Keys, place: &Place, now: Timestamp) -> Option<String> {
-        Some(self.prover(store, now).await?.prove(&place.to_string()))
+    pub(crate) async fn prove(
+        &self,
+        keys: KeysOf<'_, impl Keys>,
+        place: &Place,
+        now: Timestamp,
+    ) -> Option<String> {
+        Some(self.prover(keys, now).await?.prove(&place.to_string()))
     }
 
     /// Whether one of the cookies proves that the room gave out this place.
     pub(crate) async fn is_proven(
         &self,
-        store: &impl Keys,
-        room: &RoomId,
+        keys: KeysOf<'_, impl Keys>,
         place: &Place,
         cookies: &[&str],
         now: Timestamp,
     ) -> bool {
-        let proofs: Vec<&str> = Place::find_proofs(room, cookies.iter().copied()).collect();
+        let proofs: Vec<&str> =
+            Place::find_proofs(&keys.room.settings.room, cookies.iter().copied()).collect();
         if proofs.is_empty() {
             return false;
         }
-        let Some(prover) = self.prover(store, now).await else { return false };
+        let Some(prover) = self.prover(keys, now).await else { return false };
         let place = place.to_string();
         proofs.into_iter().any(|proof| prover.is_proven(&place, proof))
     }
 
     /// Reads or creates the key once. A failure is logged, and the next attempt is made after a while.
-    pub(crate) async fn prover(&self, store: &impl Keys, now: Timestamp) -> Option<Arc<Prover>> {
+    pub(crate) async fn prover(&self, keys: KeysOf<'_, impl Keys>, now: Timestamp) -> Option<Arc<Prover>> {
         let mut key = self.key.lock().await;
         if key.prover.is_none() && key.failed_at.is_none_or(|at| now.since(at) >= Self::RETRY) {
-            match read_or_create(store).await {
+            match keys.held.prover(keys.store, keys.room.settings.lifetimes.pass, now).await {
                 Ok(prover) => key.prover = Some(Arc::new(prover)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
@@ -66,12 +79,4 @@ impl Proofs {
         }
         key.prover.clone()
     }
-}
-
-async fn read_or_create(store: &impl Keys) -> Result<Prover, ProducerError> {
-    let key = match store.proof_key().await? {
-        Some(key) => key,
-        None => store.create_proof_key(ProofKey::generate()?).await?,
-    };
-    Ok(key.prover()?)
 }

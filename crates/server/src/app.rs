@@ -15,7 +15,7 @@ use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
 use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
-use waitroom::ports::{Clock, Keys, PortError, PortResult, RoomReader};
+use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
 use crate::connections::HttpService;
@@ -152,8 +152,7 @@ impl App {
 
     async fn public_keys(&self) -> Result<HttpResponse, ProducerError> {
         self.producer.warm_up().await?;
-        let keys = self.store.keys().await?.map(|keys| keys.jwks()).transpose()?;
-        Ok(respond::json(Response::builder(), &keys))
+        Ok(respond::json(Response::builder(), &self.store.key_record().await?.jwks()))
     }
 
     async fn preview(&self, path: &str, request: &Request<Incoming>) -> Result<HttpResponse, NoAnswer> {

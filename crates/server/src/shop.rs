@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use pass::Verifier;
 use waitroom::WebUrl;
-use waitroom::ports::{Clock, Keys, RoomReader};
+use waitroom::ports::{Clock, KeyBoard, RoomReader};
 
 use crate::connections::HttpService;
 use crate::respond::{HttpResponse, html, uncached};
@@ -23,12 +23,9 @@ impl DemoShop {
     }
 
     async fn ticket(&self, pass: &str) -> Option<Option<u64>> {
-        let (keys, room) = (self.0.keys().await.ok()??, self.0.room().await.ok()?);
-        let verifier = Verifier {
-            issuer: room.issuer(),
-            audience: room.settings.room.to_string(),
-            keys: keys.jwks().ok()?,
-        };
+        let (keys, room) = (self.0.key_record().await.ok()?, self.0.room().await.ok()?);
+        let verifier =
+            Verifier { issuer: room.issuer(), audience: room.settings.room.to_string(), keys: keys.jwks() };
         let claims = verifier.verify(pass, SystemClock.now().as_secs()).ok()?;
         Some(claims.queue_position)
     }

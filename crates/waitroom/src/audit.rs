@@ -89,6 +89,14 @@ pub enum AuditedChange {
         from: Rate,
         to: Rate,
     },
+    /// Another key was asked for, in place of the one with this id.
+    KeyRotation {
+        from: String,
+    },
+    /// The key with this id was unpublished.
+    KeyDrop {
+        from: String,
+    },
 }
 
 impl AuditedChange {
@@ -100,11 +108,12 @@ impl AuditedChange {
             Self::State { from, to, from_opens, to_opens } => (from, from_opens) != (to, to_opens),
             Self::Stretch { from, to } => from != to,
             Self::Reset { from, to } => from != to,
+            Self::KeyRotation { .. } | Self::KeyDrop { .. } => true,
         }
     }
 
-    /// What changes the room back. `None` if nothing can: a reset removed the line, and the throttle would decide the
-    /// same again.
+    /// What changes the room back. `None` if nothing can: a reset removed the line, the throttle would decide the same
+    /// again, and a key that was replaced or dropped does not come back.
     pub fn reverted(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Rate { from, to } => Self::Rate { from: to, to: from },
@@ -113,7 +122,9 @@ impl AuditedChange {
                 Self::State { from: to, to: from, from_opens: to_opens, to_opens: from_opens }
             }
             Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
-            Self::Reset { .. } | Self::Throttle { .. } => return None,
+            Self::Reset { .. } | Self::Throttle { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => {
+                return None;
+            }
         })
     }
 
@@ -139,7 +150,9 @@ impl AuditedChange {
                 is_as_before || has_opened
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
-            Self::Reset { .. } | Self::Throttle { .. } => false,
+            Self::Reset { .. } | Self::Throttle { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => {
+                false
+            }
         }
     }
 
@@ -151,6 +164,7 @@ impl AuditedChange {
             Self::Stretch { .. } => AuditSubject::Stretch,
             Self::Reset { .. } => AuditSubject::Reset,
             Self::Throttle { .. } => AuditSubject::Throttle,
+            Self::KeyRotation { .. } | Self::KeyDrop { .. } => AuditSubject::Keys,
         }
     }
 }
@@ -169,6 +183,8 @@ impl fmt::Display for AuditedChange {
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
             Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
             Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
+            Self::KeyRotation { from } => write!(f, "keys: rotated, from {from}"),
+            Self::KeyDrop { from } => write!(f, "keys: dropped {from}"),
         }
     }
 }
@@ -182,6 +198,8 @@ pub enum AuditSubject {
     Stretch,
     Reset,
     Throttle,
+    /// The entry does not come from the room: see [`KeyOrder`](crate::KeyOrder).
+    Keys,
 }
 
 /// What a store needs to write an entry with a change of the room.
@@ -203,7 +221,8 @@ impl AuditNote {
         Self::new(Author::throttle(), AuditSubject::Throttle)
     }
 
-    /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force.
+    /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force,
+    /// and about keys, which are not in the room.
     pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
         let change = match self.subject {
             AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
@@ -220,6 +239,7 @@ impl AuditNote {
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
+            AuditSubject::Keys => return None,
         };
         if self.subject == AuditSubject::Throttle && !change.is_change() {
             return None;
@@ -365,6 +385,30 @@ mod tests {
         let entry = note.entry(2, at, &room(), &room()).unwrap();
         assert!(!entry.change.is_change());
         assert_eq!(entry.undoes, None, "it took nothing back");
+    }
+
+    #[test]
+    fn an_order_about_the_keys_has_this_json_and_cannot_be_taken_back() {
+        let rows = [
+            (
+                AuditedChange::KeyRotation { from: "kid".into() },
+                r#"{"what":"key-rotation","from":"kid"}"#,
+                "keys: rotated, from kid",
+            ),
+            (
+                AuditedChange::KeyDrop { from: "kid".into() },
+                r#"{"what":"key-drop","from":"kid"}"#,
+                "keys: dropped kid",
+            ),
+        ];
+        for (change, json, text) in rows {
+            assert_eq!(serde_json::to_string(&change).unwrap(), json);
+            assert_eq!(serde_json::from_str::<AuditedChange>(json).unwrap(), change);
+            assert_eq!((change.to_string().as_str(), change.subject()), (text, AuditSubject::Keys));
+            assert!(change.is_change() && change.reverted().is_none() && !change.apply(&mut room()));
+        }
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::Keys);
+        assert_eq!(note.entry(1, OPENS, &room(), &changed()), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
+//! | [`KeyOrder`] | what an operator orders about the keys that sign passes |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
 mod admission;
@@ -27,6 +28,7 @@ mod due_plan;
 mod epoch;
 #[cfg(test)]
 mod fixture;
+mod key_order;
 mod line_count;
 mod minute;
 mod mistakes;
@@ -54,6 +56,7 @@ mod web_url;
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
 pub use epoch::{Epoch, EpochError};
+pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
 pub use minute::{LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;

@@ -12,12 +12,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pass::{KeyRing, ProofKey};
+use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, LinePosition, LineProgress, LineStatus,
-    LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
+    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, KeyOrder, LinePosition, LineProgress,
+    LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
 /// A failed call to a port: what was attempted, and what the caller may assume.
@@ -239,18 +239,44 @@ pub trait Dispatch: Send + Sync {
     fn send(&self, slice: Slice) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// The keys that sign passes, and the one that proves places.
-pub trait Keys: Send + Sync {
-    fn keys(&self) -> impl Future<Output = PortResult<Option<KeyRing>>> + Send;
+/// Which keys the room publishes. Everybody may read that.
+pub trait KeyBoard: Send + Sync {
+    /// The record as it is now. A room without keys has an empty one.
+    fn key_record(&self) -> impl Future<Output = PortResult<KeyRecord>> + Send;
+}
 
-    /// Stores the room's first keys unless it already has keys, and returns the stored ones.
-    fn create(&self, first: KeyRing) -> impl Future<Output = PortResult<KeyRing>> + Send;
+/// The keys of the room, for whoever signs passes. Nobody else may read the secret ones.
+///
+/// A key signs only once it is published, and is published only once its secret part is stored. So whoever crashes in
+/// between leaves a secret that the next one finds and publishes.
+pub trait Keys: KeyBoard {
+    /// Replaces the record if it still has the version of `record`, and returns whether it did. The new record is stored with
+    /// the next version. Its keys are published then.
+    fn publish_keys(&self, record: KeyRecord) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// The key that proves places. It does not change when the signing keys do.
-    fn proof_key(&self) -> impl Future<Output = PortResult<Option<ProofKey>>> + Send;
+    /// The secret part of the key with this number.
+    fn secret_keys(&self, number: u64) -> impl Future<Output = PortResult<Option<SecretKeys>>> + Send;
 
-    /// Stores the room's proof key unless it already has one, and returns the stored one.
-    fn create_proof_key(&self, first: ProofKey) -> impl Future<Output = PortResult<ProofKey>> + Send;
+    /// Stores the secret part of the key with this number unless there is one, and returns the stored one: everybody who
+    /// creates the same key gets the same one. What was stored never changes.
+    ///
+    /// A store that has the keys of a room from before there was a record stores those as key 1.
+    fn create_secret_keys(
+        &self,
+        number: u64,
+        first: SecretKeys,
+    ) -> impl Future<Output = PortResult<SecretKeys>> + Send;
+}
+
+/// The operator's orders about the keys.
+pub trait KeyAdmin: KeyBoard {
+    /// Carries out the order, and returns the record after it. The entry of the audit trail is written in the same
+    /// transaction. Nothing is written if the order is refused.
+    fn order_keys(
+        &self,
+        order: KeyOrder,
+        who: Author,
+    ) -> impl Future<Output = PortResult<Result<KeyRecord, KeyRefusal>>> + Send;
 }
 
 /// What the throttle keeps from one minute to the next.

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &["pass"]),
     ("guard", &["pass"]),
     ("config", &["waitroom"]),
-    ("operator", &["waitroom"]),
+    ("operator", &["waitroom", "pass"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -45,7 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
-        &["waitroom", "config", "clock", "operator", "probe", "page", "embedded", "server", "cloud"],
+        &["waitroom", "pass", "config", "clock", "operator", "probe", "page", "embedded", "server", "cloud"],
     ),
     // Testing.
     ("port_contracts", &["waitroom", "pass"]),

@@ -66,6 +66,29 @@ pub(crate) fn if_version_precedes(version: u64) -> Statement {
     Statement::new("", condition, [(":before", number(version.saturating_sub(1)))])
 }
 
+/// Puts the record of the keys if the stored one still has this version. A record of before has none.
+pub(crate) fn if_record_has_version(version: u64) -> Statement {
+    let condition = match version {
+        0 => "attribute_not_exists(#version) OR #version = :before",
+        _ => "#version = :before",
+    };
+    Statement::new("", condition, [(":before", number(version))])
+}
+
+/// Writes the record of the keys on the same condition.
+pub(crate) fn replace_record(record: &Item, version: u64) -> Statement {
+    let Statement { condition, values, .. } = if_record_has_version(version);
+    let mut statement = replace(record);
+    statement.condition = condition;
+    statement.values.extend(values);
+    statement
+}
+
+/// Puts the signing key that is in the table if nobody has removed it or noted before that the secret has it.
+pub(crate) fn if_not_moved() -> Statement {
+    Statement::new("", "attribute_exists(#ring) AND attribute_not_exists(#moved_at)", [])
+}
+
 /// Reserves ticket numbers. `last` is the last reserved number.
 pub(crate) fn lease(count: u32, now: Timestamp) -> Statement {
     let values = [(":count", number(count)), (":now", number(now.as_millis()))];
@@ -242,6 +265,10 @@ mod tests {
             if_absent(),
             if_version_precedes(1),
             if_version_precedes(2),
+            if_record_has_version(0),
+            if_record_has_version(1),
+            if_not_moved(),
+            replace_record(&room, 8),
             lease(64, Timestamp::from_millis(1)),
             claim(slice, Claimant(5)),
             record(slice, 10, None),

@@ -22,8 +22,8 @@ use crate::items::{
     encode_admission, encode_memory, encode_plan, item, number, text,
 };
 use crate::keys::Key;
-use crate::ledger::{decode_keys, encode_keys};
 use crate::room_item::{decode_room, encode_first_status, encode_room};
+use crate::signing_keys::{decode_record, decode_table_keys};
 
 const SLICES: Key = Key::Slices(7, 0);
 
@@ -127,9 +127,9 @@ fn items_of_format_1_are_read() {
     let tickets = Reader::open(Key::Tickets, item(Key::Tickets)).unwrap();
     assert_eq!(tickets.number("last"), Ok(4800));
     assert_eq!(decode_memory(item(Key::Throttle)), Ok(memory()));
-    let keys = decode_keys(item(Key::Private)).unwrap();
-    let public = Reader::open(Key::Public, item(Key::Public)).unwrap().json("jwks");
-    assert_eq!(Ok(keys.jwks().unwrap()), public);
+    let keys = decode_table_keys(item(Key::Private), None).unwrap().unwrap();
+    let record = decode_record(item(Key::Public)).unwrap();
+    assert_eq!(keys.ring.jwks().unwrap(), record.jwks());
     // Only mapping templates read the status, so it is compared with what is written today.
     let mut status = encode_first_status(15, &room());
     status.remove("passed").expect("written since then; without it the templates answer 0");
@@ -168,7 +168,11 @@ fn write() {
         ("claim_1", text("00000000000000000000000000000002")),
         ("released_1", number(5u64)),
     ];
-    let [private, public] = encode_keys("write the fixture", &KeyRing::generate().unwrap()).unwrap();
+    let ring = KeyRing::generate().unwrap();
+    let (jwks, ring) =
+        (serde_json::to_string(&ring.jwks().unwrap()).unwrap(), serde_json::to_string(&ring).unwrap());
+    let private = item(Key::Private, [("ring", text(&ring))]);
+    let public = item(Key::Public, [("jwks", text(&jwks))]);
     let items = [
         encode_room(&room()),
         encode_first_status(15, &room()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::{KeyRing, ProofKey};
+use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
 use waitroom::{
@@ -13,12 +13,13 @@ use waitroom::{
 
 use crate::expressions::{self, Statement};
 use crate::items::{
-    Item, ProgressItem, delete_later, encode_admission, encode_entry, encode_memory, encode_plan,
+    Item, ProgressItem, delete_later, encode_admission, encode_entry, encode_memory, encode_plan, item,
+    number, text,
 };
 use crate::keys::Key;
-use crate::ledger::{encode_keys, encode_proof_key};
 use crate::operator::write_room;
 use crate::room_item::{encode_first_status, encode_room};
+use crate::signing_keys::encode_record;
 
 const TOKEN: [u8; Token::BYTES] = [7; Token::BYTES];
 const SLICE: SliceId = SliceId { plan: 28, index: 35 };
@@ -104,7 +105,10 @@ fn items_keep_their_attributes() {
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
     let progress = ProgressItem { served: 0, passed: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
-    let [private, public] = encode_keys("test", &KeyRing::generate().unwrap()).unwrap();
+    let public = encode_record("test", &KeyRecord::default()).unwrap();
+    // As the first versions wrote them.
+    let private = item(Key::Private, [("ring", text("")), ("moved_at", number(1u64))]);
+    let proof = item(Key::Proof, [("key", text(""))]);
     let slices = Key::slices_with(SLICE);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
@@ -133,7 +137,7 @@ fn items_keep_their_attributes() {
         updated(Key::Room, &write_room(&room(), &room(), Some(1))),
         encoded(Key::Private, &private),
         encoded(Key::Public, &public),
-        encoded(Key::Proof, &encode_proof_key("test", &ProofKey::generate().unwrap()).unwrap()),
+        encoded(Key::Proof, &proof),
         updated(status, &expressions::publish(line)),
         updated(slices, &expressions::claim(SLICE, Claimant(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),

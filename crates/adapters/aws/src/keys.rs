@@ -23,11 +23,11 @@ pub(crate) enum Key {
     Audit(u64),
     /// The record of a minute, by its number.
     Minute(u64),
-    /// The keys that sign passes.
+    /// The key that signs passes, in rooms that were deployed before it was in a secret.
     Private,
-    /// The keys that verify passes.
+    /// The keys that verify passes, and the record of them.
     Public,
-    /// The key that proves places.
+    /// The key that proves places, in rooms that were deployed before it was in a secret.
     Proof,
 }
 

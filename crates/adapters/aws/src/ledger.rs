@@ -1,23 +1,22 @@
-//! The ledger's ports except the plans: the room, the ticket counter, admissions, keys, the throttle's memory.
+//! The ledger's ports except the plans: the room, the ticket counter, admissions, the throttle's memory.
 
 use std::sync::Arc;
 
-use pass::{KeyRing, ProofKey};
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Fault, Keys, PortError, PortResult, QuietSwitch, RoomReader,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Fault, PortError, PortResult, QuietSwitch, RoomReader, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Item, ItemError, Reader, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory,
-    item, missing, text, unreadable,
+    Item, Reader, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, missing,
+    unreadable,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room};
-use crate::table::{Write, Written};
+use crate::table::Written;
 
 impl AwsStore {
     /// Reads the room from the table, not from the cache.
@@ -86,61 +85,6 @@ impl Admissions for AwsStore {
             }
         };
         decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))
-    }
-}
-
-/// The item with the keys that sign passes, and the item with the keys that verify them.
-pub(crate) fn encode_keys(attempt: &'static str, ring: &KeyRing) -> PortResult<[Item; 2]> {
-    let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
-    let jwks = ring.jwks().map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-    let ring = text(&serde_json::to_string(ring).map_err(broken)?);
-    let jwks = text(&serde_json::to_string(&jwks).map_err(broken)?);
-    Ok([item(Key::Private, [("ring", ring)]), item(Key::Public, [("jwks", jwks)])])
-}
-
-pub(crate) fn encode_proof_key(attempt: &'static str, key: &ProofKey) -> PortResult<Item> {
-    let json = serde_json::to_string(key).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
-    Ok(item(Key::Proof, [("key", text(&json))]))
-}
-
-pub(crate) fn decode_keys(item: &Item) -> Result<KeyRing, ItemError> {
-    Reader::open(Key::Private, item)?.json("ring")
-}
-
-impl Keys for AwsStore {
-    async fn keys(&self) -> PortResult<Option<KeyRing>> {
-        let attempt = "read the signing keys";
-        let item = self.table.get(attempt, Key::Private).await?;
-        let ring = item.map(|item| decode_keys(&item)).transpose();
-        ring.map_err(unreadable(attempt))
-    }
-
-    /// Both items are written together, so that the shop can verify every pass.
-    async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
-        let attempt = "store the first signing keys";
-        let [private, public] = encode_keys(attempt, &first)?;
-        let both =
-            vec![Write::Put(private, expressions::if_absent()), Write::Put(public, expressions::always())];
-        if self.table.write_together(attempt, both).await? {
-            return Ok(first);
-        }
-        self.keys().await?.ok_or_else(|| missing(attempt, Key::Private))
-    }
-
-    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
-        let attempt = "read the proof key";
-        let item = self.table.get(attempt, Key::Proof).await?;
-        let key = item.map(|item| Reader::open(Key::Proof, &item)?.json("key"));
-        key.transpose().map_err(unreadable(attempt))
-    }
-
-    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
-        let attempt = "store the proof key";
-        let item = encode_proof_key(attempt, &first)?;
-        match self.table.put(attempt, item, expressions::if_absent()).await? {
-            Written::Done(_) => Ok(first),
-            Written::Refused(_) => self.proof_key().await?.ok_or_else(|| missing(attempt, Key::Proof)),
-        }
     }
 }
 

@@ -1,11 +1,12 @@
-//! The ports over DynamoDB, SQS and Lambda.
+//! The ports over DynamoDB, SQS, Secrets Manager and Lambda.
 //!
 //! The ledger is one table with the key `id`. [`keys`] names its items, [`items`] and [`room_item`] encode and decode
 //! them, and [`expressions`] holds the conditions of every write. [`retry`] decides what a failed call means.
 //!
 //! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `TicketCounter`, `Admissions`, `Keys`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `RoomReader`, `TicketCounter`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
@@ -21,6 +22,7 @@ mod fixture;
 mod frozen;
 mod history;
 mod items;
+mod key_secret;
 mod keys;
 mod ledger;
 mod ledger_clock;
@@ -31,6 +33,7 @@ mod plans;
 mod retry;
 mod room_cache;
 mod room_item;
+mod signing_keys;
 mod table;
 
 use std::sync::{Arc, Mutex};
@@ -44,6 +47,7 @@ pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
 pub use dispatch::FunctionDispatch;
 use dispatch::TriggerFunction;
+use key_secret::KeySecret;
 use ledger_clock::LedgerClock;
 use line::Line;
 pub use page_bucket::PageBucket;
@@ -67,6 +71,7 @@ pub struct AwsStore {
     clock: LedgerClock,
     room: Arc<RoomCache>,
     trigger: Option<TriggerFunction>,
+    key_secret: Option<KeySecret>,
     /// What this handle last recorded, so that recording the same again needs no request.
     last_record: Arc<Mutex<Option<LastRecord>>>,
 }
@@ -90,6 +95,7 @@ impl AwsStore {
             line: Line::new(line, resources.line_url, resources.dead_letters_url),
             room: Arc::default(),
             trigger: None,
+            key_secret: None,
             last_record: Arc::default(),
         }
     }
@@ -98,6 +104,12 @@ impl AwsStore {
     #[must_use]
     pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
         Self { trigger: Some(TriggerFunction::new(config, function)), ..self }
+    }
+
+    /// The secret with the keys that sign passes. Only the producer may read it.
+    #[must_use]
+    pub fn with_key_secret(self, config: &SdkConfig, arn: String) -> Self {
+        Self { key_secret: Some(KeySecret::new(config, arn)), ..self }
     }
 
     /// The time by which a change of the room is in force: by AWS's clock, once the ledger has answered.

@@ -91,7 +91,7 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    /// Writes the entry of the audit trail for this change, and removes the oldest entries.
+    /// Writes the entry of the audit trail for this change of the room.
     pub(crate) fn add_entry(
         &mut self,
         note: &AuditNote,
@@ -99,13 +99,22 @@ impl<'tx> Draft<'tx> {
         before: &Room,
         after: &Room,
     ) -> Result<(), TableError> {
-        let number = self.tables.audit.last()?.map_or(1, |(last, _)| last.value() + 1);
-        let Some(entry) = note.entry(number, at, before, after) else { return Ok(()) };
-        self.tables.audit.insert(number, to_json(&entry)?.as_slice())?;
+        let Some(entry) = note.entry(self.next_entry()?, at, before, after) else { return Ok(()) };
+        self.push_entry(|_| entry)
+    }
+
+    /// Writes an entry of the audit trail, and removes the oldest entries. It gets the entry's number.
+    pub(crate) fn push_entry(&mut self, entry: impl FnOnce(u64) -> AuditEntry) -> Result<(), TableError> {
+        let entry = entry(self.next_entry()?);
+        self.tables.audit.insert(entry.number, to_json(&entry)?.as_slice())?;
         while self.tables.audit.len()? > AuditEntry::KEPT.into() {
             self.tables.audit.pop_first()?;
         }
         Ok(())
+    }
+
+    fn next_entry(&self) -> Result<u64, TableError> {
+        Ok(self.tables.audit.last()?.map_or(1, |(last, _)| last.value() + 1))
     }
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {

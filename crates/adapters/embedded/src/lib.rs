@@ -13,6 +13,7 @@ mod commit;
 mod deliveries;
 mod draft;
 mod history;
+mod keys;
 mod lowest_tickets;
 mod ports;
 mod shared;
@@ -233,5 +234,20 @@ fn open_file(path: &Path) -> Result<Database, DatabaseError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
+    #[cfg(unix)]
+    tighten(&file);
     builder().create_file(file)
+}
+
+/// Takes permissions from others that somebody gave them, for example by copying the file. Where that is not possible,
+/// because the file belongs to another user or the disk has no permissions, the file is used as it is.
+#[cfg(unix)]
+fn tighten(file: &fs::File) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let Ok(metadata) = file.metadata() else { return };
+    let mode = metadata.permissions().mode();
+    if mode & 0o077 != 0 {
+        drop(file.set_permissions(fs::Permissions::from_mode(mode & 0o600)));
+    }
 }

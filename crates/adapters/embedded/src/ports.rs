@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pass::{KeyRing, ProofKey};
 use redb::ReadableTable;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, Keys, LineBack, LineFront,
-    LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, LineBack, LineFront, LineLength,
+    LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
+    SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LinePosition,
@@ -336,40 +335,6 @@ impl LineStatusReader for EmbeddedStore {
     /// A few atomic loads.
     async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
         Ok(self.status_of(room))
-    }
-}
-
-impl Keys for EmbeddedStore {
-    async fn keys(&self) -> PortResult<Option<KeyRing>> {
-        let read = || {
-            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
-            read_single(&table, single::KEYS)
-        };
-        read().map_err(read_failed("read the signing keys"))
-    }
-
-    async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
-        self.change("store the first signing keys", move |draft| match draft.tables.read(single::KEYS)? {
-            Some(keys) => Ok(keys),
-            None => draft.tables.write(single::KEYS, &first).map(|()| first),
-        })
-        .await
-    }
-
-    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
-        let read = || {
-            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
-            read_single(&table, single::PROOF_KEY)
-        };
-        read().map_err(read_failed("read the proof key"))
-    }
-
-    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
-        self.change("store the proof key", move |draft| match draft.tables.read(single::PROOF_KEY)? {
-            Some(key) => Ok(key),
-            None => draft.tables.write(single::PROOF_KEY, &first).map(|()| first),
-        })
-        .await
     }
 }
 

@@ -86,12 +86,16 @@ pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("si
 pub(crate) mod single {
     pub(crate) const FORMAT: &str = "format";
     pub(crate) const JOINED: &str = "joined";
+    pub(crate) const KEY_RECORD: &str = "key-record";
+    /// The signing key as it was kept before there was a record.
     pub(crate) const KEYS: &str = "keys";
     pub(crate) const LAST_PLAN_BEFORE_EPOCH: &str = "last-plan-before-epoch";
     pub(crate) const NEXT_TICKET: &str = "next-ticket";
     pub(crate) const PROGRESS: &str = "progress";
+    /// The proof key as it was kept before there was a record.
     pub(crate) const PROOF_KEY: &str = "proof-key";
     pub(crate) const ROOM: &str = "room";
+    pub(crate) const SECRET_KEYS: &str = "secret-keys";
     pub(crate) const THROTTLE: &str = "throttle";
 }
 
@@ -134,6 +138,15 @@ impl<'tx> Tables<'tx> {
     pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), TableError> {
         self.single.insert(name, to_json(value)?.as_slice())?;
         Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), TableError> {
+        self.single.remove(name)?;
+        Ok(())
+    }
+
+    pub(crate) fn singles(&self) -> &Table<'tx, &'static str, &'static [u8]> {
+        &self.single
     }
 }
 
@@ -271,12 +284,14 @@ mod tests {
         let singles = [
             single::FORMAT,
             single::JOINED,
+            single::KEY_RECORD,
             single::KEYS,
             single::LAST_PLAN_BEFORE_EPOCH,
             single::NEXT_TICKET,
             single::PROGRESS,
             single::PROOF_KEY,
             single::ROOM,
+            single::SECRET_KEYS,
             single::THROTTLE,
         ];
         assert_frozen(Section::FileSingles, singles);

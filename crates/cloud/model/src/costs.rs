@@ -41,7 +41,7 @@ pub struct EventCosts {
 /// What a month costs in which nobody comes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StandingCosts {
-    /// On or paused or off: only the trigger runs.
+    /// On or paused or off: only the trigger runs, and the secret is kept.
     pub month: f64,
     /// What the options of this room cost on top.
     pub options: Vec<CostLine>,
@@ -131,7 +131,7 @@ impl StandingCosts {
             let rules = f64::from(room.firewall.rules());
             options.push(line("firewall", prices.firewall.each() + rules * prices.firewall_rule.each()));
         }
-        Self { month: MINUTES_PER_MONTH * trigger, options }
+        Self { month: MINUTES_PER_MONTH * trigger + prices.secret.each(), options }
     }
 }
 

@@ -105,6 +105,7 @@ pub(crate) struct PriceFacts {
     pub(crate) metric: Fact,
     pub(crate) alarm_metric: Fact,
     pub(crate) schedule: Fact,
+    pub(crate) secret: Fact,
     pub(crate) firewall: Fact,
     pub(crate) firewall_rule: Fact,
     pub(crate) firewall_request: Fact,

@@ -2,7 +2,7 @@
 
 use clock::SystemClock;
 use functions::door::{cookies, door_request, is_door, join_cookies, not_found, respond};
-use functions::{FunctionSetup, Metric, request_span, warm_up};
+use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
 use lambda_http::tower::Service;
 use lambda_http::{Adapter, Request, RequestExt, service_fn};
 use producer::{Producer, SystemTokens};
@@ -12,9 +12,15 @@ use waitroom::ports::Clock;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
-    let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
+    let FunctionSetup { config, store, metrics, room } = FunctionSetup::start_with_trigger()?;
+    // While an update runs, the program may be newer than its variables. Then visitors join, and get no passes.
+    let store = match variable("KEY_SECRET") {
+        Ok(secret) => store.with_key_secret(&config, secret),
+        Err(_) => store,
+    };
     let producer = Producer::new(store.clone(), SystemClock, SystemTokens, Scheme::Https);
     tokio::join!(warm_up(store.warm_up_with_line()), warm_up(producer.warm_up()));
+    warm_up(store.remove_moved_keys()).await;
     let mut door = Adapter::from(service_fn(async |request: Request| {
         if !is_door(&request) {
             return Ok(not_found()?);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use pass::{KeyRing, ProofKey};
+use pass::{KeyRecord, SecretKeys};
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, Keys, LineBack, LineFront,
-    LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomReader,
-    SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, KeyBoard, Keys, LineBack,
+    LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt,
+    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan,
@@ -39,6 +39,8 @@ pub enum PortCall {
     Publish,
     History,
     Keys,
+    PublishKeys,
+    SecretKeys,
     Throttle,
     Send,
 }
@@ -338,21 +340,23 @@ impl<S: MinuteLog> MinuteLog for FaultyPorts<S> {
     }
 }
 
+impl<S: KeyBoard> KeyBoard for FaultyPorts<S> {
+    async fn key_record(&self) -> PortResult<KeyRecord> {
+        self.call(PortCall::Keys, self.inner.key_record()).await
+    }
+}
+
 impl<S: Keys> Keys for FaultyPorts<S> {
-    async fn keys(&self) -> PortResult<Option<KeyRing>> {
-        self.call(PortCall::Keys, self.inner.keys()).await
+    async fn publish_keys(&self, record: KeyRecord) -> PortResult<bool> {
+        self.call(PortCall::PublishKeys, self.inner.publish_keys(record)).await
     }
 
-    async fn create(&self, first: KeyRing) -> PortResult<KeyRing> {
-        self.call(PortCall::Keys, self.inner.create(first)).await
+    async fn secret_keys(&self, number: u64) -> PortResult<Option<SecretKeys>> {
+        self.call(PortCall::SecretKeys, self.inner.secret_keys(number)).await
     }
 
-    async fn proof_key(&self) -> PortResult<Option<ProofKey>> {
-        self.call(PortCall::Keys, self.inner.proof_key()).await
-    }
-
-    async fn create_proof_key(&self, first: ProofKey) -> PortResult<ProofKey> {
-        self.call(PortCall::Keys, self.inner.create_proof_key(first)).await
+    async fn create_secret_keys(&self, number: u64, first: SecretKeys) -> PortResult<SecretKeys> {
+        self.call(PortCall::SecretKeys, self.inner.create_secret_keys(number, first)).await
     }
 }
 

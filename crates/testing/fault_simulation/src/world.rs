@@ -16,16 +16,19 @@ use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use parking_lot::Mutex;
+use pass::KeyRecord;
 use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Claimant, Clock, Dispatch, LineLength, MinuteLog, PortError, PortResult, StatusBoard,
-    TokenSource,
+    Admissions, Claimant, Clock, Dispatch, KeyAdmin, KeyBoard, LineLength, MinuteLog, PortError, PortResult,
+    StatusBoard, TokenSource,
 };
-use waitroom::{LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token};
+use waitroom::{
+    KeyOrder, LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token,
+};
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
@@ -300,6 +303,21 @@ impl World {
         let store = self.process().store.inner().clone();
         let epoch = epoch.parse().expect("four characters");
         self.spawn(async move { drop(store.reset(epoch, waitroom::Author::new("operator")).await) });
+    }
+
+    /// The published keys, as they are now.
+    pub fn key_record(&mut self) -> KeyRecord {
+        let store = self.process().store.inner().clone();
+        futures_executor::block_on(store.key_record()).expect("the record is read")
+    }
+
+    /// Changes the keys as the operator would, now.
+    pub fn order_keys(&mut self, order: KeyOrder) {
+        let store = self.process().store.inner().clone();
+        self.spawn(async move {
+            // The order may be refused, and then nothing is changed.
+            let _ = store.order_keys(order, waitroom::Author::new("operator")).await;
+        });
     }
 
     pub fn set_rate(&mut self, per_minute: u32) {

@@ -14,6 +14,7 @@
 pub mod admissions;
 pub mod audit;
 pub mod history;
+pub mod keys;
 pub mod line;
 pub mod room;
 pub mod slices;
@@ -22,8 +23,8 @@ pub mod visitor;
 use std::future::Future;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans, QuietSwitch, RoomReader,
-    Slices, StatusBoard, ThrottleStore, TicketCounter,
+    Admissions, AuditTrail, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans, QuietSwitch,
+    RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
@@ -40,6 +41,7 @@ pub trait Ports:
     + Slices
     + StatusBoard
     + Keys
+    + KeyAdmin
     + ThrottleStore
     + AuditTrail
     + MinuteLog
@@ -58,6 +60,7 @@ impl<S> Ports for S where
         + Slices
         + StatusBoard
         + Keys
+        + KeyAdmin
         + ThrottleStore
         + AuditTrail
         + MinuteLog
@@ -129,8 +132,12 @@ macro_rules! port_contracts {
             history::a_minute_is_noted_and_read_after_the_one_before,
             history::a_record_replaces_the_one_of_the_same_minute,
             history::a_minute_keeps_its_longest_wait,
-            room::the_first_keys_win,
-            room::the_first_proof_key_wins,
+            keys::a_new_room_has_no_keys,
+            keys::the_first_secret_key_wins,
+            keys::of_concurrent_secret_keys_everybody_gets_the_same,
+            keys::of_concurrent_records_one_is_published,
+            keys::a_rotation_is_asked_for_once_and_noted,
+            keys::a_dropped_key_is_unpublished_and_noted,
             room::a_status_can_be_published,
         }
     };

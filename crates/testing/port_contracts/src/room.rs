@@ -1,10 +1,9 @@
-//! The room's state, the throttle's memory, the signing keys and the status.
+//! The room's state, the throttle's memory and the status.
 
 use std::time::Duration;
 
 use futures_util::future;
-use pass::{KeyRing, ProofKey};
-use waitroom::ports::{Keys, QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
+use waitroom::ports::{QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::{LineStatus, Rate, RoomState, Valve};
 
 use crate::Fixture;
@@ -107,29 +106,6 @@ pub async fn of_two_concurrent_throttle_runs_one_is_remembered<F: Fixture>() {
         future::join_all(at_once).await.into_iter().map(|answer| answer.expect("remember")).collect();
     assert_eq!(remembered.iter().filter(|&&remembered| remembered).count(), 1);
     assert_eq!(fixture.store().recall().await.expect("recall"), memory);
-}
-
-pub async fn the_first_proof_key_wins<F: Fixture>() {
-    let fixture = F::new().await;
-    let store = fixture.store();
-    assert!(store.proof_key().await.expect("proof key").is_none());
-    let ours = ProofKey::generate().expect("generate");
-    let theirs = ProofKey::generate().expect("generate");
-    assert!(store.create_proof_key(ours.clone()).await.expect("create") == ours);
-    assert!(store.create_proof_key(theirs).await.expect("create") == ours);
-    store.create(KeyRing::generate().expect("generate")).await.expect("create");
-    assert!(store.proof_key().await.expect("proof key") == Some(ours), "signing keys do not change it");
-}
-
-pub async fn the_first_keys_win<F: Fixture>() {
-    let fixture = F::new().await;
-    assert!(fixture.store().keys().await.expect("keys").is_none());
-    let ours = KeyRing::generate().expect("generate");
-    let theirs = KeyRing::generate().expect("generate");
-    assert!(ours != theirs);
-    assert!(fixture.store().create(ours.clone()).await.expect("create") == ours);
-    assert!(fixture.store().create(theirs).await.expect("create") == ours);
-    assert!(fixture.store().keys().await.expect("keys") == Some(ours));
 }
 
 pub async fn a_status_can_be_published<F: Fixture>() {

@@ -1,12 +1,11 @@
 //! What this ledger guarantees beyond the ports' contracts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use pass::KeyRing;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Fault, Keys, Plans, RoomReader, Slices, StatusBoard,
-    ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Fault, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
+    TicketCounter,
 };
 use waitroom::{LineProgress, LineStatus, Plan, Rate, SliceId};
 
@@ -55,20 +54,6 @@ fn an_admission_is_deleted_after_fourteen_days() {
         test.store.admit(token, admission).await.unwrap();
         let item = test.item(&format!("admission/{token}")).await.unwrap();
         assert_eq!(item["delete_after"], n(admission.at.as_secs() + 14 * 24 * 3600));
-    });
-}
-
-#[test]
-#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
-fn the_public_key_is_written_with_the_private_key() {
-    run(async {
-        let test = TestRoom::new().await;
-        let ring = KeyRing::generate().unwrap();
-        test.store.create(ring.clone()).await.unwrap();
-        let expected = serde_json::to_string(&ring.jwks().unwrap()).unwrap();
-        assert_eq!(test.item("key/public").await.unwrap()["jwks"], AttributeValue::S(expected.clone()));
-        test.store.create(KeyRing::generate().unwrap()).await.unwrap();
-        assert_eq!(test.item("key/public").await.unwrap()["jwks"], AttributeValue::S(expected));
     });
 }
 

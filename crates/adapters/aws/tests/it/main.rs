@@ -14,4 +14,5 @@ mod ledger;
 mod line;
 mod operator;
 mod room;
+mod signing_keys;
 mod site;

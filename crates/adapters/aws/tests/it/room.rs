@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use aws::{AwsStore, RoomResources, tuned};
+use aws_config::timeout::TimeoutConfig;
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::{
@@ -40,6 +41,7 @@ pub(crate) struct TestRoom {
     line: SdkConfig,
     dynamodb: aws_sdk_dynamodb::Client,
     sqs: aws_sdk_sqs::Client,
+    key_secret: String,
 }
 
 impl TestRoom {
@@ -81,13 +83,26 @@ impl TestRoom {
         let dead_letters_url = create_queue(&sqs, &format!("{name}-dead")).await;
         let line_url = create_queue(&sqs, &name).await;
         let resources = RoomResources { ledger_table: name, line_url, dead_letters_url };
+        let key_secret = create_secret(&line, &resources.ledger_table).await;
         let store = AwsStore::with_separate_configs(&ledger, &line, resources.clone());
-        Self { store, resources, ledger, line, dynamodb, sqs }
+        let store = store.with_key_secret(&line, key_secret.clone());
+        Self { store, resources, ledger, line, dynamodb, sqs, key_secret }
     }
 
     /// Another handle to the same room, with an empty cache.
     pub(crate) fn another_store(&self) -> AwsStore {
+        self.store_without_secret().with_key_secret(&self.line, self.key_secret.clone())
+    }
+
+    /// A handle as everybody has it who does not sign passes.
+    pub(crate) fn store_without_secret(&self) -> AwsStore {
         AwsStore::with_separate_configs(&self.ledger, &self.line, self.resources.clone())
+    }
+
+    /// A handle with another, empty secret, as after an update that made one and was rolled back.
+    pub(crate) async fn store_with_empty_secret(&self) -> AwsStore {
+        let name = format!("{}-another", self.resources.ledger_table);
+        self.store_without_secret().with_key_secret(&self.line, create_secret(&self.line, &name).await)
     }
 
     pub(crate) async fn item(&self, id: &str) -> Option<Item> {
@@ -151,6 +166,15 @@ async fn create_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
     let create = sqs.create_queue().queue_name(name);
     let create = create.attributes(QueueAttributeName::VisibilityTimeout, seconds);
     create.send().await.unwrap().queue_url.unwrap()
+}
+
+/// An empty secret, as CloudFormation creates it from a template without a value.
+async fn create_secret(config: &SdkConfig, name: &str) -> String {
+    // The first call of a service may take long, because the emulator loads it then.
+    let patient = aws_sdk_secretsmanager::config::Builder::from(config)
+        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(Duration::from_mins(1)).build());
+    let secrets = aws_sdk_secretsmanager::Client::from_conf(patient.build());
+    secrets.create_secret().name(name).send().await.unwrap().arn.unwrap()
 }
 
 pub(crate) fn now() -> Timestamp {

@@ -11,11 +11,12 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use futures_executor::block_on;
-use pass::KeyRing;
+use pass::SecretKeys;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, Keys, LineBack, LineFront, LineLength, MinuteLog,
-    PlanRecord, Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, KeyBoard, Keys, LineBack, LineFront, LineLength,
+    MinuteLog, PlanRecord, Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore,
+    TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
@@ -114,8 +115,17 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(block_on(store.joined()).unwrap(), Some(3), "as many as were released and as wait");
     block_on(store.hold(None)).unwrap();
     assert_eq!(block_on(store.entries(10)).unwrap().len(), 1);
-    let keys = block_on(store.keys()).unwrap().unwrap();
-    assert_eq!(keys.jwks().unwrap().keys.len(), 1);
+    let record = block_on(store.key_record()).unwrap();
+    assert_eq!(
+        (record.keys().len(), record.keys()[0].since),
+        (1, None),
+        "this format had no record at first"
+    );
+    let unused = SecretKeys::generate(None).unwrap();
+    let moved = block_on(store.create_secret_keys(1, unused.clone())).unwrap();
+    assert_eq!(moved.signing.public().unwrap(), record.keys()[0].jwk);
+    assert_eq!(moved.proof, unused.proof, "it had no proof key either");
+    assert_eq!(block_on(store.secret_keys(1)).unwrap(), Some(moved));
 }
 
 /// Writes the file if it is missing: once for each format, before it is released.
@@ -144,7 +154,7 @@ fn write() {
     block_on(store.change_room("change the room", change)).unwrap();
     block_on(store.hold(Some(Rate::new(150).unwrap()))).unwrap();
     assert!(block_on(store.remember(memory())).unwrap());
-    block_on(store.create(KeyRing::generate().unwrap())).unwrap();
+    block_on(store.create_secret_keys(1, SecretKeys::generate(None).unwrap())).unwrap();
     store.close();
     fs::create_dir_all(path().parent().unwrap()).unwrap();
     let mut packed = GzEncoder::new(File::create(path()).unwrap(), Compression::best());

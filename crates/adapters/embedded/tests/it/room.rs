@@ -72,8 +72,12 @@ fn other_users_cannot_read_the_file() {
     use std::os::unix::fs::PermissionsExt;
 
     let test = TestStore::new();
-    let file = test.directory.path().join("room.redb").metadata().unwrap();
-    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    let path = test.directory.path().join("room.redb");
+    let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _reopened = test.restarted();
+    assert_eq!(mode(), 0o600, "somebody had copied it back from a backup");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 mod door;
 mod faults;
+mod keys;
 mod killed;
 mod numbers;
 mod openings;

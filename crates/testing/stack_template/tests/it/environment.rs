@@ -11,7 +11,7 @@ use crate::support::{stack, with_throttle};
 const COMMON: [&str; 4] = ["DEAD_LETTERS_URL", "LEDGER_TABLE", "LINE_URL", "ROOM_NAME"];
 
 const FUNCTIONS: [(&str, &[&str]); 5] = [
-    ("Producer", &["TRIGGER_FUNCTION"]),
+    ("Producer", &["KEY_SECRET", "TRIGGER_FUNCTION"]),
     ("Trigger", &["CONSUMER_FUNCTION"]),
     ("Consumer", &[]),
     ("Throttle", &["TRIGGER_FUNCTION"]),

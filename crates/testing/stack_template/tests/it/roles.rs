@@ -10,15 +10,12 @@ use crate::support::with_throttle;
 /// and of the API's integrations. A transaction needs the permission for each of its writes. The transaction itself
 /// needs none.
 const CALLS: &[(&str, &str, &str, &[&str])] = &[
-    (
-        "Producer",
-        "dynamodb:GetItem",
-        "Ledger",
-        &["admission/*", "key/private", "key/proof", "progress", "room"],
-    ),
+    ("Producer", "dynamodb:GetItem", "Ledger", &["admission/*", "key/*", "progress", "room"]),
     ("Producer", "dynamodb:PutItem", "Ledger", &["admission/*", "key/private", "key/proof", "key/public"]),
     ("Producer", "dynamodb:UpdateItem", "Ledger", &["room", "tickets"]),
     ("Producer", "lambda:InvokeFunction", "Trigger", &[]),
+    ("Producer", "secretsmanager:GetSecretValue", "KeySecret", &[]),
+    ("Producer", "secretsmanager:PutSecretValue", "KeySecret", &[]),
     ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
     ("Producer", "sqs:SendMessage", "Line", &[]),
     ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["window/*"]),
@@ -111,16 +108,33 @@ fn each_role_allows_exactly_the_calls_that_are_made() {
 }
 
 #[test]
-fn only_the_producer_can_reach_the_private_key() {
+fn only_the_producer_can_reach_the_private_keys() {
     let stack = with_throttle();
     for who in ["Producer", "Trigger", "Consumer", "Throttle", "Setup", "Api"] {
         let role = stack.properties(&format!("{who}Role")).unwrap();
         let reaches = allowed(&role).into_iter().filter(|(action, _, keys)| {
+            // Rooms of before have one in the table for an hour.
             let named = keys.iter().any(|key| "key/private".starts_with(key.trim_end_matches('*')));
-            action.starts_with("dynamodb:") && (named || keys.is_empty())
+            action.starts_with("secretsmanager:")
+                || action.starts_with("dynamodb:") && (named || keys.is_empty())
         });
         assert_eq!(reaches.count() > 0, who == "Producer", "{who}");
     }
+}
+
+/// A reader of the template, of the functions' variables or of the stack's outputs finds the secret's name and no more.
+#[test]
+fn the_secret_is_made_empty_and_goes_with_the_stack() {
+    let secret = &with_throttle().template["Resources"]["KeySecret"];
+    let properties = secret["Properties"].as_object().unwrap();
+    let names: Vec<_> = properties.keys().map(String::as_str).collect();
+    assert_eq!(names, ["Description", "Name", "Tags"], "no value");
+    assert_eq!(secret.get("DeletionPolicy"), None);
+    assert!(properties["Name"].to_string().contains("AWS::StackId"), "another name for each new stack");
+    assert_eq!(
+        with_throttle().properties("ProducerRole").unwrap().to_string().matches("KeySecret").count(),
+        1
+    );
 }
 
 #[test]
@@ -129,9 +143,13 @@ fn there_are_no_other_roles_and_no_other_grants() {
     let resources = stack.resources().unwrap();
     let roles = resources.values().filter(|kind| *kind == "AWS::IAM::Role").count();
     assert_eq!(roles, 6);
-    for kind in
-        ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy"]
-    {
+    for kind in [
+        "AWS::IAM::Policy",
+        "AWS::IAM::ManagedPolicy",
+        "AWS::SQS::QueuePolicy",
+        "AWS::S3::BucketPolicy",
+        "AWS::SecretsManager::ResourcePolicy",
+    ] {
         assert!(!resources.values().any(|found| found == kind), "{kind}");
     }
     for (name, _) in resources.iter().filter(|(_, kind)| *kind == "AWS::Serverless::Function") {

@@ -41,7 +41,7 @@ pub(super) fn check(stage: &SamRoom) {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     for (function, key, answer) in [
-        ("ProducerFunction", "key/private", "item"),
+        ("ProducerFunction", "key/public", "item"),
         ("TriggerFunction", "key/private", "AccessDenied"),
         ("ConsumerFunction", "key/private", "AccessDenied"),
         ("SetupFunction", "key/private", "AccessDenied"),

@@ -1,46 +1,7 @@
-use std::sync::Arc;
-use std::time::Duration;
+//! What a pass says.
 
-use pass::{Claims, KeyRing, Nonce, Signer, TOKEN_USE, subject};
-use tokio::sync::Mutex;
-use waitroom::ports::Keys;
+use pass::{Claims, Nonce, TOKEN_USE, subject};
 use waitroom::{Room, Ticket, Timestamp, Token};
-
-use crate::ProducerError;
-
-/// The signer for the room's current key. It is read again every minute, so that a new key comes into use.
-#[derive(Debug, Default)]
-pub(crate) struct Signing {
-    read: Mutex<Option<(Timestamp, Arc<Signer>)>>,
-}
-
-impl Signing {
-    const FRESH: Duration = Duration::from_mins(1);
-
-    /// The first caller reads or creates the keys. Others wait, so that only one key ring is created.
-    pub(crate) async fn signer(
-        &self,
-        store: &impl Keys,
-        now: Timestamp,
-    ) -> Result<Arc<Signer>, ProducerError> {
-        let mut read = self.read.lock().await;
-        if let Some((at, signer)) = &*read
-            && now.since(*at) < Self::FRESH
-        {
-            return Ok(signer.clone());
-        }
-        let keys = match (store.keys().await, &*read) {
-            (Ok(Some(keys)), _) => keys,
-            (Ok(None), _) => store.create(KeyRing::generate()?).await?,
-            // If the ledger fails, the key read a minute ago is used: most likely it is still the current one.
-            (Err(_), Some((_, signer))) => return Ok(signer.clone()),
-            (Err(error), None) => return Err(error.into()),
-        };
-        let signer = Arc::new(Signer::new(&keys.current)?);
-        *read = Some((now, signer.clone()));
-        Ok(signer)
-    }
-}
 
 /// The contents of a visitor's pass. `ticket` is the number that they waited with, if they waited.
 pub(crate) fn claims(
@@ -65,6 +26,8 @@ pub(crate) fn claims(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use waitroom::{Rate, Settings};
 
     use super::*;

@@ -1,0 +1,70 @@
+//! The secret of Secrets Manager that has the private keys.
+
+use aws_config::SdkConfig;
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::error::SdkError;
+use pass::SecretKeys;
+use waitroom::ports::{Fault, PortError, PortResult};
+
+use crate::retry::{CallError, with_retries};
+
+#[derive(Clone, Debug)]
+pub(crate) struct KeySecret {
+    client: Client,
+    arn: String,
+}
+
+/// The version of the secret with this key. Secrets Manager takes the id from whoever creates the version, and requires 32
+/// to 64 characters.
+pub(crate) fn version(number: u64) -> String {
+    format!("{number:032}")
+}
+
+impl KeySecret {
+    pub(crate) fn new(config: &SdkConfig, arn: String) -> Self {
+        Self { client: Client::new(config), arn }
+    }
+
+    /// `None` if the secret has no such version.
+    pub(crate) async fn get(&self, attempt: &'static str, number: u64) -> PortResult<Option<SecretKeys>> {
+        let get = self.client.get_secret_value().secret_id(&self.arn).version_id(version(number));
+        let answer = match with_retries(|| get.clone().send()).await {
+            Ok(answer) => answer,
+            Err(CallError { error: SdkError::ServiceError(answer), .. })
+                if answer.err().is_resource_not_found_exception() =>
+            {
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure.into_port_error(attempt)),
+        };
+        let text = answer.secret_string.unwrap_or_default();
+        // The error must not contain the text.
+        let unreadable = |_| {
+            let why = format!("version {} of the secret {} cannot be read", version(number), self.arn);
+            PortError::new(attempt, Fault::Broken, why)
+        };
+        serde_json::from_str(&text).map(Some).map_err(unreadable)
+    }
+
+    /// Creates the version, unless there is one.
+    pub(crate) async fn create(
+        &self,
+        attempt: &'static str,
+        number: u64,
+        keys: &SecretKeys,
+    ) -> PortResult<()> {
+        let text =
+            serde_json::to_string(keys).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let put = self.client.put_secret_value().secret_id(&self.arn);
+        let put = put.client_request_token(version(number)).secret_string(text);
+        match with_retries(|| put.clone().send()).await {
+            Ok(_) => Ok(()),
+            Err(CallError { error: SdkError::ServiceError(answer), .. })
+                if answer.err().is_resource_exists_exception() =>
+            {
+                Ok(())
+            }
+            Err(failure) => Err(failure.into_port_error(attempt)),
+        }
+    }
+}

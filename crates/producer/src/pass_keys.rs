@@ -1,0 +1,195 @@
+//! The keys that this process signs with.
+//!
+//! Every producer reads the record of the published keys every few seconds. It reads a secret key once, when the record
+//! says that this key signs. When a key is missing, or the operator asked for another one, the first producer that finds
+//! out makes it: it stores the secret key, and then publishes the public one. Producers that do so at the same time get
+//! the same key from the store, and the record accepts one of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pass::{KeyRecord, ProofKey, Prover, PublishedKey, SecretKeys, Signer};
+use tokio::sync::Mutex;
+use waitroom::Timestamp;
+use waitroom::ports::{Fault, Keys, PortError};
+
+use crate::ProducerError;
+
+#[derive(Debug, Default)]
+pub(crate) struct PassKeys(Mutex<HeldKeys>);
+
+#[derive(Debug, Default)]
+struct HeldKeys {
+    read_at: Option<Timestamp>,
+    record: KeyRecord,
+    signing: Option<SigningKey>,
+    /// It is the same with every signing key.
+    proof: Option<ProofKey>,
+}
+
+#[derive(Debug)]
+struct SigningKey {
+    kid: String,
+    signer: Arc<Signer>,
+}
+
+impl PassKeys {
+    /// How long the record is not read again. So long a key that was dropped may still sign.
+    const FRESH: Duration = Duration::from_secs(10);
+    /// How long the room signs on with its key while the record cannot be read.
+    const TRUSTED: Duration = Duration::from_mins(1);
+    /// How often the record is read again because another producer has changed it.
+    const ATTEMPTS: usize = 5;
+
+    /// The signer for the key that signs now. Others wait for the first caller, so that a process makes one key.
+    ///
+    /// `pass_lifetime` is how long passes are valid: if there is another key now, the one before it stays published for as
+    /// long.
+    pub(crate) async fn signer(
+        &self,
+        store: &impl Keys,
+        pass_lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<Arc<Signer>, ProducerError> {
+        let mut held = self.0.lock().await;
+        let read_within = |held: &HeldKeys, time| held.read_at.is_some_and(|at| now.since(at) < time);
+        let is_fresh = read_within(&held, Self::FRESH);
+        if let Some(signer) = held.signer(now).filter(|_| is_fresh) {
+            return Ok(signer);
+        }
+        match held.read(store, pass_lifetime, now).await {
+            Ok(signer) => {
+                held.read_at = Some(now);
+                if let Err(error) = held.look_after(store, pass_lifetime, now).await {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(
+                        error,
+                        "could not change the published keys; the room signs on with its key"
+                    );
+                }
+                Ok(signer)
+            }
+            // If the store fails, the key from before most likely still verifies.
+            Err(error) if read_within(&held, Self::TRUSTED) => held.published_signer().ok_or(error),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What proves places. It never changes, so it is read once.
+    pub(crate) async fn prover(
+        &self,
+        store: &impl Keys,
+        pass_lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<Prover, ProducerError> {
+        let mut held = self.0.lock().await;
+        if held.proof.is_none() {
+            held.read(store, pass_lifetime, now).await?;
+        }
+        let unread = || PortError::new("read the proof key", Fault::Broken, "no key has one");
+        Ok(held.proof.as_ref().ok_or_else(unread)?.prover()?)
+    }
+}
+
+impl HeldKeys {
+    /// The signer, if it is of the key that signs now.
+    fn signer(&self, now: Timestamp) -> Option<Arc<Signer>> {
+        let (key, held) = (self.record.signing(now.as_secs())?, self.signing.as_ref()?);
+        (key.jwk.kid() == held.kid).then(|| held.signer.clone())
+    }
+
+    /// The signer, if its key is published, although another key may sign now.
+    fn published_signer(&self) -> Option<Arc<Signer>> {
+        let held = self.signing.as_ref()?;
+        let is_published = self.record.keys().iter().any(|key| key.jwk.kid() == held.kid);
+        is_published.then(|| held.signer.clone())
+    }
+
+    /// Reads the record, and the secret key that it says signs now. Makes one if there is none.
+    async fn read(
+        &mut self,
+        store: &impl Keys,
+        pass_lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<Arc<Signer>, ProducerError> {
+        for _ in 0..PassKeys::ATTEMPTS {
+            self.record = store.key_record().await?;
+            if let Some(signer) = self.signer(now) {
+                return Ok(signer);
+            }
+            let mut record = self.record.clone();
+            if let Some(key) = record.signing(now.as_secs()).cloned() {
+                if self.hold(store, &key).await? {
+                    continue;
+                }
+                tracing::warn!(
+                    key = key.jwk.kid(),
+                    "the secret part of this key is lost; another key takes its place"
+                );
+                record.retire_all(pass_lifetime, now.as_secs());
+            }
+            self.publish_another(store, record, pass_lifetime, now).await?;
+        }
+        let changing = "other producers keep changing the published keys";
+        Err(PortError::new("read the signing key", Fault::Busy, changing).into())
+    }
+
+    /// Does what the operator asked for, and unpublishes keys whose passes have expired.
+    async fn look_after(
+        &mut self,
+        store: &impl Keys,
+        pass_lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<(), ProducerError> {
+        let mut record = self.record.clone();
+        let pruned = record.prune(now.as_secs());
+        if record.is_asked_for_another() {
+            self.publish_another(store, record, pass_lifetime, now).await?;
+        } else if pruned {
+            store.publish_keys(record).await?;
+        } else {
+            return Ok(());
+        }
+        self.record = store.key_record().await?;
+        Ok(())
+    }
+
+    /// Stores the next secret key, and then publishes the key. If somebody else has changed the record meanwhile, that stands.
+    async fn publish_another(
+        &mut self,
+        store: &impl Keys,
+        mut record: KeyRecord,
+        pass_lifetime: Duration,
+        now: Timestamp,
+    ) -> Result<(), ProducerError> {
+        let secret = self.secret_keys(store, record.next_number()).await?;
+        record.publish(secret.signing.public()?, pass_lifetime, now.as_secs());
+        store.publish_keys(record).await?;
+        Ok(())
+    }
+
+    /// Reads the secret part of a published key. Returns false if the store has another one by this number, so that the one
+    /// that was published is lost.
+    async fn hold(&mut self, store: &impl Keys, key: &PublishedKey) -> Result<bool, ProducerError> {
+        let secret = self.secret_keys(store, key.number).await?;
+        if secret.signing.public()? != key.jwk {
+            return Ok(false);
+        }
+        let signer = Arc::new(Signer::new(&secret.signing)?);
+        self.signing = Some(SigningKey { kid: key.jwk.kid().to_owned(), signer });
+        self.proof.get_or_insert(secret.proof);
+        Ok(true)
+    }
+
+    /// The secret key with this number, which is created if it is missing.
+    async fn secret_keys(&self, store: &impl Keys, number: u64) -> Result<SecretKeys, ProducerError> {
+        if let Some(stored) = store.secret_keys(number).await? {
+            return Ok(stored);
+        }
+        let proof = match &self.proof {
+            Some(proof) => Some(proof.clone()),
+            None => store.secret_keys(number.saturating_sub(1)).await?.map(|before| before.proof),
+        };
+        Ok(store.create_secret_keys(number, SecretKeys::generate(proof)?).await?)
+    }
+}
