@@ -3,10 +3,12 @@
 mod deploy;
 mod destroy;
 mod init;
+mod keys;
 mod local;
 mod removable;
 mod throttling;
 mod time;
+mod which;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,9 +23,11 @@ pub(crate) use deploy::Deploy;
 pub(crate) use deploy::people;
 pub(crate) use destroy::Destroy;
 pub(crate) use init::Init;
+pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
 pub(crate) use removable::Removable;
 pub(crate) use throttling::Throttling;
+pub(crate) use which::Which;
 
 use crate::log::LogFilter;
 use crate::opening_time::TypedTime;
@@ -91,10 +95,15 @@ pub(crate) enum Command {
     ///
     /// Takes back the last order that changed something and was not taken back yet. Run it again to take back the order
     /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
-    /// A reset cannot be taken back, nor any order before it. Asks first if the room would be off again while visitors
+    /// A reset cannot be taken back, nor any order before it; the same goes for orders about the keys. Asks first if the room would be off again while visitors
     /// wait.
     #[command(after_help = "Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local")]
     Undo(Drastic),
+    /// Show the keys that sign passes, replace the one that signs, or drop one that leaked
+    #[command(
+        after_help = "Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys rotate spring-sale\n  beekeeper keys drop spring-sale Qm9vdH"
+    )]
+    Keys(ManageKeys),
     /// Show the logs of a room's functions on AWS
     Logs(Logs),
     /// Empty the line and start again at number 1; asks first
@@ -114,19 +123,6 @@ pub(crate) enum Command {
         after_help = "Examples:\n  beekeeper man | man -l -\n  beekeeper man --dir ~/.local/share/man/man1"
     )]
     Man(Man),
-}
-
-/// Which room a command is for.
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Name of the room; required unless --local is given [default with --local: the room in --data, or demo]
-    pub(crate) name: Option<RoomId>,
-    /// Use the room on this machine
-    #[arg(long)]
-    pub(crate) local: bool,
-    /// Directory of the room's data, if the room was started with --data
-    #[arg(long, value_name = "DIR", requires = "local")]
-    pub(crate) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -33,8 +33,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, history, init, list, local, logs, man, message,
-    off, on, reset, set_rate, status, undo,
+    backup, change, completions, config, deploy, destroy, history, init, keys, list, local, logs, man,
+    message, off, on, reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -77,6 +77,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Undo(undo) => undo::run(undo, json),
+        Command::Keys(keys) => keys::run(keys, json),
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(reset) => reset::run(reset, json),
         Command::Backup(backup) => backup::run(backup, json),

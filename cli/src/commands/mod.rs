@@ -6,6 +6,7 @@ pub(crate) mod deploy;
 pub(crate) mod destroy;
 pub(crate) mod history;
 pub(crate) mod init;
+pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod local;
 pub(crate) mod logs;

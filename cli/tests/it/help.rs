@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "message",
     "stretch",
     "undo",
+    "keys",
     "logs",
     "reset",
     "backup",
@@ -52,6 +53,11 @@ fn every_command_explains_itself_with_examples() {
         let help = home.printed(&[command, "--help"]);
         assert!(help.contains("\nExample"), "{command} has no example");
         assert_data_eq!(help, snapshot(&format!("help-{command}")));
+    }
+    for command in ["list", "rotate", "drop"] {
+        let help = home.printed(&["keys", command, "--help"]);
+        assert!(help.contains("\nExample"), "keys {command} has no example");
+        assert_data_eq!(help, snapshot(&format!("help-keys-{command}")));
     }
 }
 

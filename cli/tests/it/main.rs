@@ -13,6 +13,7 @@ mod help;
 mod history;
 mod hosting;
 mod init;
+mod keys;
 mod list;
 mod local;
 mod log;

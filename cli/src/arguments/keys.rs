@@ -1,0 +1,60 @@
+//! `beekeeper keys` and its commands.
+
+use clap::{Args, Subcommand};
+
+use super::which::Which;
+
+#[derive(Debug, Args)]
+pub(crate) struct ManageKeys {
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Show the published keys: which one signs, and how long each stays published
+    #[command(
+        after_help = "Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys list --local --json"
+    )]
+    List(ListKeys),
+    /// Sign with another key; passes that are out stay valid
+    ///
+    /// The room makes the new key when it signs the next pass, and publishes it at once. It signs with it six minutes later,
+    /// when every shop has had time to read it. The key before it stays published until its last pass has expired.
+    #[command(after_help = "Examples:\n  beekeeper keys rotate spring-sale\n  beekeeper keys rotate --local")]
+    Rotate(RotateKeys),
+    /// Unpublish a key at once, because somebody else has it; asks first
+    ///
+    /// Shops refuse the passes that it has signed as soon as they read the published keys again: within five minutes, if they
+    /// keep to what the room allows. Visitors with such a pass get another one at the door, as long as their admission is
+    /// valid. If it was the key that signs, the room makes another one when it signs the next pass.
+    #[command(
+        after_help = "Examples:\n  beekeeper keys drop spring-sale Qm9vdH\n  beekeeper keys drop --local Qm9vdH --yes"
+    )]
+    Drop(DropKey),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListKeys {
+    #[command(flatten)]
+    pub(crate) which: Which,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RotateKeys {
+    #[command(flatten)]
+    pub(crate) which: Which,
+}
+
+#[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
+pub(crate) struct DropKey {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// The id of the key, or its beginning
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) id: String,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
+}

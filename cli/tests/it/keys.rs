@@ -1,0 +1,54 @@
+//! `beekeeper keys`.
+
+use http_contract::{Client, RoomUnderTest};
+use serde_json::Value;
+
+use crate::support::{Local, text};
+
+fn keys(room: &Local, arguments: &[&str]) -> Vec<Value> {
+    let output = room.command(&[&["keys"], arguments, &["--local", "--json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The exit code, and the error.
+fn refused(room: &Local, arguments: &[&str]) -> (i32, String) {
+    let output = room.command(arguments);
+    (output.status.code().unwrap(), text(&output.stderr))
+}
+
+fn published(room: &Local) -> Vec<String> {
+    let keys = Client::new(&room.base(), "demo").get("/.well-known/jwks.json").json();
+    keys["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn keys_are_listed_rotated_and_dropped_and_that_is_not_taken_back() {
+    let room = Local::start(&["--rate", "60"]);
+    let first = keys(&room, &["list"]);
+    let id = first[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!((first.len(), &first[0]["state"]), (1, &"signing".into()));
+    assert_eq!(published(&room), std::slice::from_ref(&id));
+
+    let output = room.command(&["keys", "rotate", "--local"]);
+    assert!(output.status.success());
+    assert!(text(&output.stdout).starts_with(&format!("{id}  since ")), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("another key was asked for"), "{}", text(&output.stderr));
+    let (code, error) = refused(&room, &["keys", "rotate", "--local"]);
+    assert_eq!((code, error.contains("is changing to another key already")), (1, true), "{error}");
+    let (code, error) = refused(&room, &["undo", "--local"]);
+    assert_eq!((code, error.contains("because it changed the keys")), (1, true), "{error}");
+
+    let (code, error) = refused(&room, &["keys", "drop", "--local", "nothing"]);
+    assert_eq!((code, error.contains("publishes no key whose id begins with nothing")), (1, true), "{error}");
+    let (code, error) = refused(&room, &["keys", "drop", "--local", &id[..10]]);
+    assert_eq!((code, error.contains("signs the passes of demo")), (6, true), "{error}");
+    assert_eq!(published(&room)[0], id, "nobody confirmed it");
+    assert!(keys(&room, &["drop", &id, "--yes"]).iter().all(|key| key["id"] != id.as_str()));
+    assert!(!published(&room).contains(&id));
+
+    let history = text(&room.command(&["history", "--local"]).stdout);
+    let lines: Vec<_> = history.lines().collect();
+    assert!(lines[0].ends_with(&format!("keys: rotated, from {id}")), "{history}");
+    assert!(lines[1].ends_with(&format!("keys: dropped {id}")), "{history}");
+}
