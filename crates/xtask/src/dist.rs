@@ -24,6 +24,15 @@ pub(crate) struct Dist {
 }
 
 impl Dist {
+    /// For Lambda's arm64 machines.
+    pub(crate) fn for_lambda() -> Self {
+        Self { arch: vec![Arch::Arm64], host_glibc: false }
+    }
+
+    pub(crate) fn program() -> PathBuf {
+        folder().join("beekeeper")
+    }
+
     pub(crate) fn make(&self) -> Result<()> {
         let packages = packages(&self.arch, self.host_glibc)?;
         let mut build = cargo();
@@ -50,7 +59,7 @@ fn folder() -> PathBuf {
 }
 
 fn keep(program: &Path) -> Result<()> {
-    let made = folder().join("beekeeper");
+    let made = Dist::program();
     // Replaced in one step, so that a running program is not overwritten.
     let new = made.with_extension("new");
     fs::copy(program, &new).with_context(|| format!("could not copy {}", program.display()))?;

@@ -5,6 +5,7 @@ mod deny;
 mod dist;
 mod lint;
 mod package;
+mod prove;
 mod simulation;
 mod site;
 mod test;
@@ -68,6 +69,13 @@ enum Task {
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
     Dist(dist::Dist),
+    /// Prove a room in your AWS account: deploy it, play with it, measure, remove it
+    #[command(after_help = "Examples:\n  \
+            cargo xtask prove-aws --region eu-central-1 --email me@example.com\n  \
+            cargo xtask prove-aws --region eu-central-1 --email me@example.com --only-remove\n\n\
+            It takes about an hour. Before it creates anything, it says what that costs, and asks. Credentials come from the\n\
+            environment or from AWS_PROFILE, and must be able to create roles. docs/testing.md says what it shows.")]
+    ProveAws(prove::ProveAws),
     /// Check the formatting, the lints, and the dependencies
     Lint,
     /// Check the licences, sources and duplicates of all dependencies; a part of `lint`
@@ -94,6 +102,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),
+        Task::ProveAws(prove) => prove.run(),
         Task::Lint => lint::lint(),
         Task::Deny => deny::check(),
     }

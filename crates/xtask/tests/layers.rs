@@ -58,7 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("connectors", &["pass", "emulators"]),
     ("frozen_names", &[]),
     ("stack_template", &["cloud", "emulators"]),
-    ("deployed_rooms", &["waitroom", "clock", "operator", "aws", "http_contract", "emulators"]),
+    ("deployed_rooms", &["waitroom", "aws_model", "clock", "operator", "aws", "http_contract", "emulators"]),
     ("xtask", &["emulators"]),
 ];
 

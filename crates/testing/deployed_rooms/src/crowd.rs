@@ -8,16 +8,20 @@ use anyhow::{Context, Result, ensure};
 use waitroom::ports::Admissions;
 use waitroom::{Admission, AdmittedBy, Place, Timestamp};
 
-use crate::SamRoom;
+use crate::{Stage, until};
 
 /// How many visitors join concurrently.
 const AT_ONCE: usize = 8;
+
+/// AWS says that a queue's count is right about a minute after the last change.
+const COUNTED_WITHIN: Duration = Duration::from_mins(5);
 
 /// Visitors who joined and received a place.
 #[derive(Debug)]
 pub struct Crowd {
     places: Vec<HeldPlace>,
     in_line: u64,
+    counted_after: Duration,
 }
 
 /// A place, and when the request for it was sent and answered.
@@ -61,7 +65,7 @@ impl fmt::Display for CrowdReport {
 
 impl Crowd {
     /// Lets `size` visitors join an empty line, each in a browser of their own.
-    pub fn join(stage: &SamRoom, size: usize) -> Result<Self> {
+    pub fn join(stage: &Stage, size: usize) -> Result<Self> {
         let (client, left) = (stage.client(), AtomicUsize::new(size));
         let join = || -> Result<Vec<HeldPlace>> {
             let mut places = Vec::new();
@@ -83,10 +87,18 @@ impl Crowd {
             Ok(all)
         })?;
         places.sort_by_key(|held| held.place.ticket);
-        let in_line = stage.messages("LineUrl")?;
         let expected = size as u64..=(size + client.refused_joins()) as u64;
-        ensure!(expected.contains(&in_line), "{in_line} in line, not {expected:?}");
-        Ok(Self { places, in_line })
+        let mut in_line = 0;
+        let counted_after = until("the queue counts everybody", COUNTED_WITHIN, || {
+            in_line = stage.messages("LineUrl")?;
+            Ok(expected.contains(&in_line))
+        })?;
+        Ok(Self { places, in_line, counted_after })
+    }
+
+    /// How long after the last join the queue counted everybody.
+    pub fn counted_after(&self) -> Duration {
+        self.counted_after
     }
 
     /// How many are in the line: these visitors, and whoever was put there after the door had refused them.
@@ -95,17 +107,17 @@ impl Crowd {
     }
 
     /// How many of these visitors are admitted.
-    pub fn admitted(&self, stage: &SamRoom) -> Result<usize> {
+    pub fn admitted(&self, stage: &Stage) -> Result<usize> {
         Ok(self.admissions(stage)?.into_iter().flatten().count())
     }
 
-    fn admissions(&self, stage: &SamRoom) -> Result<Vec<Option<Admission>>> {
+    fn admissions(&self, stage: &Stage) -> Result<Vec<Option<Admission>>> {
         let look = |held: &HeldPlace| stage.ask(|| stage.store().admission(held.place.token));
         self.places.iter().map(look).collect()
     }
 
     /// Looks up every visitor's admission. An error if one is lost, or if two have the same token or ticket.
-    pub fn account(&self, stage: &SamRoom) -> Result<CrowdReport> {
+    pub fn account(&self, stage: &Stage) -> Result<CrowdReport> {
         let tokens: BTreeSet<_> = self.places.iter().map(|held| held.place.token.to_string()).collect();
         let tickets: BTreeSet<_> = self.places.iter().map(|held| held.place.ticket).collect();
         let joined = self.places.len();

@@ -18,12 +18,52 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/account.py");
 /// The timeout of one run of `beekeeper`. Waiting for the schedule alone may take two minutes.
 const PATIENCE: Duration = Duration::from_mins(6);
 
-/// An operator's computer with `beekeeper`, a folder of configuration files, and exactly the permissions that the
-/// docs list.
+/// A computer with `beekeeper` and a folder of configuration files.
+#[derive(Debug)]
+pub struct Laptop {
+    beekeeper: PathBuf,
+    folder: TempDir,
+}
+
+impl Laptop {
+    /// A computer with this program and no configuration files.
+    pub fn new(beekeeper: PathBuf) -> Result<Self> {
+        Ok(Self { beekeeper, folder: tempfile::tempdir()? })
+    }
+
+    /// Writes the configuration file of a room.
+    pub fn configure(&self, room: &str, settings: &str) -> Result<()> {
+        let folder = self.folder.path().join("beekeeper");
+        fs::create_dir_all(&folder)?;
+        Ok(fs::write(folder.join(room).with_extension("toml"), settings)?)
+    }
+
+    /// `beekeeper` with these arguments, and no environment but this folder.
+    pub fn beekeeper(&self, arguments: &[&str]) -> Command {
+        let mut beekeeper = Command::new(&self.beekeeper);
+        beekeeper.args(arguments).env_clear().stdin(Stdio::null());
+        beekeeper.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
+        // This machine may be an EC2 instance. Its own credentials must not be used.
+        beekeeper.env("AWS_EC2_METADATA_DISABLED", "true");
+        beekeeper
+    }
+}
+
+/// Runs a command of `beekeeper` that must succeed. Returns the last line of its output, parsed as JSON.
+pub(crate) fn done(beekeeper: &mut Command) -> Result<Value> {
+    let output = beekeeper.output().with_context(|| format!("could not start {beekeeper:?}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let arguments: Vec<_> = beekeeper.get_args().collect();
+    ensure!(output.status.success(), "{arguments:?}: {}\n{said}\n{complaint}", output.status);
+    Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
+}
+
+/// An operator with exactly the permissions that the docs list, in an account of LocalEmu.
 #[derive(Debug)]
 pub struct Operator {
     aws: &'static LocalEmu,
-    folder: TempDir,
+    laptop: Laptop,
     name: String,
     keys: Option<(String, String)>,
 }
@@ -33,19 +73,17 @@ impl Operator {
         let policy = workspace::root().join("docs/operator-policy.json");
         let keys = asked(aws, &["user", name, &policy.to_string_lossy()])?;
         let keys = Some(serde_json::from_str(&keys)?);
-        Ok(Self { aws, folder: tempfile::tempdir()?, name: name.to_owned(), keys })
+        Ok(Self { aws, laptop: Laptop::new(binary())?, name: name.to_owned(), keys })
     }
 
     /// Writes the room's configuration file.
     pub fn profile(&self, room: &str, title: &str) -> Result<()> {
-        let folder = self.folder.path().join("beekeeper");
-        fs::create_dir_all(&folder)?;
         let profile = format!(
             "title = {title:?}\nregion = \"us-east-1\"\nshop = \"https://shop.example/sale\"\nrate = 60\nthrottle = false\n\
              architecture = \"{}\"\n",
             architecture()
         );
-        Ok(fs::write(folder.join(room).with_extension("toml"), profile)?)
+        self.laptop.configure(room, &profile)
     }
 
     /// Adds an AWS profile to the room's configuration file. The profile assumes a role with the same permissions.
@@ -53,13 +91,13 @@ impl Operator {
     pub fn enter_by_role(&mut self, room: &str) -> Result<()> {
         let role = asked(self.aws, &["role", &self.name])?;
         let (id, secret) = self.keys.take().context("there are keys")?;
-        let aws = self.folder.path().join(".aws");
+        let aws = self.laptop.folder.path().join(".aws");
         fs::create_dir(&aws)?;
         let keys = format!("[keys]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n");
         fs::write(aws.join("credentials"), keys)?;
         let config = format!("[profile events]\nrole_arn = {}\nsource_profile = keys\n", role.trim());
         fs::write(aws.join("config"), config)?;
-        let profile = self.folder.path().join("beekeeper").join(room).with_extension("toml");
+        let profile = self.laptop.folder.path().join("beekeeper").join(room).with_extension("toml");
         let said = fs::read_to_string(&profile)?;
         Ok(fs::write(profile, said + "aws_profile = \"events\"\n")?)
     }
@@ -75,12 +113,8 @@ impl Operator {
     }
 
     fn beekeeper(&self, arguments: &[&str]) -> Command {
-        let mut beekeeper = Command::new(binary());
-        beekeeper.args(arguments).env_clear().stdin(Stdio::null());
-        beekeeper.env("HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
+        let mut beekeeper = self.laptop.beekeeper(arguments);
         beekeeper.env("AWS_ENDPOINT_URL", self.aws.endpoint());
-        // This machine may be an EC2 instance. Its own credentials must not be used.
-        beekeeper.env("AWS_EC2_METADATA_DISABLED", "true");
         if let Some((id, secret)) = &self.keys {
             beekeeper.env("AWS_ACCESS_KEY_ID", id).env("AWS_SECRET_ACCESS_KEY", secret);
         }
@@ -96,11 +130,7 @@ impl Operator {
 
     /// Runs a command that must succeed. Returns the last line of its output, parsed as JSON.
     pub fn done(&self, arguments: &[&str]) -> Result<Value> {
-        let output = self.run(arguments)?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{arguments:?}: {}\n{said}\n{complaint}", output.status);
-        Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
+        done(&mut self.beekeeper(arguments))
     }
 
     /// Runs a command until it prints a line that contains `at`, then sends it the signal `by`. Returns the exit

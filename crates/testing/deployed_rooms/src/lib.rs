@@ -4,8 +4,10 @@
 //! | | |
 //! | --- | --- |
 //! | [`sam`] | builds and deploys stacks |
-//! | [`SamRoom`] | a deployed room: its operator's commands, its ledger, its functions |
+//! | [`Stage`] | a deployed room: its operator's commands, its ledger, its functions |
+//! | [`SamRoom`] | a room that `sam` deployed to LocalEmu, and whose functions can be killed |
 //! | [`Operator`] | an operator with `beekeeper` and the permissions that the docs list |
+//! | [`proof`] | the same in a real AWS account: `cargo xtask prove-aws` |
 //! | [`Crowd`] | visitors who join a room over HTTP, and what happened to each |
 //!
 //! The tests are in `tests/it/plays`. docs/emulators.md lists what LocalEmu cannot emulate.
@@ -14,10 +16,13 @@
 
 mod crowd;
 mod laptop;
+pub mod proof;
 pub mod sam;
 mod sam_room;
+mod stage;
 
 pub use crowd::{Crowd, CrowdReport};
-pub use laptop::Operator;
+pub use laptop::{Laptop, Operator};
 pub use rustix::process::Signal;
-pub use sam_room::{SamRoom, until};
+pub use sam_room::SamRoom;
+pub use stage::{Stage, until};

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
 /// Sends requests to one room.
@@ -15,6 +17,8 @@ pub struct Client {
     authority: String,
     prefix: String,
     cookie_name: String,
+    /// None for a URL that begins with `http://`.
+    tls: Option<Arc<ClientConfig>>,
     refused_joins: Arc<AtomicUsize>,
 }
 
@@ -30,7 +34,7 @@ pub struct HttpAnswer {
 
 impl Client {
     pub fn new(base: &str, room: &str) -> Self {
-        let rest = base.strip_prefix("http://").expect("a base URL that begins with http://");
+        let (scheme, rest) = base.split_once("://").expect("a base URL with a scheme");
         let (authority, prefix) =
             rest.split_once('/').map_or((rest, ""), |(authority, path)| (authority, path));
         let prefix = if prefix.is_empty() { String::new() } else { format!("/{prefix}") };
@@ -38,6 +42,7 @@ impl Client {
             authority: authority.into(),
             prefix,
             cookie_name: format!("bk_{room}"),
+            tls: (scheme == "https").then(with_this_machines_certificates),
             refused_joins: Arc::default(),
         }
     }
@@ -89,13 +94,16 @@ impl Client {
 
     /// Sends these bytes, and reads until the room closes the connection. None if the answer is not HTTP.
     pub fn raw(&self, request: &[u8]) -> Option<HttpAnswer> {
-        let mut stream = TcpStream::connect(&self.authority).expect("the room accepts connections");
+        let connected = match &self.tls {
+            Some(_) => TcpStream::connect((self.authority.as_str(), 443)),
+            None => TcpStream::connect(&self.authority),
+        };
+        let mut stream = connected.expect("the room accepts connections");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");
-        // A write error is ignored: the room may answer and close the connection before it has read everything.
-        let _ = stream.write_all(request);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        parse(&String::from_utf8_lossy(&answer))
+        let Some(tls) = &self.tls else { return exchange(&mut stream, request) };
+        let name = ServerName::try_from(self.authority.clone()).expect("the name of a host");
+        let connection = ClientConnection::new(Arc::clone(tls), name).expect("a connection with TLS");
+        exchange(&mut StreamOwned::new(connection, stream), request)
     }
 
     /// The room's cookie from the answer's `Set-Cookie`, in the form for a later `Cookie` header.
@@ -131,6 +139,23 @@ impl HttpAnswer {
         assert!(kind.starts_with("application/json"), "{kind}: {}", self.body);
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {}", self.body))
     }
+}
+
+/// Trusts whom this machine trusts.
+fn with_this_machines_certificates() -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Arc::new(config.expect("its own versions of TLS").with_root_certificates(roots).with_no_client_auth())
+}
+
+fn exchange(stream: &mut (impl Read + Write), request: &[u8]) -> Option<HttpAnswer> {
+    // A write error is ignored: the room may answer and close the connection before it has read everything.
+    let _ = stream.write_all(request);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    parse(&String::from_utf8_lossy(&answer))
 }
 
 fn parse(text: &str) -> Option<HttpAnswer> {

@@ -16,5 +16,6 @@ mod plays {
     mod interrupted;
     mod lifecycle;
     mod operating;
+    mod proving;
     mod roles;
 }

@@ -6,14 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fault_simulation::{InjectedFault, PortCall, World};
 use pass::{Claims, Jwks, KeyRecord, KeyState, Refused, Verifier};
-use producer::{DoorRequest, Method};
+use producer::DoorRequest;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Fault;
 use waitroom::{KeyOrder, RoomState};
 
-const GET: DoorRequest<'_> =
-    DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
+const GET: DoorRequest<'_> = DoorRequest::GET;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A room that is off: everybody gets a pass at once.

@@ -10,20 +10,20 @@ use super::roles;
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     let begun = Instant::now();
-    let stage = SamRoom::deploy("conforming", 600).unwrap();
+    let room = SamRoom::deploy("conforming", 600).unwrap();
     println!("deployed after {:?}", begun.elapsed());
-    the_page_was_put_into_the_bucket(&stage);
-    beekeeper_operates_it_as_if_it_had_deployed_it(&stage);
-    http_contract::check(&stage);
+    the_page_was_put_into_the_bucket(&room);
+    beekeeper_operates_it_as_if_it_had_deployed_it(&room);
+    http_contract::check(&room.stage);
     println!("conforms after {:?}", begun.elapsed());
-    roles::check(&stage);
-    a_changed_route_and_title_are_live_after_an_update(&stage);
+    roles::check(&room);
+    a_changed_route_and_title_are_live_after_an_update(&room);
     println!("updated after {:?}", begun.elapsed());
-    a_request_that_the_gateway_refuses_gets_html(&stage);
+    a_request_that_the_gateway_refuses_gets_html(&room);
 }
 
-fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &SamRoom) {
-    let operator = Operator::new(stage.aws, "sam").unwrap();
+fn beekeeper_operates_it_as_if_it_had_deployed_it(room: &SamRoom) {
+    let operator = Operator::new(room.aws, "sam").unwrap();
     operator.profile("conforming", "Seal's Sale").unwrap();
     let status = operator.done(&["status", "conforming", "--json"]).unwrap();
     assert_eq!(status["room"]["settings"]["title"], "Seal's Sale", "{status}");
@@ -31,15 +31,15 @@ fn beekeeper_operates_it_as_if_it_had_deployed_it(stage: &SamRoom) {
     assert_eq!(ordered["after"]["settings"]["rate"], 600);
 }
 
-fn the_page_was_put_into_the_bucket(stage: &SamRoom) {
-    let page = stage.client().get("/wait/index.html");
+fn the_page_was_put_into_the_bucket(room: &SamRoom) {
+    let page = room.stage.client().get("/wait/index.html");
     assert_eq!(page.status, 200, "{}", page.body);
     assert!(page.body.contains("Seal"), "the room's title: {}", page.body);
 }
 
-fn a_request_that_the_gateway_refuses_gets_html(stage: &SamRoom) {
-    let client = stage.client();
-    stage.stop("ProducerFunction").unwrap();
+fn a_request_that_the_gateway_refuses_gets_html(room: &SamRoom) {
+    let client = room.stage.client();
+    room.stage.reserve("ProducerFunction", Some(0)).unwrap();
     let refused = || client.send("GET", "/beekeeper", &[("Accept", "*/*")]);
     until("nobody joins", Duration::from_secs(20), || Ok(refused().status != 302)).unwrap();
     let refused = refused();
@@ -49,11 +49,11 @@ fn a_request_that_the_gateway_refuses_gets_html(stage: &SamRoom) {
     assert_eq!(header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-fn a_changed_route_and_title_are_live_after_an_update(stage: &SamRoom) {
-    let client = stage.client();
+fn a_changed_route_and_title_are_live_after_an_update(room: &SamRoom) {
+    let client = room.stage.client();
     let place = client.join();
     let changed = sam::changed(sam::built().unwrap(), "there is nothing here", "nobody lives here").unwrap();
-    stage.deploy_again(&changed, "Another Title").unwrap();
+    room.deploy_again(&changed, "Another Title").unwrap();
     let said = || client.get("/nowhere").json()["error"].to_string();
     until("the route is changed", Duration::from_secs(20), || Ok(said().contains("nobody lives here")))
         .unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deployed_rooms::{Crowd, SamRoom, until};
+use deployed_rooms::{Crowd, SamRoom, Stage, until};
 use http_contract::{IN_FORCE, Order, RoomUnderTest};
 use waitroom::{Rate, Timestamp};
 
@@ -27,17 +27,17 @@ const SECOND_CROWD: usize = 250;
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     let begun = Instant::now();
-    let stage = SamRoom::deploy("crowded", RATE).unwrap();
+    let room = SamRoom::deploy("crowded", RATE).unwrap();
     println!("deployed after {:?}", begun.elapsed());
-    orders_are_in_force_within_seconds(&stage);
+    orders_are_in_force_within_seconds(&room.stage);
     println!("obeyed after {:?}", begun.elapsed());
-    everybody_is_admitted_once_in_their_turn(&stage);
+    everybody_is_admitted_once_in_their_turn(&room.stage);
     println!("admitted the first crowd after {:?}", begun.elapsed());
-    faults_lose_nobody(&stage);
+    faults_lose_nobody(&room);
     println!("admitted the second crowd after {:?}", begun.elapsed());
 }
 
-fn orders_are_in_force_within_seconds(stage: &SamRoom) {
+fn orders_are_in_force_within_seconds(stage: &Stage) {
     let client = stage.client();
     let poll = || client.get("/polling").json();
     // HEAD takes no place in the line.
@@ -68,13 +68,13 @@ fn set_rate(rate: u32) -> Order {
 }
 
 /// Executes an order and returns the time afterwards. The time until the order is in force counts from then.
-fn ordered(stage: &SamRoom, order: Order) -> Timestamp {
+fn ordered(stage: &Stage, order: Order) -> Timestamp {
     stage.order(order);
     stage.now()
 }
 
 /// The room is paused first, so that everybody is in the line before the first visitor is released.
-fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
+fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     let begun = Instant::now();
     let crowd = Crowd::join(stage, CROWD).unwrap();
     println!("{CROWD} joined in {:?}, {} are in line", begun.elapsed(), crowd.in_line());
@@ -134,18 +134,19 @@ fn everybody_is_admitted_once_in_their_turn(stage: &SamRoom) {
     nothing_is_left(stage);
 }
 
-fn faults_lose_nobody(stage: &SamRoom) {
+fn faults_lose_nobody(room: &SamRoom) {
+    let stage = &room.stage;
     stage.order(Order::Pause);
     std::thread::sleep(IN_FORCE);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
     // Kill the trigger in the middle of its work, while it cannot write the plan.
     let plans = stage.plans().unwrap()[0].plan.number;
-    let throttled = stage.aws.throttle_writes("window/").unwrap();
+    let throttled = room.aws.throttle_writes("window/").unwrap();
     stage.order(Order::On);
     stage.invoke("TriggerFunction").unwrap();
     until("the plan was refused", MINUTE, || Ok(throttled.count() > 0)).unwrap();
-    assert!(stage.kill("TriggerFunction").unwrap() > 0);
+    assert!(room.kill("TriggerFunction").unwrap() > 0);
     assert_eq!(stage.plans().unwrap()[0].plan.number, plans, "killed before there was a plan");
     drop(throttled);
 
@@ -157,10 +158,10 @@ fn faults_lose_nobody(stage: &SamRoom) {
     // Kill the consumer halfway.
     let half = before + u64::try_from(SECOND_CROWD).unwrap() / 5;
     until("some are released", 2 * MINUTE, || Ok(stage.released()? >= half)).unwrap();
-    assert!(stage.kill("ConsumerFunction").unwrap() > 0);
+    assert!(room.kill("ConsumerFunction").unwrap() > 0);
 
     // The table is overloaded when the next consumer starts.
-    let throttled = stage.aws.throttle_writes("admission/").unwrap();
+    let throttled = room.aws.throttle_writes("admission/").unwrap();
     until("admissions are refused", 3 * MINUTE, || Ok(throttled.count() >= 20)).unwrap();
     println!("{} admissions refused", throttled.count());
     drop(throttled);
@@ -176,11 +177,11 @@ fn faults_lose_nobody(stage: &SamRoom) {
     println!("{counted} of {} counted", crowd.in_line());
     let all = crowd.in_line();
     assert!((all - 10..=all).contains(&counted), "{counted} of {all}");
-    let log = stage.log("ConsumerFunction").unwrap();
+    let log = room.log("ConsumerFunction").unwrap();
     assert!(log.contains("another consumer has claimed it"), "a slice was given out twice, and taken once");
 }
 
-fn nothing_is_left(stage: &SamRoom) {
+fn nothing_is_left(stage: &Stage) {
     until("the line is empty", MINUTE, || Ok(stage.messages("LineUrl")? == 0)).unwrap();
     assert_eq!(stage.messages("DeadLettersUrl").unwrap(), 0);
 }

@@ -25,15 +25,15 @@ except botocore.exceptions.ClientError as error:
     print(error.response["Error"]["Code"])
 "#;
 
-pub(super) fn check(stage: &SamRoom) {
+pub(super) fn check(room: &SamRoom) {
     let read = |function: &str, key: &str| {
-        let role = stage.role(function).unwrap();
+        let role = room.stage.role(function).unwrap();
         let mut python = emulators::boto3().unwrap();
-        python.envs(stage.aws.environment()).args([
+        python.envs(room.aws.environment()).args([
             "-c",
             READ,
             &role,
-            stage.output("LedgerTable").unwrap(),
+            room.stage.output("LedgerTable").unwrap(),
             key,
         ]);
         let output = python.output().unwrap();

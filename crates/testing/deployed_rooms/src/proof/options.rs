@@ -1,0 +1,82 @@
+//! What to prove, and what that costs.
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use aws_model::{EventCosts, Firewall, ModelledRoom, StandingCosts};
+use serde::Deserialize;
+use waitroom::Rate;
+
+/// What to prove, and with what. `cargo xtask prove-aws --help` explains what is said there.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ProofOptions {
+    pub room: String,
+    pub region: String,
+    pub visitors: u32,
+    pub email: String,
+    pub domain: Option<String>,
+    pub certificate: Option<String>,
+    /// The `beekeeper` to prove, with functions inside.
+    pub beekeeper: PathBuf,
+    pub architecture: String,
+    /// The folder of the transcript.
+    pub folder: PathBuf,
+    #[serde(default = "emulator")]
+    /// An emulator in place of AWS.
+    pub endpoint: Option<String>,
+}
+
+/// The SDK, too, reads the endpoint from there.
+fn emulator() -> Option<String> {
+    env::var("AWS_ENDPOINT_URL").ok()
+}
+
+/// How many visitors a minute the proven room releases.
+pub(super) const RATE: u32 = 600;
+
+/// The proof takes about this long. What AWS charges by the month, it charges for this time.
+const HOURS: f64 = 1.5;
+const HOURS_A_MONTH: f64 = 730.0;
+
+impl ProofOptions {
+    /// The configuration file of the room, with these settings in addition.
+    pub(super) fn settings(&self, more: &str) -> String {
+        let Self { region, email, architecture, .. } = self;
+        format!(
+            "title = \"Proof\"\nregion = {region:?}\nshop = \"https://shop.example/sale\"\nrate = {RATE}\n\
+             architecture = {architecture:?}\nalarm_email = {email:?}\n{more}"
+        )
+    }
+
+    /// What the proof costs in dollars, by the model. Requests of the steps that are not a crowd count as visitors.
+    fn dollars(&self) -> f64 {
+        // RATE is in bounds.
+        let rate = Rate::new(RATE).unwrap_or(Rate::MAX);
+        let firewall = Firewall { door_limit: true, ..Firewall::default() };
+        let room = ModelledRoom { alarms: true, firewall, throttle: true, ..ModelledRoom::new(rate) };
+        let visitors = EventCosts::of(&room, u64::from(self.visitors) + 2000, 5.0).dollars;
+        let standing = StandingCosts::of(&room);
+        let month = standing.month + standing.options.iter().map(|option| option.dollars).sum::<f64>();
+        visitors + month * HOURS / HOURS_A_MONTH
+    }
+
+    /// What the proof does and costs, in words.
+    pub(super) fn plan(&self, account: &str, caller: &str) -> String {
+        let Self { room, region, visitors, email, .. } = self;
+        let mut plan = format!(
+            "This proves the room {room} in account {account}, region {region}, as {caller}.\n\
+             It creates a role with the permissions of docs/operator-policy.json, deploys the room, lets {visitors} visitors \
+             through,\nturns its options on and off, makes its alarms ring, and removes everything. That takes about an hour.\n\
+             AWS charges about ${:.2} for it, by the numbers of crates/cloud/model/aws.toml.\n\
+             {email} gets a mail with a link to confirm, and mails of alarms.\n\
+             Should it be stopped in between, the same command with --only-remove removes what is left.\n",
+            self.dollars().max(0.01),
+        );
+        if let Some(domain) = &self.domain {
+            let _ =
+                writeln!(plan, "The room gets the domain {domain} for a while; no DNS record is changed.");
+        }
+        plan
+    }
+}

@@ -1,0 +1,345 @@
+//! The steps of a proof, in their order.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use http_contract::{Client, IN_FORCE};
+use serde_json::Value;
+
+use super::account::{OperatorRole, ProofAccount, RecordedCall};
+use super::options::{ProofOptions, RATE};
+use super::transcript::{StepOutcome, Transcript};
+use crate::laptop::done;
+use crate::{Crowd, Laptop, Stage, until};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A step, and what it does.
+type Step = (&'static str, fn(&mut Proof) -> Result<StepOutcome>);
+
+/// The first steps; without them there is nothing to prove.
+const BEGINNING: [Step; 2] = [
+    ("An operator with the permissions of the docs", Proof::make_operator),
+    ("A room is deployed", Proof::deploy),
+];
+
+const WHILE_IT_STANDS: [Step; 5] = [
+    ("The room answers as on one machine", Proof::conform),
+    ("A crowd comes through, each once", Proof::admit_a_crowd),
+    ("Alarms ring", Proof::ring_alarms),
+    ("An update turns each option on", Proof::turn_options_on),
+    ("An update turns each option off", Proof::turn_options_off),
+];
+
+const END: [Step; 3] = [
+    ("The room is removed", Proof::destroy),
+    ("The policy is what the calls need", Proof::compare_calls),
+    ("The operator is removed", Proof::remove_operator),
+];
+
+/// How long CloudTrail takes to record a call, by its documentation.
+const RECORDED_WITHIN: Duration = Duration::from_mins(20);
+
+/// How long an alarm may take, after its cause.
+const RINGS_WITHIN: Duration = Duration::from_mins(15);
+
+/// How many requests to the door from one address in a window the proof's firewall lets through.
+const DOOR_REQUESTS: u32 = 100;
+
+#[derive(Debug)]
+pub(super) struct Proof {
+    options: ProofOptions,
+    account: ProofAccount,
+    transcript: Transcript,
+    laptop: Laptop,
+    operator: Option<OperatorRole>,
+    stage: Option<Stage>,
+}
+
+impl Proof {
+    pub(super) fn new(options: &ProofOptions, account: ProofAccount, transcript: Transcript) -> Result<Self> {
+        let laptop = Laptop::new(options.beekeeper.clone())?;
+        Ok(Self { options: options.clone(), account, transcript, laptop, operator: None, stage: None })
+    }
+
+    /// Proves, and removes the room whatever happened.
+    pub(super) fn run(mut self) -> Result<()> {
+        let mut failed = self.perform(&BEGINNING)?;
+        if failed == 0 {
+            failed += self.perform(&WHILE_IT_STANDS)?;
+        }
+        if self.operator.is_some() {
+            failed += self.perform(&END)?;
+        }
+        self.close(failed)
+    }
+
+    /// Removes what a proof left that was killed.
+    pub(super) fn remove(mut self) -> Result<()> {
+        let mut failed = self.perform(&BEGINNING[..1])?;
+        self.configure("")?;
+        failed += self.perform(&[END[0], END[2]])?;
+        self.close(failed)
+    }
+
+    fn close(self, failed: usize) -> Result<()> {
+        self.transcript.close(failed)?;
+        ensure!(failed == 0, "{failed} steps failed");
+        Ok(())
+    }
+
+    /// Returns how many of the steps failed.
+    fn perform(&mut self, steps: &[Step]) -> Result<usize> {
+        let mut failed = 0;
+        for (name, step) in steps {
+            self.transcript.begin(name)?;
+            let begun = Instant::now();
+            let outcome = step(self);
+            self.transcript.end(begun.elapsed(), &outcome)?;
+            failed += usize::from(outcome.is_err());
+        }
+        Ok(failed)
+    }
+
+    fn make_operator(&mut self) -> Result<StepOutcome> {
+        let operator = self.account.operator(&self.options.room)?;
+        let session = format!("sessions are called {}", operator.session);
+        self.operator = Some(operator);
+        Ok(StepOutcome::Shown(vec![session]))
+    }
+
+    fn configure(&self, more: &str) -> Result<()> {
+        self.laptop.configure(&self.options.room, &self.options.settings(more))
+    }
+
+    /// Runs `beekeeper` as the operator.
+    fn operate(&self, command: &str, more: &[&str]) -> Result<Value> {
+        let operator = self.operator.as_ref().context("there is no operator")?;
+        let arguments = [&[command, self.options.room.as_str(), "--json"], more].concat();
+        let mut beekeeper = self.laptop.beekeeper(&arguments);
+        beekeeper.envs(self.account.environment(operator)?);
+        if let Some(endpoint) = &self.options.endpoint {
+            beekeeper.env("AWS_ENDPOINT_URL", endpoint);
+        }
+        done(&mut beekeeper)
+    }
+
+    fn deploy(&mut self) -> Result<StepOutcome> {
+        // No throttle: no shop answers at shop.example, so it would hold the rate down.
+        self.configure("throttle = false\naccess_log = true\n")?;
+        let deployed = self.operate("deploy", &["--yes"])?;
+        let url = deployed["urls"]["stage"].as_str().context("deploy prints no urls.stage")?;
+        let base = self.options.endpoint.as_ref().map_or_else(
+            || url.to_owned(),
+            |endpoint| {
+                let api = url.trim_start_matches("https://").split('.').next().unwrap_or_default();
+                format!("{endpoint}/_aws/execute-api/{api}/prod")
+            },
+        );
+        let outputs = self.account.outputs(&self.options.room)?;
+        let config = self.account.config(&self.options)?;
+        let shop = "https://shop.example/sale";
+        self.stage = Some(Stage::new(&self.options.room, base, shop, outputs, config)?);
+        Ok(StepOutcome::Shown(vec!["`beekeeper deploy` has looked at the room from outside".to_owned()]))
+    }
+
+    fn stage(&self) -> Result<&Stage> {
+        self.stage.as_ref().context("there is no room")
+    }
+
+    fn conform(&mut self) -> Result<StepOutcome> {
+        let stage = self.stage()?;
+        let conforms = catch_unwind(AssertUnwindSafe(|| http_contract::check(stage)));
+        conforms.map_err(|panic| {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            anyhow!("{}", said.or_else(|| panic.downcast_ref().copied()).unwrap_or("a check failed"))
+        })?;
+        self.operate("reset", &["--yes"])?;
+        Ok(StepOutcome::Shown(vec!["every check of `crates/testing/http_contract` passed".to_owned()]))
+    }
+
+    fn admit_a_crowd(&mut self) -> Result<StepOutcome> {
+        let (stage, size) = (self.stage()?, self.options.visitors);
+        self.operate("pause", &[])?;
+        std::thread::sleep(IN_FORCE);
+        let begun = Instant::now();
+        let crowd = Crowd::join(stage, usize::try_from(size)?)?;
+        let joined = begun.elapsed();
+        self.operate("on", &[])?;
+        let minutes = MINUTE * (size / RATE + 5);
+        let released =
+            until("everybody is admitted", minutes, || Ok(crowd.admitted(stage)? == usize::try_from(size)?))?;
+        let account = crowd.account(stage)?;
+        until("the line is empty", 5 * MINUTE, || Ok(stage.messages("LineUrl")? == 0))?;
+        ensure!(stage.messages("DeadLettersUrl")? == 0, "there are dead letters");
+        Ok(StepOutcome::Shown(vec![
+            format!("{size} joined in {joined:.1?}"),
+            format!("the queue counted them {:.1?} after the last one", crowd.counted_after()),
+            format!("all were admitted {released:.1?} after the room was on"),
+            account.to_string(),
+        ]))
+    }
+
+    fn turn_options_on(&mut self) -> Result<StepOutcome> {
+        if self.options.endpoint.is_some() {
+            return Ok(StepOutcome::Skipped(
+                "LocalEmu rejects updates that turn a condition of the template on or off",
+            ));
+        }
+        let mut options =
+            format!("throttle = true\naccess_log = true\ndoor_requests_per_address = {DOOR_REQUESTS}\n");
+        let mut findings = vec!["throttle and firewall were created".to_owned()];
+        if let (Some(domain), Some(certificate)) = (&self.options.domain, &self.options.certificate) {
+            let _ = writeln!(options, "domain = {domain:?}\ncertificate = {certificate:?}");
+            findings.push(format!("the domain {domain} was created"));
+        }
+        let place = self.keeps_a_place()?;
+        self.configure(&options)?;
+        self.operate("deploy", &["--yes"])?;
+        place(self.stage()?)?;
+        let client = self.stage()?.client();
+        let mut status = 0;
+        let took = until("the firewall refuses this address at the door", 10 * MINUTE, || {
+            status = client.send("HEAD", "/beekeeper", &[]).status;
+            Ok(status != 302)
+        })?;
+        findings.push(format!("after {took:.0?} of requests the door answered {status}"));
+        let poll = client.get("/polling").status;
+        ensure!(poll == 200, "a poll of the same address was refused too, with {poll}");
+        findings.push("polls of the same address are still answered".to_owned());
+        self.wait_for(&["DoorLimitAlarm"], &mut findings, || {})?;
+        Ok(StepOutcome::Shown(findings))
+    }
+
+    /// Somebody who waits. The result checks that they still do.
+    fn keeps_a_place(&self) -> Result<impl FnOnce(&Stage) -> Result<()> + use<>> {
+        self.operate("pause", &[])?;
+        std::thread::sleep(IN_FORCE);
+        let place = self.stage()?.client().join();
+        Ok(move |stage: &Stage| {
+            let poll = stage.client().get_with("/polling", &place).json();
+            ensure!(poll["join"].is_null() && poll["allow"] == false, "the place was lost: {poll}");
+            Ok(())
+        })
+    }
+
+    /// Causes what seven of the alarms are for. The other three: nobody waits for ten days, functions do not fail on
+    /// purpose, and a table takes more than one machine sends.
+    fn ring_alarms(&mut self) -> Result<StepOutcome> {
+        if self.options.endpoint.is_some() {
+            return Ok(StepOutcome::Skipped("LocalEmu does not evaluate alarms"));
+        }
+        let stage = self.stage()?;
+        stage.send("LineUrl", "no visitor")?;
+        self.operate("on", &[])?;
+        until("there is a dead letter", 5 * MINUTE, || Ok(stage.messages("DeadLettersUrl")? == 1))?;
+        self.operate("pause", &[])?;
+        std::thread::sleep(IN_FORCE);
+        let client = stage.client();
+        client.join();
+        let before = ["ProducerFunction", "ConsumerFunction", "TriggerFunction"].map(|function| {
+            let reserved = stage.reserved(function);
+            (function, reserved)
+        });
+        stage.reserve("ProducerFunction", Some(0))?;
+        stage.reserve("ConsumerFunction", Some(0))?;
+        self.operate("on", &[])?;
+        let mut findings = Vec::new();
+        let crowded = [
+            "DeadLettersAlarm",
+            "FunctionThrottlesAlarm",
+            "ApiErrorsAlarm",
+            "RefusedRequestsAlarm",
+            "ConsumersDroppedAlarm",
+            "LineStalledAlarm",
+        ];
+        self.wait_for(&crowded, &mut findings, || refused_requests(&client))?;
+        stage.reserve("TriggerFunction", Some(0))?;
+        self.wait_for(&["TriggerStoppedAlarm"], &mut findings, || {})?;
+        for (function, reserved) in before {
+            stage.reserve(function, reserved?)?;
+        }
+        self.operate("reset", &["--yes"])?;
+        Ok(StepOutcome::Shown(findings))
+    }
+
+    /// Waits until these alarms ring, and causes it in between.
+    fn wait_for(&self, names: &[&str], findings: &mut Vec<String>, cause: impl Fn()) -> Result<()> {
+        let begun = Instant::now();
+        let mut silent = names.to_vec();
+        while !silent.is_empty() {
+            if begun.elapsed() > RINGS_WITHIN {
+                bail!("not within {} minutes: {}", RINGS_WITHIN.as_secs() / 60, silent.join(", "));
+            }
+            cause();
+            let states = self.account.alarms(&self.options.room)?;
+            let rings = |name: &str| states.get(name).is_some_and(|state| state == "ALARM");
+            silent.retain(|name| {
+                if rings(name) {
+                    findings.push(format!("{name} rang after {:.0?}", begun.elapsed()));
+                }
+                !rings(name)
+            });
+            std::thread::sleep(Duration::from_secs(5));
+        }
+        Ok(())
+    }
+
+    fn turn_options_off(&mut self) -> Result<StepOutcome> {
+        if self.options.endpoint.is_some() {
+            return Ok(StepOutcome::Skipped(
+                "LocalEmu rejects updates that turn a condition of the template on or off",
+            ));
+        }
+        self.configure("throttle = false\n")?;
+        self.operate("deploy", &["--yes"])?;
+        Ok(StepOutcome::Shown(vec![
+            "a deployment removed throttle, access log, firewall and domain".to_owned(),
+        ]))
+    }
+
+    fn destroy(&mut self) -> Result<StepOutcome> {
+        if self.account.left(&self.options.room)?.is_empty() {
+            return Ok(StepOutcome::Skipped("nothing has the room's tag"));
+        }
+        self.operate("destroy", &["--yes"])?;
+        let left = self.account.left(&self.options.room)?;
+        ensure!(left.is_empty(), "still there: {}", left.join(", "));
+        Ok(StepOutcome::Shown(vec!["nothing has the room's tag any more".to_owned()]))
+    }
+
+    /// The calls of the operator and of CloudFormation on the operator's behalf.
+    fn compare_calls(&mut self) -> Result<StepOutcome> {
+        if self.options.endpoint.is_some() {
+            return Ok(StepOutcome::Skipped(
+                "LocalEmu has no CloudTrail; it denies what the policy does not allow",
+            ));
+        }
+        let operator = self.operator.as_ref().context("there is no operator")?;
+        let has_ended = |calls: &[RecordedCall]| calls.iter().any(|one| one.call == "DeleteStack");
+        until("CloudTrail has recorded the removal", RECORDED_WITHIN, || {
+            std::thread::sleep(Duration::from_secs(20));
+            Ok(has_ended(&self.account.calls(operator)?))
+        })?;
+        let calls = self.account.calls(operator)?;
+        let denied: Vec<_> = calls.iter().filter(|one| one.error.contains("Denied")).collect();
+        ensure!(denied.is_empty(), "the policy does not allow {denied:?}");
+        let made = calls.iter().map(|one| format!("`{}:{}` {}", one.service, one.call, one.error));
+        Ok(StepOutcome::Shown(made.collect()))
+    }
+
+    fn remove_operator(&mut self) -> Result<StepOutcome> {
+        self.account.remove_operator(&self.options.room)?;
+        Ok(StepOutcome::Shown(vec!["the role and its policy are removed".to_owned()]))
+    }
+}
+
+/// A few seconds of requests that the API and the door refuse.
+fn refused_requests(client: &Client) {
+    for _ in 0..10 {
+        client.get("/nowhere");
+        client.send("HEAD", "/beekeeper", &[]);
+    }
+}
