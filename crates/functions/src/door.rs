@@ -2,7 +2,7 @@
 
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, HeaderValue, Method, Response};
-use lambda_http::request::LambdaRequest;
+use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
 use producer::{DoorAnswer, Nonce, PURPOSE_HEADERS};
 
@@ -36,6 +36,15 @@ pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> produce
         nonce: request.query_string_parameters_ref().and_then(|query| query.first(Nonce::PARAMETER)),
         // The firewall in front of the API limits clients.
         limit: None,
+        path: path(request),
+    }
+}
+
+/// The path that the browser asked for: with the stage, or without it below a domain of the operator's own.
+fn path(request: &Request) -> Option<&str> {
+    match request.request_context_ref()? {
+        RequestContext::ApiGatewayV1(context) => context.path.as_deref(),
+        _ => None,
     }
 }
 
@@ -124,6 +133,7 @@ mod tests {
         let head = door_request(&head, &[]);
         assert_eq!((head.method, head.sec_purpose), (producer::Method::Head, None));
         assert_eq!(head.nonce, Some("c29tZS1ub25jZS0xMjM0NQ"));
+        assert_eq!(head.path, Some("/prod/beekeeper"));
         for (headers, purpose) in [
             (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, "prefetch;prerender"),
             (r#"{"Purpose":["prefetch"]}"#, "prefetch"),

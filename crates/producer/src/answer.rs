@@ -98,9 +98,10 @@ impl DoorAnswer {
         proof: Option<String>,
         room: &RoomId,
         scheme: Scheme,
+        path: Option<&str>,
     ) -> Self {
         self.set_cookie = Some(place.set(room, scheme));
-        self.set_proof = proof.map(|proof| Place::set_proof(room, &proof, scheme));
+        self.set_proof = proof.map(|proof| Place::set_proof(room, &proof, scheme, path));
         self
     }
 }

@@ -161,7 +161,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             return Ok(DoorAnswer::look());
         }
         match CountedPlace::take(request.limit) {
-            Ok(counted) => self.join_counted(room, self.tokens.token()?, counted).await,
+            Ok(counted) => self.join_counted(room, self.tokens.token()?, counted, request.path).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
         }
     }
@@ -171,19 +171,20 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         room: &Room,
         token: Token,
         counted: CountedPlace<'_>,
+        path: Option<&str>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let joined = self.join(room, token).await?;
+        let joined = self.join(room, token, path).await?;
         counted.keep();
         Ok(joined)
     }
 
     /// Puts the token in line. The browser gets the place only after the line has stored it.
-    async fn join(&self, room: &Room, token: Token) -> Result<DoorAnswer, ProducerError> {
+    async fn join(&self, room: &Room, token: Token, path: Option<&str>) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
         self.wake().await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
-        Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme))
+        Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))
     }
 
     /// Wakes a quiet room, in which nobody is released. If that fails, the trigger's next run does it.
@@ -243,7 +244,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 limit => limit,
             };
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.join_counted(room, place.token, counted).await;
+                return self.join_counted(room, place.token, counted, request.path).await;
             }
         }
         Ok(DoorAnswer::wait(&place))

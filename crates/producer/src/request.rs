@@ -19,6 +19,10 @@ pub struct DoorRequest<'a> {
     pub nonce: Option<&'a str>,
     /// How many places this client may take. `None`: any number.
     pub limit: Option<&'a dyn PlaceLimit>,
+    /// The path of the door in the browser, if it is known. The proof of a place is for the door alone, so the browser sends
+    /// it nowhere else. Over HTTP/2, browsers send each cookie in a header of its own, and a poll that has one cookie is
+    /// understood by whoever reads only one header.
+    pub path: Option<&'a str>,
 }
 
 /// Limits how many places one client takes. Only a request that would take a new place asks it.
@@ -61,6 +65,12 @@ pub enum Method {
     Head,
 }
 
+impl DoorRequest<'static> {
+    /// A visit by somebody without a place, and nothing else.
+    pub const GET: Self =
+        Self { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None, path: None };
+}
+
 impl DoorRequest<'_> {
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.
     pub(crate) fn nonce(&self) -> Option<Nonce> {
@@ -83,8 +93,7 @@ mod tests {
 
     #[test]
     fn head_and_prefetch_requests_are_recognised() {
-        let get =
-            DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
+        let get = DoorRequest::GET;
         assert!(!get.only_looks());
         assert!(DoorRequest { method: Method::Head, ..get }.only_looks());
         for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {

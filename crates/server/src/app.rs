@@ -126,6 +126,8 @@ impl App {
             sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
+            // A proxy in front may have another.
+            path: None,
         };
         let answer = self.producer.answer_or_busy(&request).await;
         if answer.set_cookie.is_some()

@@ -63,12 +63,14 @@ impl Place {
 
     /// The value of the `Set-Cookie` header for this place.
     pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
-        set_cookie(&Self::name(room), &self.to_string(), scheme)
+        set_cookie(&Self::name(room), &self.to_string(), "/", scheme)
     }
 
-    /// The value of the `Set-Cookie` header for the proof of a place.
-    pub fn set_proof(room: &RoomId, proof: &str, scheme: Scheme) -> String {
-        set_cookie(&Self::proof_name(room), proof, scheme)
+    /// The value of the `Set-Cookie` header for the proof of a place. The browser sends it to this path alone, or to all of
+    /// them.
+    pub fn set_proof(room: &RoomId, proof: &str, scheme: Scheme, path: Option<&str>) -> String {
+        let path = path.filter(|path| is_cookie_path(path)).unwrap_or("/");
+        set_cookie(&Self::proof_name(room), proof, path, scheme)
     }
 }
 
@@ -82,12 +84,17 @@ fn cookies<'a>(name: String, headers: impl IntoIterator<Item = &'a str>) -> impl
         .map(|(_, value)| value.trim())
 }
 
-fn set_cookie(name: &str, value: &str, scheme: Scheme) -> String {
+/// Anything else might end the attribute, or mean another path to the browser.
+fn is_cookie_path(path: &str) -> bool {
+    path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
+}
+
+fn set_cookie(name: &str, value: &str, path: &str, scheme: Scheme) -> String {
     let attributes = match scheme {
         Scheme::Https => "Secure; SameSite=None",
         Scheme::PlainLocalhost => "SameSite=Lax",
     };
-    format!("{name}={value}; Path=/; HttpOnly; {attributes}; Max-Age={}", Place::MAX_AGE.as_secs())
+    format!("{name}={value}; Path={path}; HttpOnly; {attributes}; Max-Age={}", Place::MAX_AGE.as_secs())
 }
 
 impl fmt::Display for Place {
@@ -184,9 +191,16 @@ mod tests {
 
     #[test]
     fn the_proof_is_in_a_cookie_of_its_own_with_the_same_attributes() {
-        let set = Place::set_proof(&room(), "a_-9", Scheme::Https);
-        let attributes = "; Path=/; HttpOnly; Secure; SameSite=None; Max-Age=1209600";
-        assert_eq!(set, format!("bk_spring-sale_proof=a_-9{attributes}"));
+        let set = |path| Place::set_proof(&room(), "a_-9", Scheme::Https, path);
+        let with = |path| {
+            format!(
+                "bk_spring-sale_proof=a_-9; Path={path}; HttpOnly; Secure; SameSite=None; Max-Age=1209600"
+            )
+        };
+        assert_eq!(set(Some("/prod/beekeeper")), with("/prod/beekeeper"));
+        for path in [None, Some(""), Some("beekeeper"), Some("/beekeeper; Domain=x"), Some("/a b")] {
+            assert_eq!(set(path), with("/"), "{path:?}");
+        }
         let header = format!(
             "bk_spring-sale=ab12-{TOKEN}-7; bk_spring-sale_proof=a_-9;bk_sale_proof=b; bk_spring-sale_proof = c"
         );

@@ -17,7 +17,7 @@ use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::LocalSpawnExt;
 use parking_lot::Mutex;
 use pass::KeyRecord;
-use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit, Producer, ProducerError};
+use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle};
@@ -236,13 +236,7 @@ impl World {
         self.spawn(async move {
             let cookie = place.map(|place| format!("bk_sale={place}"));
             let cookies: Vec<_> = cookie.iter().map(String::as_str).collect();
-            let request = DoorRequest {
-                method: Method::Get,
-                cookies: &cookies,
-                sec_purpose: None,
-                nonce: None,
-                limit: None,
-            };
+            let request = DoorRequest { cookies: &cookies, ..DoorRequest::GET };
             let answer = producer.answer(&request).await;
             let set_cookie = answer.as_ref().ok().and_then(|answer| answer.set_cookie.as_deref());
             let pair = set_cookie.and_then(|cookie| cookie.split(';').next()?.strip_prefix("bk_sale="));
@@ -268,14 +262,14 @@ impl World {
         let producer = self.process().producer.clone();
         let method = request.method;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
-        let [sec_purpose, nonce] =
-            [request.sec_purpose, request.nonce].map(|text| text.map(ToOwned::to_owned));
+        let [sec_purpose, nonce, path] =
+            [request.sec_purpose, request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
         let received = Arc::new(Mutex::new(None));
         let answer = received.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let (sec_purpose, nonce) = (sec_purpose.as_deref(), nonce.as_deref());
-            let request = DoorRequest { method, cookies: &cookies, sec_purpose, nonce, limit };
+            let (sec_purpose, nonce, path) = (sec_purpose.as_deref(), nonce.as_deref(), path.as_deref());
+            let request = DoorRequest { method, cookies: &cookies, sec_purpose, nonce, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });

@@ -14,7 +14,7 @@ use std::time::Duration;
 use clock::SystemClock;
 use consumer::Consumer;
 use embedded::EmbeddedStore;
-use producer::{DoorRequest, Method, Producer, SystemTokens};
+use producer::{DoorRequest, Producer, SystemTokens};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
 use waitroom::{Rate, Room, Scheme, Settings, Slice, Token};
@@ -55,8 +55,7 @@ fn print_event(line: &str) {
 }
 
 async fn visit(producer: Arc<Producer<EmbeddedStore, SystemClock, SystemTokens>>, store: EmbeddedStore) {
-    let newcomer =
-        DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
+    let newcomer = DoorRequest::GET;
     loop {
         let answer = producer.answer(&newcomer).await.ok().and_then(|answer| answer.set_cookie);
         if let Some(place) = answer.as_deref().and_then(|cookie| cookie.split([';', '=']).nth(1)) {

@@ -9,8 +9,7 @@ use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
-const GET: DoorRequest<'_> =
-    DoorRequest { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None };
+const GET: DoorRequest<'_> = DoorRequest::GET;
 const NON_VISITS: [DoorRequest<'_>; 2] =
     [DoorRequest { method: Method::Head, ..GET }, DoorRequest { sec_purpose: Some("prefetch"), ..GET }];
 
@@ -71,6 +70,14 @@ fn a_newcomer_gets_a_place_and_the_page() {
         world.run(Duration::from_secs(1));
     }
     assert_eq!(world.waiting(), 3);
+}
+
+#[test]
+fn the_browser_sends_the_proof_to_the_door_alone_if_its_path_is_known() {
+    let mut world = world();
+    let answer = world.request(&DoorRequest { path: Some("/prod/beekeeper"), ..GET }).unwrap();
+    assert!(answer.set_proof.unwrap().contains("; Path=/prod/beekeeper; "));
+    assert!(answer.set_cookie.unwrap().contains("; Path=/; "), "polls need the place");
 }
 
 #[test]

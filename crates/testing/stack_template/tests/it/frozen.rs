@@ -87,7 +87,7 @@ fn the_cookie_keeps_its_form() {
     let cookie = place.set(&"sale".parse().unwrap(), Scheme::Https);
     let varying = [("sale", "<room>"), ("ab12", "<epoch>"), (TOKEN, "<token>"), ("4711", "<ticket>")];
     let form = varying.iter().fold(cookie, |form, (value, name)| form.replacen(value, name, 1));
-    let proof = Place::set_proof(&"sale".parse().unwrap(), "<proof>", Scheme::Https);
+    let proof = Place::set_proof(&"sale".parse().unwrap(), "<proof>", Scheme::Https, None);
     let proof = proof.replacen("sale", "<room>", 1);
     assert_frozen(
         Section::Cookie,
