@@ -1,6 +1,7 @@
 //! The AWS account, and the operator's role in it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,6 +38,22 @@ pub(super) struct RecordedCall {
     pub(super) service: String,
     pub(super) call: String,
     pub(super) error: String,
+}
+
+impl RecordedCall {
+    /// Whether this is the action of a policy. CloudTrail adds the version of the API to some names, and has another name for
+    /// one service.
+    pub(super) fn is_of(&self, action: &str) -> bool {
+        let service = if self.service == "monitoring" { "cloudwatch" } else { &self.service };
+        let call = self.call.trim_end_matches(|end: char| end.is_ascii_digit() || end == '_' || end == 'v');
+        action.split_once(':') == Some((service, call))
+    }
+}
+
+impl fmt::Display for RecordedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}:{}` {}", self.service, self.call, self.error)
+    }
 }
 
 /// A role with the permissions of docs/operator-policy.json and no others.
@@ -123,4 +140,22 @@ fn asked<T: DeserializeOwned>(region: &str, arguments: &[&str]) -> Result<T> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{arguments:?}: {}", complaint.lines().last().unwrap_or_default());
     Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_compared_with_actions_whatever_their_version() {
+        let call = |service: &str, call: &str| RecordedCall {
+            service: service.to_owned(),
+            call: call.to_owned(),
+            error: String::new(),
+        };
+        assert!(call("lambda", "CreateFunction20150331").is_of("lambda:CreateFunction"));
+        assert!(call("lambda", "UpdateFunctionCode20150331v2").is_of("lambda:UpdateFunctionCode"));
+        assert!(call("monitoring", "PutMetricAlarm").is_of("cloudwatch:PutMetricAlarm"));
+        assert!(!call("sns", "CreateTopic").is_of("sns:DeleteTopic"));
+    }
 }

@@ -45,8 +45,9 @@ const RECORDED_WITHIN: Duration = Duration::from_mins(20);
 /// How long an alarm may take, after its cause.
 const RINGS_WITHIN: Duration = Duration::from_mins(15);
 
-/// How many requests to the door from one address in a window the proof's firewall lets through.
-const DOOR_REQUESTS: u32 = 100;
+/// From how many requests to the door on the proof's firewall challenges an address, and refuses it.
+const CHALLENGE_ABOVE: u32 = 10;
+const DOOR_REQUESTS: u32 = 200;
 
 #[derive(Debug)]
 pub(super) struct Proof {
@@ -188,8 +189,10 @@ impl Proof {
                 "LocalEmu rejects updates that turn a condition of the template on or off",
             ));
         }
-        let mut options =
-            format!("throttle = true\naccess_log = true\ndoor_requests_per_address = {DOOR_REQUESTS}\n");
+        let mut options = format!(
+            "throttle = true\naccess_log = true\ndoor_requests_per_address = {DOOR_REQUESTS}\n\
+             door_challenge_above = {CHALLENGE_ABOVE}\n"
+        );
         let mut findings = vec!["throttle and firewall were created".to_owned()];
         if let (Some(domain), Some(certificate)) = (&self.options.domain, &self.options.certificate) {
             let _ = writeln!(options, "domain = {domain:?}\ncertificate = {certificate:?}");
@@ -200,12 +203,13 @@ impl Proof {
         self.operate("deploy", &["--yes"])?;
         place(self.stage()?)?;
         let client = self.stage()?.client();
-        let mut status = 0;
-        let took = until("the firewall refuses this address at the door", 10 * MINUTE, || {
-            status = client.send("HEAD", "/beekeeper", &[]).status;
-            Ok(status != 302)
-        })?;
-        findings.push(format!("after {took:.0?} of requests the door answered {status}"));
+        for (what, status) in [("challenges", 202), ("refuses", 429)] {
+            let took = until(&format!("the firewall {what} this address at the door"), 10 * MINUTE, || {
+                Ok(client.send("GET", "/beekeeper", &[("Accept", "text/html")]).status == status)
+            })?;
+            findings
+                .push(format!("after {took:.0?} of requests, the firewall {what} this address at the door"));
+        }
         let poll = client.get("/polling").status;
         ensure!(poll == 200, "a poll of the same address was refused too, with {poll}");
         findings.push("polls of the same address are still answered".to_owned());
@@ -326,14 +330,31 @@ impl Proof {
         let calls = self.account.calls(operator)?;
         let denied: Vec<_> = calls.iter().filter(|one| one.error.contains("Denied")).collect();
         ensure!(denied.is_empty(), "the policy does not allow {denied:?}");
-        let made = calls.iter().map(|one| format!("`{}:{}` {}", one.service, one.call, one.error));
-        Ok(StepOutcome::Shown(made.collect()))
+        let mut findings: Vec<_> = calls.iter().map(RecordedCall::to_string).collect();
+        let unseen: Vec<_> = allowed_actions()?
+            .into_iter()
+            .filter(|action| !calls.iter().any(|call| call.is_of(action)))
+            .collect();
+        findings.push(format!(
+            "allowed and not recorded, because nothing called them, or CloudTrail records no such calls: {}",
+            unseen.join(", ")
+        ));
+        Ok(StepOutcome::Shown(findings))
     }
 
     fn remove_operator(&mut self) -> Result<StepOutcome> {
         self.account.remove_operator(&self.options.room)?;
         Ok(StepOutcome::Shown(vec!["the role and its policy are removed".to_owned()]))
     }
+}
+
+/// The actions of docs/operator-policy.json. Those of API Gateway are methods of HTTP, which CloudTrail does not name.
+fn allowed_actions() -> Result<Vec<String>> {
+    let policy: Value = serde_json::from_str(include_str!("../../../../../docs/operator-policy.json"))?;
+    let statements = policy["Statement"].as_array().context("the policy has no statements")?;
+    let actions = statements.iter().flat_map(|statement| statement["Action"].as_array()).flatten();
+    let actions = actions.filter_map(Value::as_str).filter(|action| !action.starts_with("apigateway:"));
+    Ok(actions.map(ToOwned::to_owned).collect())
 }
 
 /// A few seconds of requests that the API and the door refuse.
