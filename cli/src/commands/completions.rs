@@ -3,7 +3,7 @@
 //! A script that completes a name calls `beekeeper list --names`, so it always knows the present rooms.
 
 use anyhow::{Context, Result};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::arguments::{Arguments, Completions};
@@ -26,12 +26,20 @@ fn script(shell: Shell) -> Result<String> {
     })
 }
 
-/// The commands that have the name of a room as an argument.
+/// The commands that have the name of a room as an argument, like `status` and `keys list`.
 fn commands_with_a_room() -> Vec<String> {
-    let all = Arguments::command();
-    let named =
-        all.get_subcommands().filter(|command| command.get_positionals().any(|it| it.get_id() == "name"));
-    named.map(|command| command.get_name().to_owned()).collect()
+    fn collect(parent: &Command, begin: &str, named: &mut Vec<String>) {
+        for command in parent.get_subcommands() {
+            let name = format!("{begin}{}", command.get_name());
+            collect(command, &format!("{name} "), named);
+            if command.get_positionals().any(|argument| argument.get_id() == "name") {
+                named.push(name);
+            }
+        }
+    }
+    let mut named = Vec::new();
+    collect(&Arguments::command(), "", &mut named);
+    named
 }
 
 /// In clap's script, a command begins with a `case`, then its words in double quotes. Names are added to the words.
@@ -45,7 +53,7 @@ fn with_rooms_in_bash(script: String, commands: &[String]) -> String {
 }
 
 fn bash_words(command: &str) -> String {
-    let case = command.replace('-', "__subcmd__");
+    let case = command.replace([' ', '-'], "__subcmd__");
     format!("        beekeeper__subcmd__{case})\n            opts=\"")
 }
 
@@ -73,13 +81,21 @@ _beekeeper_rooms() {
 
 /// clap's script has no arguments. A backup's other argument is a file.
 fn with_rooms_in_fish(script: String, commands: &[String]) -> String {
-    let rooms = |commands: &str, no_files: &str| {
+    let rooms = |command: &String| {
+        let condition = fish_condition(command);
+        let no_files = if command == "backup" { "" } else { " -f" };
         format!(
-            "complete -c beekeeper -n \"__fish_beekeeper_using_subcommand {commands}\"{no_files} -a \"(beekeeper list --names 2>/dev/null)\" -d Room\n"
+            "complete -c beekeeper -n \"{condition}\"{no_files} -a \"(beekeeper list --names 2>/dev/null)\" -d Room\n"
         )
     };
-    let others: Vec<_> = commands.iter().map(String::as_str).filter(|command| *command != "backup").collect();
-    script + &rooms(&others.join(" "), " -f") + &rooms("backup", "")
+    script + &commands.iter().map(rooms).collect::<String>()
+}
+
+/// Whether this command is being typed.
+fn fish_condition(command: &str) -> String {
+    let (outer, inner) = command.split_once(' ').unwrap_or((command, ""));
+    let inner = if inner.is_empty() { "" } else { &format!("; and __fish_seen_subcommand_from {inner}") };
+    format!("__fish_beekeeper_using_subcommand {outer}{inner}")
 }
 
 #[cfg(test)]
@@ -89,16 +105,16 @@ mod tests {
     #[test]
     fn every_command_with_a_room_completes_its_name() {
         let commands = commands_with_a_room();
-        for with_a_room in ["status", "set-rate", "deploy", "local", "init", "backup"] {
+        for with_a_room in ["status", "set-rate", "deploy", "local", "init", "backup", "keys list"] {
             assert!(commands.iter().any(|command| command == with_a_room), "{with_a_room} in {commands:?}");
         }
         let [bash, zsh, fish] = [Shell::Bash, Shell::Zsh, Shell::Fish].map(|shell| script(shell).unwrap());
         for command in &commands {
             let words = format!("{}$(\"$1\" list --names 2>/dev/null) ", bash_words(command));
             assert_eq!(bash.matches(&words).count(), 1, "{command} in bash");
+            let condition = format!("-n \"{}\"", fish_condition(command));
             let in_fish = fish.lines().filter(|line| line.contains("list --names"));
-            let of_command = in_fish.filter(|line| line.split([' ', '"']).any(|word| word == command));
-            assert_eq!(of_command.count(), 1, "{command} in fish");
+            assert_eq!(in_fish.filter(|line| line.contains(&condition)).count(), 1, "{command} in fish");
         }
         assert_eq!(bash.matches("list --names").count(), commands.len());
         assert!(zsh.starts_with("#compdef beekeeper\n"));

@@ -176,7 +176,7 @@ room_config! {
         /// The certificate for `domain`, in the room's region.
         certificate: CertificateArn =
             Text("arn:aws:acm:eu-central-1:012345678901:certificate/example") => "CertificateArn";
-        /// Who gets an e-mail when something is wrong. Costs about 1.70 dollars a month.
+        /// Who gets an e-mail when something is wrong, after a click on the link in the first one. Costs about 1.70 dollars a month.
         alarm_email: EmailAddress = Text("you@shop.example") => "AlarmEmail";
         /// For how many days logs are kept.
         log_days: LogDays = Number(14) => "LogDays";

@@ -352,7 +352,7 @@ impl Proof {
 fn allowed_actions() -> Result<Vec<String>> {
     let policy: Value = serde_json::from_str(include_str!("../../../../../docs/operator-policy.json"))?;
     let statements = policy["Statement"].as_array().context("the policy has no statements")?;
-    let actions = statements.iter().flat_map(|statement| statement["Action"].as_array()).flatten();
+    let actions = statements.iter().filter_map(|statement| statement["Action"].as_array()).flatten();
     let actions = actions.filter_map(Value::as_str).filter(|action| !action.starts_with("apigateway:"));
     Ok(actions.map(ToOwned::to_owned).collect())
 }
