@@ -9,15 +9,13 @@ pub enum Decision {
     Answer(GuardAnswer),
 }
 
-/// What the shop learns of the visitor, and what is added to its answer.
+/// What the shop learns of the visitor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToShop {
     /// For the header [`SUBJECT_HEADER`](crate::SUBJECT_HEADER). None without a session.
     pub subject: Option<String>,
     /// For the header [`NUMBER_HEADER`](crate::NUMBER_HEADER).
     pub number: Option<u64>,
-    /// The value of a `Set-Cookie` header, if the session was renewed.
-    pub set_cookie: Option<String>,
     pub outcome: GuardOutcome,
 }
 
@@ -64,6 +62,15 @@ pub enum GuardOutcome {
     NoNonce,
     /// The live sessions cannot be read or written.
     Unavailable,
+}
+
+impl Decision {
+    pub fn outcome(&self) -> GuardOutcome {
+        match self {
+            Self::Enter(to_shop) => to_shop.outcome,
+            Self::Answer(answer) => answer.outcome,
+        }
+    }
 }
 
 impl GuardOutcome {
@@ -119,6 +126,11 @@ impl GuardAnswer {
             _ => (503, include_str!("unavailable.html")),
         };
         Self { status, location: None, set_cookie: None, body, outcome }
+    }
+
+    /// The page for a visitor who has a session in another browser.
+    pub fn taken() -> Self {
+        Self::page(GuardOutcome::Taken)
     }
 
     pub const CONTENT_TYPE: &str = "text/html; charset=utf-8";

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -36,6 +37,10 @@ pub enum BypassError {
     Path,
     #[error("/ is every path of the shop: name what needs no pass, such as /static/")]
     Everything,
+    #[error("not an address like 203.0.113.9 or a network like 10.0.0.0/8")]
+    Network,
+    #[error("a network with prefix 0 is everybody")]
+    Everybody,
     #[error(
         "a secret header is written like x-shop-secret: 0b7e9a…, with a value of at least 16 visible characters"
     )]
@@ -50,6 +55,13 @@ impl Bypass {
             _ if text.starts_with('/') && is_plain(text) => Ok(text.into()),
             _ => Err(BypassError::Path),
         }
+    }
+
+    /// Checks a network as it is configured: an address, or a network like `10.0.0.0/8`.
+    pub fn network(text: &str) -> Result<IpNet, BypassError> {
+        let address = text.parse::<IpAddr>().map(IpNet::from);
+        let network = address.or_else(|_| text.parse::<IpNet>()).map_err(|_| BypassError::Network)?;
+        if network.prefix_len() == 0 { Err(BypassError::Everybody) } else { Ok(network) }
     }
 
     pub(crate) fn covers(&self, request: &GuardedRequest<'_>) -> bool {
@@ -183,6 +195,14 @@ mod tests {
         {
             assert_eq!(wrong.parse::<SecretHeader>().unwrap_err(), BypassError::Secret, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_network_is_not_everybody() {
+        assert_eq!(Bypass::network("203.0.113.9").unwrap().to_string(), "203.0.113.9/32");
+        assert_eq!(Bypass::network("2001:db8::/32").unwrap().to_string(), "2001:db8::/32");
+        assert_eq!(Bypass::network("office"), Err(BypassError::Network));
+        assert_eq!(["0.0.0.0/0", "::/0"].map(Bypass::network), [Err(BypassError::Everybody); 2]);
     }
 
     #[test]

@@ -27,14 +27,6 @@ pub struct Guard<L, C> {
     cookie: String,
 }
 
-/// A session that is not over by its own times.
-enum Standing {
-    /// With the cookie that renews it, if that is due.
-    Live(Option<String>),
-    /// Another session of the same visitor counts.
-    Ended,
-}
-
 impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// Within this time after a visitor was sent for a nonce, a pass without one means that the room signs none.
     const NONCE_PATIENCE: u64 = 60;
@@ -106,11 +98,10 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Decision::Enter(ToShop::default());
         }
         let pass = target::pass(request.target);
-        if let Some(session) = self.session(request, moment.now) {
-            match self.standing(&session, moment.now).await {
-                Standing::Live(renewed) => return enter(request, pass, session, renewed),
-                Standing::Ended => {}
-            }
+        if let Some(session) = self.session(request, moment.now)
+            && self.is_live(&session, moment.now).await
+        {
+            return enter(request, pass, session);
         }
         let is_arrival = request.method == Method::GET && request.shows_a_page();
         match pass.filter(|_| is_arrival) {
@@ -122,35 +113,32 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         }
     }
 
-    /// A session that the guard wrote, and that is not over by its own times.
+    /// A session that the guard wrote, and that has not lasted too long.
     fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
         let mut written = request.cookies(&self.cookie).take(4);
         let ours = written.find_map(|value| Session::unseal(value, &self.key, &self.rules.name));
-        ours.filter(|session| now < self.live(session).until)
+        ours.filter(|session| now < self.end(session))
     }
 
-    fn live(&self, session: &Session) -> LiveSession {
-        let times = &self.rules.times;
-        let idle = session.renewed.saturating_add(times.idle.as_secs());
-        let end = session.opened.saturating_add(times.session.as_secs());
-        LiveSession { id: session.id, pass: session.opened, opened: session.opened, until: idle.min(end) }
+    fn end(&self, session: &Session) -> u64 {
+        session.opened.saturating_add(self.rules.times.session.as_secs())
     }
 
-    async fn standing(&self, session: &Session, now: u64) -> Standing {
-        let is_due = now.saturating_sub(session.renewed) >= self.rules.times.renewal();
-        if !is_due && !L::AT_HAND {
-            return Standing::Live(None);
-        }
-        let renewed = Session { renewed: if is_due { now } else { session.renewed }, ..session.clone() };
-        match self.sessions.keep(&session.subject, self.live(&renewed), now).await {
-            Ok(true) => Standing::Live(is_due.then(|| self.set_session(&renewed, now))),
-            Ok(false) => Standing::Ended,
-            Err(error) => {
-                // Nobody loses a valid session because the store is away. It is not renewed, so it ends by its own times.
-                complain(&error);
-                Standing::Live(None)
-            }
-        }
+    /// The session as it lives on after a request.
+    fn live(&self, session: &Session, now: u64) -> LiveSession {
+        const MINUTE: u64 = 60;
+        let idle = now.saturating_add(self.rules.times.idle.as_secs());
+        let until = idle.checked_next_multiple_of(MINUTE).unwrap_or(idle).min(self.end(session));
+        LiveSession { id: session.id, pass: session.opened, opened: session.opened, until }
+    }
+
+    async fn is_live(&self, session: &Session, now: u64) -> bool {
+        let kept = self.sessions.keep(&session.subject, self.live(session, now), now).await;
+        kept.unwrap_or_else(|error| {
+            // Nobody loses a session because the store is away.
+            complain(&error);
+            true
+        })
     }
 
     /// Makes a session of a pass. An error says why the visitor has to go to the room instead.
@@ -168,9 +156,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Ok(answer);
         }
         let Claims { sub: subject, queue_position: number, iat, .. } = claims;
-        let session =
-            Session { id: SessionId::from_bytes(random), subject, number, opened: now, renewed: now };
-        let live = LiveSession { pass: iat, ..self.live(&session) };
+        let session = Session { id: SessionId::from_bytes(random), subject, number, opened: now };
+        let live = LiveSession { pass: iat, ..self.live(&session, now) };
         match self.sessions.open(&session.subject, live, self.rules.one_session, now).await {
             Ok(Opening::Opened) => {}
             Ok(Opening::Used) => return Err(GuardOutcome::PassUsed),
@@ -268,26 +255,24 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     }
 
     fn set_session(&self, session: &Session, now: u64) -> String {
-        let end = session.opened.saturating_add(self.rules.times.session.as_secs());
         let value = session.seal(&self.key, &self.rules.name);
-        cookie::set(&self.rules, &self.cookie, &value, Duration::from_secs(end.saturating_sub(now)))
+        cookie::set(
+            &self.rules,
+            &self.cookie,
+            &value,
+            Duration::from_secs(self.end(session).saturating_sub(now)),
+        )
     }
 }
 
 /// The shop answers; but a URL with a pass is cleaned first, so that nobody copies it.
-fn enter(
-    request: &GuardedRequest<'_>,
-    pass: Option<&str>,
-    session: Session,
-    set_cookie: Option<String>,
-) -> Decision {
+fn enter(request: &GuardedRequest<'_>, pass: Option<&str>, session: Session) -> Decision {
     if pass.is_some() && request.only_reads() {
-        let path = ReturnPath::new(request.target).unwrap_or_else(ReturnPath::root);
-        let (path, outcome) = (path.to_string(), GuardOutcome::Cleaned);
-        return Decision::Answer(GuardAnswer::redirect(302, path, set_cookie, outcome));
+        let path = ReturnPath::new(request.target).unwrap_or_else(ReturnPath::root).to_string();
+        return Decision::Answer(GuardAnswer::redirect(302, path, None, GuardOutcome::Cleaned));
     }
     let Session { subject, number, .. } = session;
-    Decision::Enter(ToShop { subject: Some(subject), number, set_cookie, outcome: GuardOutcome::Entered })
+    Decision::Enter(ToShop { subject: Some(subject), number, outcome: GuardOutcome::Entered })
 }
 
 fn complain(error: &SessionsFault) {

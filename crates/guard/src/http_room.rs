@@ -1,5 +1,6 @@
 //! The port [`RoomClient`] over HTTP and HTTPS.
 
+use std::error::Error;
 use std::io;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use pass::Jwks;
+use pass::{Discovery, Jwks};
 use tokio::time::timeout;
 
 use crate::{GuardRules, RoomClient, RoomSilence};
@@ -20,7 +21,8 @@ use crate::{GuardRules, RoomClient, RoomSilence};
 #[derive(Clone, Debug)]
 pub struct HttpRoom {
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
-    url: String,
+    keys: String,
+    discovery: String,
 }
 
 impl HttpRoom {
@@ -35,32 +37,42 @@ impl HttpRoom {
             HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
         // A new connection for every question: it shows whether the room accepts any.
         let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Ok(Self { client, url: rules.keys_url() })
+        let discovery = format!("{}/.well-known/openid-configuration", rules.room);
+        Ok(Self { client, keys: rules.keys_url(), discovery })
     }
 
-    fn silence(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> RoomSilence {
-        RoomSilence::NoAnswer { url: self.url.clone(), source: source.into() }
+    /// The URL that the room itself says it has. Its passes name the same issuer.
+    pub async fn issuer(&self) -> Result<String, RoomSilence> {
+        let discovery = self.read(&self.discovery, |body| serde_json::from_slice::<Discovery>(body).ok());
+        Ok(discovery.await?.issuer)
     }
 
-    async fn ask(&self) -> Result<Jwks, RoomSilence> {
-        let request =
-            Request::get(&self.url).header(USER_AGENT, "beekeeper-guard").header(ACCEPT, "application/json");
-        let request = request.body(Empty::new()).map_err(|error| self.silence(error))?;
-        let response = self.client.request(request).await.map_err(|error| self.silence(error))?;
-        let status = response.status();
-        if status != StatusCode::OK {
-            return Err(RoomSilence::Status { url: self.url.clone(), status: status.as_u16() });
-        }
-        let body = Limited::new(response.into_body(), Self::LARGEST).collect().await;
-        let body = body.map_err(|error| self.silence(error))?.to_bytes();
-        let keys = serde_json::from_slice::<Jwks>(&body).ok().filter(|keys| !keys.keys.is_empty());
-        keys.ok_or_else(|| RoomSilence::NotKeys { url: self.url.clone() })
+    /// What is at this URL, if it can be read.
+    async fn read<T>(&self, url: &str, parse: impl Fn(&[u8]) -> Option<T>) -> Result<T, RoomSilence> {
+        let silence =
+            |source: Box<dyn Error + Send + Sync>| RoomSilence::NoAnswer { url: url.into(), source };
+        let ask = async {
+            let request =
+                Request::get(url).header(USER_AGENT, "beekeeper-guard").header(ACCEPT, "application/json");
+            let request = request.body(Empty::new()).map_err(|error| silence(error.into()))?;
+            let response = self.client.request(request).await.map_err(|error| silence(error.into()))?;
+            let status = response.status();
+            if status != StatusCode::OK {
+                return Err(RoomSilence::Status { url: url.into(), status: status.as_u16() });
+            }
+            let body = Limited::new(response.into_body(), Self::LARGEST).collect().await;
+            let body = body.map_err(silence)?.to_bytes();
+            parse(&body).ok_or_else(|| RoomSilence::NotKeys { url: url.into() })
+        };
+        timeout(Self::PATIENCE, ask).await.unwrap_or_else(|late| Err(silence(late.into())))
     }
 }
 
 impl RoomClient for HttpRoom {
     async fn keys(&self) -> Result<Jwks, RoomSilence> {
-        timeout(Self::PATIENCE, self.ask()).await.unwrap_or_else(|late| Err(self.silence(late)))
+        let keys =
+            |body: &[u8]| serde_json::from_slice::<Jwks>(body).ok().filter(|keys| !keys.keys.is_empty());
+        self.read(&self.keys, keys).await
     }
 }
 

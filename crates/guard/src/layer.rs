@@ -116,13 +116,7 @@ where
                 Decision::Answer(answer) => return Ok(response(&answer)),
             };
             to_shop.add_to(&mut head.headers);
-            let mut response = inner.call(Request::from_parts(head, body)).await?;
-            if let Some(cookie) = to_shop.set_cookie.and_then(|cookie| cookie.try_into().ok()) {
-                response.headers_mut().append(SET_COOKIE, cookie);
-                // A cache must not give this visitor's session to others.
-                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            }
-            Ok(response)
+            inner.call(Request::from_parts(head, body)).await
         })
     }
 }

@@ -49,20 +49,16 @@ pub struct SessionsFault {
 /// The live sessions, at most one for each subject.
 ///
 /// Both calls are one conditional write, so that several guards can share a store. In a table of `DynamoDB` with the key
-/// `subject`, they are an `UpdateItem` with these conditions:
+/// `subject`, they are a `PutItem` and an `UpdateItem` with these conditions:
 ///
 /// | call | condition |
 /// | --- | --- |
 /// | `open`, newest counts | `attribute_not_exists(subject) OR pass < :pass OR opened > :now - 3` |
 /// | `open`, first counts | `attribute_not_exists(subject) OR (until <= :now AND pass < :pass) OR opened > :now - 3` |
-/// | `keep` | `attribute_not_exists(subject) OR until <= :now OR id = :id` |
+/// | `keep` | `attribute_not_exists(subject) OR (id = :id AND until > :now)` |
 ///
-/// An item may be deleted once its `until` has passed by as long as a pass lives.
+/// An item may be deleted a day after its `until`: no session and no pass is as old then.
 pub trait LiveSessions: Send + Sync {
-    /// Whether a call costs no more than memory. Then each request asks, and a session that was ended is refused at once.
-    /// Otherwise a session is asked about when it is renewed, once a minute.
-    const AT_HAND: bool;
-
     /// Opens a session, if [`LiveSession::may_follow`] the one that is there.
     fn open(
         &self,
@@ -72,15 +68,24 @@ pub trait LiveSessions: Send + Sync {
         now: u64,
     ) -> impl Future<Output = Result<Opening, SessionsFault>> + Send;
 
-    /// Lets a session live until [`LiveSession::until`]. False if another one of the same subject is live.
+    /// Lets a session live until [`LiveSession::until`], which moves on at most once a minute. False if it has ended, or
+    /// another one of the same subject was opened after it.
     ///
-    /// If none is live, this one becomes it: the store may have been lost, and the visitor's cookie proves the session.
+    /// Each request calls this. A store on another machine may repeat its last answer for a minute.
+    ///
+    /// If the store knows no session of the subject, this one becomes it: the store may have been lost, and the visitor's
+    /// cookie proves the session.
     fn keep(
         &self,
         subject: &str,
         session: LiveSession,
         now: u64,
     ) -> impl Future<Output = Result<bool, SessionsFault>> + Send;
+
+    /// How many sessions are live, for monitoring. None if that is not known.
+    fn count(&self, _now: u64) -> Option<usize> {
+        None
+    }
 }
 
 impl LiveSession {
@@ -113,8 +118,8 @@ pub(crate) enum Keeping {
     Refused,
 }
 
-/// Sessions in memory, of one process. When it ends, nobody is thrown out, because a cookie proves a session. Only what
-/// ended sessions and used passes there were is forgotten.
+/// Sessions in memory, of one process. When it ends, nobody loses a session, because the cookie proves it. Forgotten is only
+/// which sessions had ended, and which passes were used.
 #[derive(Debug, Default)]
 pub struct MemorySessions(Mutex<Live>);
 
@@ -150,13 +155,13 @@ impl MemorySessions {
     pub(crate) fn keep_now(&self, subject: &str, session: LiveSession, now: u64) -> Keeping {
         let mut live = self.0.lock();
         match live.sessions.get_mut(subject) {
-            Some(before) if before.id == session.id && session.until <= before.until => Keeping::Unchanged,
-            Some(before) if before.id == session.id => {
+            Some(before) if before.id != session.id || !before.is_live(now) => Keeping::Refused,
+            Some(before) if session.until <= before.until => Keeping::Unchanged,
+            Some(before) => {
                 before.until = session.until;
                 Keeping::Changed
             }
-            Some(before) if before.is_live(now) => Keeping::Refused,
-            _ => {
+            None => {
                 live.insert(subject, session, now);
                 Keeping::Changed
             }
@@ -170,11 +175,6 @@ impl MemorySessions {
 
     pub(crate) fn all(&self) -> Vec<(Box<str>, LiveSession)> {
         self.0.lock().sessions.iter().map(|(subject, session)| (subject.clone(), *session)).collect()
-    }
-
-    /// How many sessions are live.
-    pub fn count(&self, now: u64) -> usize {
-        self.0.lock().sessions.values().filter(|session| session.is_live(now)).count()
     }
 }
 
@@ -190,8 +190,6 @@ impl Live {
 }
 
 impl LiveSessions for MemorySessions {
-    const AT_HAND: bool = true;
-
     async fn open(
         &self,
         subject: &str,
@@ -204,6 +202,10 @@ impl LiveSessions for MemorySessions {
 
     async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
         Ok(self.keep_now(subject, session, now) != Keeping::Refused)
+    }
+
+    fn count(&self, now: u64) -> Option<usize> {
+        Some(self.0.lock().sessions.values().filter(|session| session.is_live(now)).count())
     }
 }
 
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(store.keep_now("a", first, NOW + 61), Keeping::Refused, "it was ended");
         assert_ne!(store.keep_now("a", second, NOW + 61), Keeping::Refused);
         assert_eq!(store.open_now("b", first, OneSession::Newest, NOW), Opening::Opened, "another visitor");
-        assert_eq!(store.count(NOW + 61), 2);
+        assert_eq!(store.count(NOW + 61), Some(2));
     }
 
     #[test]

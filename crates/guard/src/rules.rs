@@ -24,7 +24,7 @@ pub struct GuardRules {
 pub struct GuardTimes {
     /// How old a pass may be when it is exchanged. The room may say less, by the pass's own end.
     pub pass: Duration,
-    /// How long a visitor may do nothing.
+    /// How long a visitor may do nothing. A session that is used lives on, until the full minute after this.
     pub idle: Duration,
     /// How long a session lasts at most, however active the visitor is.
     pub session: Duration,
@@ -33,13 +33,6 @@ pub struct GuardTimes {
 impl Default for GuardTimes {
     fn default() -> Self {
         Self { pass: Duration::from_mins(5), idle: Duration::from_mins(20), session: Duration::from_hours(2) }
-    }
-}
-
-impl GuardTimes {
-    /// How many seconds after a renewal the next one is due.
-    pub(crate) fn renewal(&self) -> u64 {
-        (self.idle.as_secs() / 4).min(60)
     }
 }
 

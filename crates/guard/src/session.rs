@@ -22,8 +22,6 @@ pub(crate) struct Session {
     pub(crate) subject: String,
     pub(crate) number: Option<u64>,
     pub(crate) opened: u64,
-    /// When it was renewed last.
-    pub(crate) renewed: u64,
 }
 
 impl SessionKey {
@@ -82,10 +80,10 @@ impl Session {
         (1..=128).contains(&text.len()) && text.bytes().all(plain)
     }
 
-    /// The cookie's value: `session.ID.SUBJECT.NUMBER.OPENED.RENEWED.PROOF`.
+    /// The cookie's value: `session.ID.SUBJECT.NUMBER.OPENED.PROOF`.
     pub(crate) fn seal(&self, key: &SessionKey, room: &str) -> String {
         let number = self.number.map(|number| number.to_string()).unwrap_or_default();
-        let text = format!("session.{}.{}.{number}.{}.{}", self.id, self.subject, self.opened, self.renewed);
+        let text = format!("session.{}.{}.{number}.{}", self.id, self.subject, self.opened);
         let proof = key.0.prove(&SessionKey::proven_text(room, &text));
         format!("{text}.{proof}")
     }
@@ -101,20 +99,13 @@ impl Session {
             return None;
         }
         let mut parts = text.split('.');
-        let (Some("session"), Some(id), Some(subject), Some(number), Some(opened), Some(renewed), None) = (
-            parts.next(),
-            parts.next(),
-            parts.next(),
-            parts.next(),
-            parts.next(),
-            parts.next(),
-            parts.next(),
-        ) else {
+        let (Some("session"), Some(id), Some(subject), Some(number), Some(opened), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
             return None;
         };
         let number = if number.is_empty() { None } else { Some(number.parse().ok()?) };
-        let (opened, renewed) = (opened.parse().ok()?, renewed.parse().ok()?);
-        Some(Self { id: id.parse().ok()?, subject: subject.into(), number, opened, renewed })
+        Some(Self { id: id.parse().ok()?, subject: subject.into(), number, opened: opened.parse().ok()? })
     }
 }
 
@@ -130,7 +121,6 @@ mod tests {
             subject: "ab".repeat(32),
             number: Some(4711),
             opened: 1_800_000_000,
-            renewed: 1_800_000_060,
         }
     }
 

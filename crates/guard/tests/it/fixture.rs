@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use guard::{
     Decision, Guard, GuardAnswer, GuardRules, GuardedRequest, MemorySessions, Moment, RoomClient, RoomKeys,
-    RoomSilence, SessionKey, ToShop,
+    RoomSilence, SessionKey,
 };
 use http::{HeaderMap, HeaderName, Method};
 use parking_lot::Mutex;
@@ -162,9 +162,7 @@ impl Shop {
         let moment = Moment { now: self.now, random };
         let request = GuardedRequest { method: &method, target, headers: &map, client: None };
         let decision = self.guard.decide(&request, moment).await;
-        let (Decision::Answer(GuardAnswer { set_cookie, .. }) | Decision::Enter(ToShop { set_cookie, .. })) =
-            &decision;
-        if let Some(set) = set_cookie {
+        if let Decision::Answer(GuardAnswer { set_cookie: Some(set), .. }) = &decision {
             browser.keep(set);
         }
         decision
