@@ -2,6 +2,7 @@
 
 mod deploy;
 mod destroy;
+mod guard;
 mod init;
 mod keys;
 mod local;
@@ -22,6 +23,7 @@ pub(crate) use deploy::Deploy;
 #[cfg(feature = "aws")]
 pub(crate) use deploy::people;
 pub(crate) use destroy::Destroy;
+pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Run a waiting room on this machine
     Local(Box<Local>),
+    /// Guard a shop: tell its web server who was admitted by the room
+    Guard(Box<GuardArguments>),
     /// Create a room on AWS, or update it
     Deploy(Deploy),
     /// Remove a room and all its resources from AWS

@@ -13,6 +13,7 @@ mod exit;
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod guard_data;
 mod local_settings;
 mod local_start;
 mod log;
@@ -33,7 +34,7 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, history, init, keys, list, local, logs, man,
+    backup, change, completions, config, deploy, destroy, guard, history, init, keys, list, local, logs, man,
     message, off, on, reset, set_rate, status, undo,
 };
 use exit::Exit;
@@ -68,6 +69,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Deploy(deploy) => deploy::run(deploy, json),
         Command::Destroy(destroy) => destroy::run(destroy, json),
         Command::Local(local) => local::run(local, json),
+        Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),
         Command::On(on) => on::run(on, json),

@@ -76,7 +76,7 @@ fn minute(text: &str) -> Result<Duration, String> {
 }
 
 /// The room's own URL. Its routes are below it, so it cannot end in a query or in one of them.
-fn public_url(text: &str) -> Result<WebUrl, String> {
+pub(super) fn public_url(text: &str) -> Result<WebUrl, String> {
     let url: WebUrl = text.parse().map_err(|error: WebUrlError| error.to_string())?;
     let parts = url.as_url();
     let problem = if parts.query().is_some() || parts.fragment().is_some() {
@@ -91,7 +91,7 @@ fn public_url(text: &str) -> Result<WebUrl, String> {
     Err(format!("{problem}; write it like https://wait.example or https://shop.example/queue"))
 }
 
-fn listener(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
     let on_this_machine = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let port = text.parse().map(on_this_machine);
     port.or_else(|_| text.parse())

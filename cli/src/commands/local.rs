@@ -25,6 +25,7 @@ use crate::local_start::LocalStart;
 use crate::opening_time::{ahead, shown};
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
+use crate::runtime::{asked_to_stop, listen_for_monitoring};
 use crate::wording::{rate, waits};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
@@ -158,14 +159,6 @@ async fn listen(port: u16) -> Result<TcpListener> {
     })
 }
 
-async fn listen_for_monitoring(address: Option<SocketAddr>) -> Result<Option<TcpListener>> {
-    let Some(address) = address else { return Ok(None) };
-    let listener = TcpListener::bind(address).await;
-    listener.map(Some).with_context(|| {
-        format!("could not listen on {address}; choose another address or port with --metrics")
-    })
-}
-
 fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {
     Ok(format!("http://localhost:{}{path}", listener.local_addr()?.port()).parse()?)
 }
@@ -266,17 +259,4 @@ fn live_facts(status: &Status, now: Timestamp) -> String {
     let rate = format!("rate {}", rate(status));
     let opens = status.room.opens.map(|opens| format!("opens {}", ahead(opens, now)));
     opens.into_iter().chain([counts, rate]).chain(waits(status)).collect::<Vec<_>>().join(", ")
-}
-
-/// Starts to listen at once, so that an early Ctrl-C also stops the room cleanly.
-fn asked_to_stop() -> Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
 }

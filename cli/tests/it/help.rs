@@ -11,6 +11,7 @@ const COMMANDS: &[&str] = &[
     "list",
     "config",
     "local",
+    "guard",
     "deploy",
     "destroy",
     "status",

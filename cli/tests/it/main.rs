@@ -9,6 +9,7 @@
 
 mod config;
 mod crowd;
+mod guard;
 mod help;
 mod history;
 mod hosting;

@@ -1,14 +1,18 @@
-//! A whole waiting room in one process.
+//! A whole waiting room in one process; and the guard of a shop in another.
 //!
 //! The same handlers that run as Lambda functions run here over the embedded store. [`routes`] lists what can
 //! be requested, and [`App`] answers it. [`schedule`] runs the trigger and the consumers once a minute.
 //! [`connections`] limits slow and greedy clients. [`control`] takes the operator's commands from another
 //! terminal. [`Monitor`] answers the operator's monitoring.
+//!
+//! [`ForwardAuth`] answers a web server that asks the guard of a shop about each request.
 
 mod app;
 pub mod connections;
 pub mod control;
 mod files;
+mod forward_auth;
+mod guard_metrics;
 mod join_limit;
 mod metrics;
 mod monitor;
@@ -21,6 +25,8 @@ mod shop;
 
 pub use app::App;
 pub use connections::HttpService;
+pub use forward_auth::ForwardAuth;
+pub use guard_metrics::{GuardMetrics, GuardMonitor};
 pub use join_limit::{JoinLimit, PlacesPerMinute};
 pub use metrics::AnswerMetrics;
 pub use monitor::Monitor;

@@ -71,6 +71,14 @@ impl Histogram {
     }
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "Prometheus has only 64-bit floats; counts are far below 2^52"
+)]
+pub(crate) fn as_f64(count: u64) -> f64 {
+    count as f64
+}
+
 /// A text in Prometheus's format, version 0.0.4.
 #[derive(Debug, Default)]
 pub(crate) struct MetricsText(String);

@@ -16,7 +16,7 @@ use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
 
 use crate::connections::HttpService;
-use crate::metrics::{AnswerMetrics, MetricsText};
+use crate::metrics::{AnswerMetrics, MetricsText, as_f64};
 use crate::respond::{HttpResponse, finish, uncached};
 
 /// Answers the operator's monitoring.
@@ -142,14 +142,6 @@ fn throttle(text: &mut MetricsText, status: &Status) {
             text.gauge(name, help, value);
         }
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "Prometheus has only 64-bit floats; counts are far below 2^52"
-)]
-fn as_f64(count: u64) -> f64 {
-    count as f64
 }
 
 impl HttpService for Monitor {

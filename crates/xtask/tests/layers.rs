@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &[
             "waitroom", "pass", "clock", "operator", "page", "poll", "producer", "trigger", "consumer",
-            "throttle", "embedded",
+            "throttle", "embedded", "guard",
         ],
     ),
     (
@@ -45,7 +45,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
-        &["waitroom", "pass", "config", "clock", "operator", "probe", "page", "embedded", "server", "cloud"],
+        &[
+            "waitroom", "pass", "config", "clock", "operator", "probe", "page", "embedded", "server",
+            "guard", "cloud",
+        ],
     ),
     // Testing.
     ("port_contracts", &["waitroom", "pass"]),

@@ -9,6 +9,7 @@
 mod attacks;
 mod binding;
 mod fixture;
+mod frozen;
 mod layer;
 mod unreachable;
 mod walk;

@@ -30,6 +30,8 @@ pub enum Section {
     LedgerAttributes,
     Metrics,
     MonitoringMetrics,
+    Guard,
+    GuardMetrics,
     FileTables,
     FileSingles,
     ConfigurationKeys,
@@ -38,7 +40,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -53,6 +55,8 @@ impl Section {
         Self::LedgerAttributes,
         Self::Metrics,
         Self::MonitoringMetrics,
+        Self::Guard,
+        Self::GuardMetrics,
         Self::FileTables,
         Self::FileSingles,
         Self::ConfigurationKeys,
@@ -77,6 +81,8 @@ impl Section {
             Self::LedgerAttributes => "ledger attributes",
             Self::Metrics => "metrics",
             Self::MonitoringMetrics => "monitoring metrics",
+            Self::Guard => "guard",
+            Self::GuardMetrics => "guard metrics",
             Self::FileTables => "file tables",
             Self::FileSingles => "file singles",
             Self::ConfigurationKeys => "configuration keys",

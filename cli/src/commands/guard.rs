@@ -1,0 +1,185 @@
+//! `beekeeper guard`: answers a web server that asks whether a request may reach the shop.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use clock::SystemClock;
+use guard::{
+    Bypass, FileSessions, Guard, GuardRules, GuardTimes, HttpRoom, RoomKeys, RoomSilence, SecretHeader,
+    WhenUnreachable,
+};
+use serde_json::json;
+use server::connections::{AccessLog, Limits, serve};
+use server::{ForwardAuth, GuardMetrics, GuardMonitor, TrustedProxies};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use waitroom::ports::Clock;
+
+use crate::arguments::GuardArguments;
+use crate::data;
+use crate::exit::{Exit, Failure};
+use crate::guard_data::GuardData;
+use crate::printer::{note, say};
+use crate::runtime::{asked_to_stop, listen_at, listen_for_monitoring};
+
+type ShopGuard = Guard<FileSessions, HttpRoom>;
+
+pub(crate) fn run(arguments: &GuardArguments, json: bool) -> Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
+}
+
+async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
+    let asked_to_stop = asked_to_stop()?;
+    let door = listen_at(arguments.listen, "--listen").await?;
+    let monitor = listen_for_monitoring(arguments.metrics).await?;
+    let rules = rules(arguments)?;
+    let directory = directory(arguments)?;
+    let keys = keys(arguments, &rules).await?;
+    let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
+    let guard = Arc::new(Guard::new(rules, key, sessions, keys));
+
+    let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
+    let address = door.local_addr()?;
+    let metrics_url = monitored_at.map(|at| format!("http://{at}/metrics"));
+    let listens = format!("http://{address}");
+    let greeting = if json {
+        greeting_for_scripts(&guard, &listens, &directory, metrics_url.as_deref())
+    } else {
+        greeting(&guard, &listens, &directory, metrics_url.as_deref())
+    };
+    // The guard works even if standard output is closed.
+    let _ = say(&greeting);
+
+    let metrics = Arc::new(GuardMetrics::default());
+    let (end, ended) = watch::channel(());
+    let until_the_end = || {
+        let mut ended = ended.clone();
+        async move { drop(ended.changed().await) }
+    };
+    let proxies = TrustedProxies::new(arguments.trust_proxy.clone());
+    let service = Arc::new(ForwardAuth::new(guard.clone(), proxies, metrics.clone()));
+    let door = tokio::spawn(serve(door, service, Limits::of_this_process(), AccessLog::Off, until_the_end()));
+    let monitor = monitor.map(|listener| {
+        let (site, limits) = (Arc::new(GuardMonitor::new(guard.clone(), metrics)), Limits::of_monitoring());
+        tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
+    });
+    let watched = guard.clone();
+    let watch = tokio::spawn(async move { watched.watch_room().await });
+
+    asked_to_stop.await;
+    end.send_replace(());
+    door.await?;
+    if let Some(monitor) = monitor {
+        monitor.await?;
+    }
+    watch.abort();
+    drop(lock);
+    if !json {
+        let _ = say("\nstopped; the sessions are kept");
+    }
+    Ok(())
+}
+
+fn rules(arguments: &GuardArguments) -> Result<GuardRules> {
+    let secret = arguments.bypass_header.as_deref().map(secret_header).transpose()?;
+    let bypass = Bypass {
+        paths: arguments.bypass_path.clone(),
+        methods: arguments.bypass_method.clone(),
+        secret,
+        networks: arguments.bypass_network.clone(),
+    };
+    let times = GuardTimes { pass: arguments.pass_age, idle: arguments.idle, session: arguments.session };
+    let unreachable =
+        arguments.open_after.map_or(WhenUnreachable::Closed, |after| WhenUnreachable::Open { after });
+    Ok(GuardRules {
+        https: !arguments.http,
+        times,
+        one_session: arguments.one_session.into(),
+        binds: arguments.bind,
+        bypass,
+        unreachable,
+        ..GuardRules::new(&arguments.room.to_string(), arguments.name.as_str())
+    })
+}
+
+fn secret_header(file: &Path) -> Result<SecretHeader> {
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("could not read the secret header in {}", file.display()))?;
+    text.parse().with_context(|| format!("there is no secret header in {}", file.display()))
+}
+
+fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
+    match &arguments.data {
+        Some(directory) => Ok(directory.clone()),
+        None => Ok(data::directory(None, &arguments.name)?.join("guard")),
+    }
+}
+
+/// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and asks again
+/// when a pass arrives. If something else answers, the URL is wrong.
+async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
+    if let Some(file) = &arguments.keys {
+        let named = || file.display();
+        let text =
+            fs::read_to_string(file).with_context(|| format!("could not read the keys in {}", named()))?;
+        let keys = serde_json::from_str(&text).with_context(|| {
+            format!("{} does not have the keys of a room, as its /.well-known/jwks.json has them", named())
+        })?;
+        return Ok(RoomKeys::given(rules, keys));
+    }
+    let room = HttpRoom::new(rules)
+        .context("could not read the CA certificates of this machine, which the guard needs")?;
+    if let Ok(issuer) = room.issuer().await
+        && issuer != rules.room
+    {
+        let problem =
+            format!("the room at {} says that its URL is {issuer}, and its passes say so too", rules.room);
+        return Err(Failure::new(Exit::Failed, problem)
+            .advising(format!("start the guard with --room {issuer}"))
+            .into());
+    }
+    let keys = RoomKeys::of_room(rules, room);
+    match keys.refresh(SystemClock.now().as_secs()).await {
+        Ok(()) => {}
+        Err(error @ (RoomSilence::NotKeys { .. } | RoomSilence::Status { status: 404, .. })) => {
+            return Err(anyhow::Error::new(error).context("could not fetch the room's keys; check --room"));
+        }
+        Err(error) => {
+            let error = anyhow::Error::new(error);
+            note(&format!("warning: {error:#}; nobody new can enter until it does"));
+        }
+    }
+    Ok(keys)
+}
+
+fn greeting(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<&str>) -> String {
+    let rules = guard.rules();
+    let mut lines = vec![
+        format!("The guard of {} is ready\n", rules.name),
+        format!("  nginx           {listens}{}", ForwardAuth::<FileSessions, HttpRoom>::AUTH_REQUEST),
+        format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<FileSessions, HttpRoom>::FORWARD_AUTH),
+        format!("  waiting room    {}/beekeeper", rules.room),
+        format!("  its keys        {}", guard.keys().count()),
+    ];
+    lines.extend(metrics.map(|url| format!("  metrics         {url}")));
+    lines.push(format!("  kept in         {}\n", directory.display()));
+    if let WhenUnreachable::Open { after } = rules.unreachable {
+        let after = humantime::format_duration(after);
+        lines.push(format!("Everybody enters when the room has not answered for {after}."));
+    }
+    lines.push("Ctrl-C stops it; the sessions are kept.".into());
+    lines.join("\n")
+}
+
+fn greeting_for_scripts(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<&str>) -> String {
+    let rules = guard.rules();
+    let mut greeting = json!({
+        "listens": listens, "name": rules.name, "room": rules.room, "keys": guard.keys().count(), "kept_in": directory,
+    });
+    if let Some(url) = metrics {
+        greeting["metrics"] = url.into();
+    }
+    greeting.to_string()
+}

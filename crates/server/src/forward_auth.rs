@@ -1,0 +1,150 @@
+//! The guard of a shop as a process of its own, which a web server asks about each request: `auth_request` of nginx, and the
+//! forward-auth of Traefik and Caddy. docs/guard.md says how to configure them.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use guard::{
+    Decision, Guard, GuardAnswer, GuardOutcome, GuardedRequest, LiveSessions, Moment, NUMBER_HEADER,
+    RoomClient, SUBJECT_HEADER, ToShop,
+};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use hyper::{Method, Request, Response, StatusCode};
+use pass::Refused;
+
+use crate::connections::HttpService;
+use crate::guard_metrics::GuardMetrics;
+use crate::proxies::TrustedProxies;
+use crate::respond::{HttpResponse, finish, uncached};
+
+/// Answers a web server that asks whether a request may reach the shop.
+///
+/// The web server says in `X-Forwarded-Method` and `X-Forwarded-Uri` what was requested, and passes the browser's other
+/// headers on. Nothing else of a request decides where a visitor is sent to.
+#[derive(Debug)]
+pub struct ForwardAuth<L, C> {
+    guard: Arc<Guard<L, C>>,
+    proxies: TrustedProxies,
+    metrics: Arc<GuardMetrics>,
+    has_warned: AtomicBool,
+}
+
+/// How a web server wants to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// nginx takes 2xx, 401 and 403, and no other status. It reads headers of the answer, and no body.
+    AuthRequest,
+    /// Traefik and Caddy give any answer but 2xx to the browser.
+    ForwardAuth,
+}
+
+const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
+const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
+/// Where nginx shall redirect to.
+const LOCATION: HeaderName = HeaderName::from_static("x-beekeeper-location");
+const TEXT: &str = "text/plain; charset=utf-8";
+
+impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
+    /// The paths that web servers ask, in the order of [`Style`].
+    pub const AUTH_REQUEST: &str = "/auth-request";
+    pub const FORWARD_AUTH: &str = "/forward-auth";
+    /// What nginx shows instead of a refused page, because it shows no body of an answer to `auth_request`.
+    pub const REFUSED: &str = "/refused";
+
+    pub fn new(guard: Arc<Guard<L, C>>, proxies: TrustedProxies, metrics: Arc<GuardMetrics>) -> Self {
+        Self { guard, proxies, metrics, has_warned: AtomicBool::new(false) }
+    }
+
+    async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<Decision, &'static str> {
+        const UNCLEAR: &str =
+            "the web server must send X-Forwarded-Method and X-Forwarded-Uri, each once: docs/guard.md";
+        let method =
+            only(headers, &METHOD).and_then(|method| method.parse::<Method>().ok()).ok_or(UNCLEAR)?;
+        let target = only(headers, &URI).ok_or(UNCLEAR)?;
+        let client = self.proxies.client(sender, headers);
+        let Ok(moment) = Moment::now() else { return Err("the operating system gave no random numbers") };
+        let request = GuardedRequest { method: &method, target, headers, client };
+        Ok(self.guard.decide(&request, moment).await)
+    }
+
+    /// A pass that the room signed, but for somebody else: the guard was probably configured with another name or URL.
+    fn warn_of_mistakes(&self, outcome: GuardOutcome) {
+        if let GuardOutcome::PassRefused(why @ (Refused::Issuer | Refused::Audience)) = outcome
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+        {
+            let rules = self.guard.rules();
+            let (name, room) = (&rules.name, &rules.room);
+            tracing::warn!(
+                name,
+                room,
+                "the room's keys signed {why}: are the name and the URL those of the room? This is logged once"
+            );
+        }
+    }
+}
+
+/// The value of a header that must be there once. With two, nobody knows which one the web server wrote.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
+}
+
+/// Both headers are always there: some web servers would otherwise leave what a browser wrote.
+fn to_shop(to_shop: &ToShop) -> HttpResponse {
+    let number = to_shop.number.map(|number| number.to_string()).unwrap_or_default();
+    let response = uncached(StatusCode::OK)
+        .header(SUBJECT_HEADER, to_shop.subject.as_deref().unwrap_or_default())
+        .header(NUMBER_HEADER, number);
+    finish(response, Bytes::new())
+}
+
+fn answered(answer: &GuardAnswer, style: Style) -> HttpResponse {
+    let status = match (style, &answer.location) {
+        (Style::AuthRequest, Some(_)) => 401,
+        _ => answer.status,
+    };
+    let mut response = Response::builder().status(status);
+    for (name, value) in answer.headers() {
+        let is_for_nginx = style == Style::AuthRequest && name == hyper::header::LOCATION;
+        response = response.header(if is_for_nginx { LOCATION } else { name }, value.as_ref());
+    }
+    finish(response, answer.body)
+}
+
+impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for ForwardAuth<L, C> {
+    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+        let style = match request.uri().path() {
+            Self::AUTH_REQUEST => Style::AuthRequest,
+            Self::FORWARD_AUTH => Style::ForwardAuth,
+            Self::REFUSED => return answered(&GuardAnswer::taken(), Style::ForwardAuth),
+            _ => {
+                let there_is =
+                    "there is nothing here; ask /auth-request (nginx) or /forward-auth (Traefik, Caddy)\n";
+                return finish(uncached(StatusCode::NOT_FOUND).header(CONTENT_TYPE, TEXT), there_is);
+            }
+        };
+        let begun = Instant::now();
+        match self.decide(request.headers(), sender).await {
+            Ok(decision) => {
+                let outcome = decision.outcome();
+                self.metrics.count(outcome, begun.elapsed());
+                self.warn_of_mistakes(outcome);
+                match decision {
+                    Decision::Enter(entering) => to_shop(&entering),
+                    Decision::Answer(answer) => answered(&answer, style),
+                }
+            }
+            Err(problem) => {
+                tracing::error!("refused a request: {problem}");
+                let response = uncached(StatusCode::INTERNAL_SERVER_ERROR).header(CONTENT_TYPE, TEXT);
+                finish(response, format!("{problem}\n"))
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `/healthz` and `/metrics` of a guard, on a listener of their own.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use clock::SystemClock;
+use guard::{Guard, GuardOutcome, LiveSessions, RoomClient};
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Request, StatusCode};
+use waitroom::ports::Clock;
+
+use crate::connections::HttpService;
+use crate::metrics::{Histogram, MetricsText, as_f64, increase};
+use crate::respond::{HttpResponse, finish, uncached};
+
+/// Counts since the process started.
+#[derive(Debug, Default)]
+pub struct GuardMetrics {
+    outcomes: [AtomicU64; GuardOutcome::WORDS.len()],
+    took: Histogram,
+}
+
+impl GuardMetrics {
+    pub(crate) fn count(&self, outcome: GuardOutcome, took: Duration) {
+        let word = outcome.as_str();
+        let counters = GuardOutcome::WORDS.iter().zip(&self.outcomes);
+        counters.filter(|(known, _)| **known == word).for_each(|(_, counter)| increase(counter));
+        self.took.observe(took);
+    }
+}
+
+/// Answers the operator's monitoring.
+#[derive(Debug)]
+pub struct GuardMonitor<L, C> {
+    guard: Arc<Guard<L, C>>,
+    metrics: Arc<GuardMetrics>,
+}
+
+impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
+    const TEXT: &str = "text/plain; charset=utf-8";
+
+    pub fn new(guard: Arc<Guard<L, C>>, metrics: Arc<GuardMetrics>) -> Self {
+        Self { guard, metrics }
+    }
+
+    /// Whether a pass can be verified.
+    fn health(&self) -> (StatusCode, String) {
+        if self.guard.keys().count() > 0 {
+            return (StatusCode::OK, "ok\n".into());
+        }
+        let keys = self.guard.rules().keys_url();
+        let failure =
+            format!("no key of the room is known, so nobody new can enter; the guard asks {keys}\n");
+        (StatusCode::SERVICE_UNAVAILABLE, failure)
+    }
+
+    fn text(&self) -> String {
+        let now = SystemClock.now().as_secs();
+        let mut text = MetricsText::default();
+        text.head("beekeeper_guard_info", "gauge", "The room, and the version of the program. Always 1.");
+        let labels =
+            format!("{{room=\"{}\",version=\"{}\"}}", self.guard.rules().name, env!("CARGO_PKG_VERSION"));
+        text.line("beekeeper_guard_info", &labels, 1);
+        let name = "beekeeper_guard_requests_total";
+        text.head(name, "counter", "Requests, by what became of them.");
+        for (word, count) in GuardOutcome::WORDS.iter().zip(&self.metrics.outcomes) {
+            text.line(name, &format!("{{outcome=\"{word}\"}}"), count.load(Ordering::Relaxed));
+        }
+        text.histogram("beekeeper_guard_seconds", "How long a decision took.", &self.metrics.took);
+        if let Some(live) = self.guard.sessions().count(now) {
+            text.gauge("beekeeper_guard_sessions", "Live sessions.", as_f64(live as u64));
+        }
+        let keys = self.guard.keys().count();
+        text.gauge("beekeeper_guard_keys", "Keys of the room that are known.", as_f64(keys as u64));
+        let is_open = f64::from(u8::from(self.guard.is_open(now)));
+        let open = "1 while everybody enters, because the room does not answer, otherwise 0.";
+        text.gauge("beekeeper_guard_open", open, is_open);
+        text.into_string()
+    }
+}
+
+impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for GuardMonitor<L, C> {
+    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
+        let (status, kind, body) = match request.uri().path() {
+            "/healthz" => {
+                let (status, body) = self.health();
+                (status, Self::TEXT, body)
+            }
+            "/metrics" => (StatusCode::OK, MetricsText::CONTENT_TYPE, self.text()),
+            _ => {
+                let there_is = "there is nothing here; look at /metrics and /healthz\n";
+                (StatusCode::NOT_FOUND, Self::TEXT, there_is.into())
+            }
+        };
+        finish(uncached(status).header(CONTENT_TYPE, kind), body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use frozen_names::{Section, assert_frozen};
+    use guard::{GuardRules, HttpRoom, MemorySessions, RoomKeys, SessionKey};
+
+    use super::*;
+
+    #[test]
+    fn every_metric_is_explained_documented_and_frozen() {
+        let rules = GuardRules::new("https://wait.example", "sale");
+        let keys = RoomKeys::<HttpRoom>::given(&rules, pass::Jwks::default());
+        let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
+        let guard = Arc::new(Guard::new(rules, key, MemorySessions::default(), keys));
+        let metrics = Arc::new(GuardMetrics::default());
+        metrics.count(GuardOutcome::Taken, Duration::from_millis(1));
+        let text = GuardMonitor::new(guard, metrics).text();
+        assert!(text.contains("\nbeekeeper_guard_requests_total{outcome=\"taken\"} 1\n"), "{text}");
+        assert!(text.contains("\nbeekeeper_guard_seconds_count 1\n"), "{text}");
+        let explained = text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split(' ').next());
+        let names: BTreeSet<_> = explained.collect();
+        let documented = include_str!("../../../docs/guard.md");
+        for name in names.iter().copied().chain(GuardOutcome::WORDS) {
+            assert!(documented.contains(&format!("`{name}")), "{name} in docs/guard.md");
+        }
+        assert_frozen(Section::GuardMetrics, names);
+    }
+}
