@@ -6,6 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Result, TEMPLATE, TemplateError, yaml};
 
+/// In the form of AWS's, so that the template can take it apart.
+const STACK_ID: &str =
+    "arn:aws:cloudformation:AWS::Region:AWS::AccountId:stack/AWS::StackName/0-0-0-0-AWS::StackId";
+
 /// The stack that the template describes. Values that only AWS knows are replaced by their names: `Ledger` for a reference
 /// to the table, `Ledger.Arn` for its ARN, `AWS::Region` for the region.
 #[derive(Clone, Debug)]
@@ -104,6 +108,21 @@ impl Stack {
                 let items = self.resolve(items)?;
                 Ok(json!(strings(&items)?.join(string(separator)?)))
             }
+            "Fn::Split" => {
+                let [separator, text] = list(argument)? else {
+                    return Err(TemplateError(format!("!Split needs two arguments: {argument}")));
+                };
+                let text = self.resolve(text)?;
+                Ok(string(&text)?.split(string(separator)?).collect())
+            }
+            "Fn::Select" => {
+                let [index, items] = list(argument)? else {
+                    return Err(TemplateError(format!("!Select needs two arguments: {argument}")));
+                };
+                let index = index.as_u64().and_then(|index| usize::try_from(index).ok());
+                let selected = index.and_then(|index| self.resolve(items).ok()?.get(index).cloned());
+                selected.ok_or_else(|| TemplateError(format!("!Select finds nothing: {argument}")))
+            }
             "Fn::If" => {
                 let [condition, then, otherwise] = list(argument)? else {
                     return Err(TemplateError(format!("!If needs three arguments: {argument}")));
@@ -117,6 +136,9 @@ impl Stack {
     fn reference(&self, name: &str) -> Value {
         if name == "AWS::NoValue" {
             return no_value();
+        }
+        if name == "AWS::StackId" {
+            return json!(STACK_ID);
         }
         self.parameters.get(name).cloned().unwrap_or_else(|| json!(name))
     }
