@@ -42,10 +42,10 @@ const HOURS_A_MONTH: f64 = 730.0;
 impl ProofOptions {
     /// The configuration file of the room, with these settings in addition.
     pub(super) fn settings(&self, more: &str) -> String {
-        let Self { region, email, architecture, .. } = self;
+        let Self { region, architecture, .. } = self;
         format!(
             "title = \"Proof\"\nregion = {region:?}\nshop = \"https://shop.example/sale\"\nrate = {RATE}\n\
-             architecture = {architecture:?}\nalarm_email = {email:?}\n{more}"
+             architecture = {architecture:?}\n{more}"
         )
     }
 

@@ -129,7 +129,8 @@ impl Proof {
 
     fn deploy(&mut self) -> Result<StepOutcome> {
         // No throttle: no shop answers at shop.example, so it would hold the rate down.
-        self.configure("throttle = false\naccess_log = true\n")?;
+        let email = &self.options.email;
+        self.configure(&format!("throttle = false\naccess_log = true\nalarm_email = {email:?}\n"))?;
         let deployed = self.operate("deploy", &["--yes"])?;
         let url = deployed["urls"]["stage"].as_str().context("deploy prints no urls.stage")?;
         let base = self.options.endpoint.as_ref().map_or_else(
@@ -189,8 +190,10 @@ impl Proof {
                 "LocalEmu rejects updates that turn a condition of the template on or off",
             ));
         }
+        let email = &self.options.email;
         let mut options = format!(
-            "throttle = true\naccess_log = true\ndoor_requests_per_address = {DOOR_REQUESTS}\n\
+            "throttle = true\naccess_log = true\nalarm_email = {email:?}\nrequests_per_second = 500\n\
+             requests_per_address = 100000\ndoor_requests_per_address = {DOOR_REQUESTS}\n\
              door_challenge_above = {CHALLENGE_ABOVE}\n"
         );
         let mut findings = vec!["throttle and firewall were created".to_owned()];
@@ -300,7 +303,7 @@ impl Proof {
         self.configure("throttle = false\n")?;
         self.operate("deploy", &["--yes"])?;
         Ok(StepOutcome::Shown(vec![
-            "a deployment removed throttle, access log, firewall and domain".to_owned(),
+            "a deployment removed throttle, access log, alarms, firewall and domain".to_owned(),
         ]))
     }
 
