@@ -28,7 +28,6 @@ impl Plan {
         let has_right_clock =
             |plan: &&Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
         let recent: Vec<_> = recent.iter().filter(has_right_clock).collect();
-        let last = recent.first().copied();
         let planned = recent.iter().flat_map(|plan| [plan.valve_from, plan.planned_before]);
         let planned_before = planned.filter(|from| room.valves.knows(*from)).max().unwrap_or_default();
         let made = |plan: Self| Some(Self { made_at: now, planned_before, ..plan });
@@ -41,7 +40,7 @@ impl Plan {
         // A plan for a change that was withdrawn releases nobody.
         let known: Vec<_> = recent.iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
         let Some(newest) = known.first() else {
-            let after = last.map(|plan| plan.made_at.max(planned_before));
+            let after = recent.first().map(|last| last.made_at.max(planned_before));
             let (change, rate) = next_open(room, after, now, minute)?;
             return made(Self::starting(number, change, rate, owed(rate), change.max(now), now, minute));
         };

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::sam::architecture;
+use crate::stage::SHOP;
 
 /// Queries and changes the emulated AWS account directly, with all permissions.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/account.py");
@@ -79,7 +80,7 @@ impl Operator {
     /// Writes the room's configuration file.
     pub fn profile(&self, room: &str, title: &str) -> Result<()> {
         let profile = format!(
-            "title = {title:?}\nregion = \"us-east-1\"\nshop = \"https://shop.example/sale\"\nrate = 60\nthrottle = false\n\
+            "title = {title:?}\nregion = \"us-east-1\"\nshop = {SHOP:?}\nrate = 60\nthrottle = false\n\
              architecture = \"{}\"\n",
             architecture()
         );

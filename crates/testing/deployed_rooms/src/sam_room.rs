@@ -1,16 +1,11 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use aws::tuned;
-use aws_config::{Region, SdkConfig};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use anyhow::Result;
+use aws_sdk_dynamodb::config::Credentials;
 use emulators::LocalEmu;
 
+use crate::stage::{SHOP, sdk_config};
 use crate::{Stage, sam};
-
-/// The shop of every room.
-const SHOP: &str = "https://shop.example/sale";
 
 /// A room that `sam` deployed to LocalEmu.
 #[derive(Debug)]
@@ -27,7 +22,9 @@ impl SamRoom {
         let aws = LocalEmu::shared()?;
         let rate = rate.to_string();
         let outputs = sam::deploy(aws, &stack(name), sam::built()?, &parameters(name, &rate, "Seal's Sale"))?;
-        let stage = Stage::new(name, base(aws, &outputs)?, SHOP, outputs, operator(aws))?;
+        // These credentials may do everything.
+        let credentials = Credentials::new("test", "test", None, None, "rehearsal");
+        let stage = Stage::new(name, outputs, sdk_config("us-east-1", credentials, Some(aws.endpoint())))?;
         Ok(Self { aws, stage, name: name.to_owned(), rate })
     }
 
@@ -48,28 +45,10 @@ impl SamRoom {
     }
 }
 
-/// Where LocalEmu serves the room's API: its own URL has another host.
-fn base(aws: &LocalEmu, outputs: &BTreeMap<String, String>) -> Result<String> {
-    // https://<api>.execute-api.….amazonaws.com/prod
-    let url = outputs.get("StageUrl").context("no output StageUrl")?;
-    let api = url.trim_start_matches("https://").split('.').next().unwrap_or_default();
-    Ok(aws.stage(api, "prod"))
-}
-
 fn stack(room: &str) -> String {
     format!("beekeeper-{room}")
 }
 
 fn parameters<'a>(name: &'a str, rate: &'a str, title: &'a str) -> [(&'static str, &'a str); 4] {
     [("Room", name), ("Title", title), ("Shop", SHOP), ("Rate", rate)]
-}
-
-/// The configuration of a client with all permissions.
-fn operator(aws: &LocalEmu) -> SdkConfig {
-    let credentials = Credentials::new("test", "test", None, None, "rehearsal");
-    let config = SdkConfig::builder()
-        .region(Region::new("us-east-1"))
-        .credentials_provider(SharedCredentialsProvider::new(credentials))
-        .endpoint_url(aws.endpoint());
-    tuned(config.build())
 }

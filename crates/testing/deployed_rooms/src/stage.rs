@@ -2,16 +2,21 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use aws::{AwsStore, RoomResources};
-use aws_config::SdkConfig;
+use aws::{AwsStore, RoomResources, tuned};
+use aws_config::{Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
 use aws_sdk_sqs::types::QueueAttributeName;
 use clock::SystemClock;
+use emulators::stage_at;
 use http_contract::{Client, Order};
 use tokio::runtime::Runtime;
 use waitroom::ports::{Clock, Fault, PlanRecord, Plans, PortResult, StatusBoard};
 use waitroom::{Author, Timestamp};
+
+/// The shop of every room.
+pub(crate) const SHOP: &str = "https://shop.example/sale";
 
 /// For how long a failed call is retried.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,7 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Stage {
     name: String,
     base: String,
-    shop: String,
     outputs: BTreeMap<String, String>,
     config: SdkConfig,
     store: AwsStore,
@@ -29,14 +33,9 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A room by the outputs of its stack. `base` is its URL, and `config` may do everything with its resources.
-    pub fn new(
-        name: &str,
-        base: String,
-        shop: &str,
-        outputs: BTreeMap<String, String>,
-        config: SdkConfig,
-    ) -> Result<Self> {
+    /// A room by the outputs of its stack. `config` may do everything with its resources. If it has an endpoint, that is a
+    /// LocalEmu.
+    pub fn new(name: &str, outputs: BTreeMap<String, String>, config: SdkConfig) -> Result<Self> {
         let output = |name: &str| outputs.get(name).cloned().with_context(|| format!("no output {name}"));
         let resources = RoomResources {
             ledger_table: output("LedgerTable")?,
@@ -45,7 +44,9 @@ impl Stage {
         };
         let store = AwsStore::new(&config, resources).with_trigger(&config, output("TriggerFunction")?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { name: name.to_owned(), base, shop: shop.to_owned(), outputs, config, store, runtime })
+        let url = output("StageUrl")?;
+        let base = config.endpoint_url().map_or_else(|| url.clone(), |endpoint| stage_at(endpoint, &url));
+        Ok(Self { name: name.to_owned(), base, outputs, config, store, runtime })
     }
 
     pub fn output(&self, name: &str) -> Result<&str> {
@@ -157,7 +158,7 @@ impl http_contract::RoomUnderTest for Stage {
     }
 
     fn shop(&self) -> String {
-        self.shop.clone()
+        SHOP.into()
     }
 
     fn order(&self, order: Order) {
@@ -175,6 +176,15 @@ impl http_contract::RoomUnderTest for Stage {
     fn counts_headers(&self) -> bool {
         false
     }
+}
+
+/// The configuration of clients of AWS, or of the emulator at this endpoint.
+pub(crate) fn sdk_config(region: &str, credentials: Credentials, endpoint: Option<String>) -> SdkConfig {
+    let mut config = SdkConfig::builder()
+        .region(Region::new(region.to_owned()))
+        .credentials_provider(SharedCredentialsProvider::new(credentials));
+    config.set_endpoint_url(endpoint);
+    tuned(config.build())
 }
 
 /// Repeats `ask` until it returns true, and returns how long that took.

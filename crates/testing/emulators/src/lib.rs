@@ -76,7 +76,7 @@ pub mod workspace;
 pub use dynamodb_local::DynamoDbLocal;
 pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
-pub use localemu::{LocalEmu, Options, Throttled, boto3};
+pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};
 pub use nginx::Nginx;
 pub use script::{ScriptServer, php};
 pub use velocity::velocity;

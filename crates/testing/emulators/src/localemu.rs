@@ -105,9 +105,9 @@ impl LocalEmu {
         client::environment(self.endpoint())
     }
 
-    /// The URL of a stage of a REST API, without a slash at the end.
-    pub fn stage(&self, api: &str, stage: &str) -> String {
-        format!("{}/_aws/execute-api/{api}/{stage}", self.endpoint())
+    /// Where it serves the stage of a REST API that has this URL on AWS.
+    pub fn stage(&self, url: &str) -> String {
+        stage_at(&self.endpoint(), url)
     }
 
     /// Kills every process of this function and returns how many there were.
@@ -183,6 +183,15 @@ impl Drop for Throttled {
 /// A Python with boto3: LocalEmu's. Set the environment of the emulator that it has to use.
 pub fn boto3() -> Result<Command> {
     Ok(Command::new(installed()?.python()))
+}
+
+/// Where the LocalEmu at this endpoint serves the stage of a REST API that has this URL on AWS. Neither ends with a slash.
+pub fn stage_at(endpoint: &str, url: &str) -> String {
+    // https://<api>.execute-api.….amazonaws.com/<stage>
+    let rest = url.trim_start_matches("https://");
+    let (api, stage) =
+        (rest.split('.').next().unwrap_or_default(), rest.rsplit('/').next().unwrap_or_default());
+    format!("{endpoint}/_aws/execute-api/{api}/{stage}")
 }
 
 /// The Python environment in which LocalEmu runs.

@@ -6,14 +6,14 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
-use aws::tuned;
-use aws_config::{Region, SdkConfig};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::config::Credentials;
 use emulators::{boto3, workspace};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::options::ProofOptions;
+use crate::stage::sdk_config;
 
 /// Asks AWS with the caller's permissions.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/proof.py");
@@ -35,7 +35,7 @@ struct Caller {
 /// A call that CloudTrail recorded.
 #[derive(Debug, Deserialize)]
 pub(super) struct RecordedCall {
-    pub(super) service: String,
+    service: String,
     pub(super) call: String,
     pub(super) error: String,
 }
@@ -62,7 +62,7 @@ pub(super) struct OperatorRole {
     arn: String,
     /// The name of its sessions, by which CloudTrail finds their calls.
     pub(super) session: String,
-    pub(super) since: u64,
+    since: u64,
 }
 
 impl ProofAccount {
@@ -81,11 +81,7 @@ impl ProofAccount {
     pub(super) fn config(&self, options: &ProofOptions) -> Result<SdkConfig> {
         let (id, secret, token): (String, String, Option<String>) = self.asked(&["credentials"])?;
         let credentials = Credentials::new(id, secret, token, None, "proof");
-        let mut config = SdkConfig::builder()
-            .region(Region::new(self.region.clone()))
-            .credentials_provider(SharedCredentialsProvider::new(credentials));
-        config.set_endpoint_url(options.endpoint.clone());
-        Ok(tuned(config.build()))
+        Ok(sdk_config(&self.region, credentials, options.endpoint.clone()))
     }
 
     pub(super) fn operator(&self, room: &str) -> Result<OperatorRole> {

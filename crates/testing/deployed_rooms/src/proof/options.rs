@@ -8,6 +8,8 @@ use aws_model::{EventCosts, Firewall, ModelledRoom, StandingCosts};
 use serde::Deserialize;
 use waitroom::Rate;
 
+use crate::stage::SHOP;
+
 /// What to prove, and with what. `cargo xtask prove-aws --help` explains what is said there.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ProofOptions {
@@ -22,8 +24,8 @@ pub struct ProofOptions {
     pub architecture: String,
     /// The folder of the transcript.
     pub folder: PathBuf,
-    #[serde(default = "emulator")]
     /// An emulator in place of AWS.
+    #[serde(default = "emulator")]
     pub endpoint: Option<String>,
 }
 
@@ -44,7 +46,7 @@ impl ProofOptions {
     pub(super) fn settings(&self, more: &str) -> String {
         let Self { region, architecture, .. } = self;
         format!(
-            "title = \"Proof\"\nregion = {region:?}\nshop = \"https://shop.example/sale\"\nrate = {RATE}\n\
+            "title = \"Proof\"\nregion = {region:?}\nshop = {SHOP:?}\nrate = {RATE}\n\
              architecture = {architecture:?}\n{more}"
         )
     }

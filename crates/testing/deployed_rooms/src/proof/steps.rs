@@ -49,6 +49,9 @@ const RINGS_WITHIN: Duration = Duration::from_mins(15);
 const CHALLENGE_ABOVE: u32 = 10;
 const DOOR_REQUESTS: u32 = 200;
 
+/// Why an emulator turns no option on or off.
+const NO_CONDITIONS: &str = "LocalEmu rejects updates that turn a condition of the template on or off";
+
 #[derive(Debug)]
 pub(super) struct Proof {
     options: ProofOptions,
@@ -131,19 +134,10 @@ impl Proof {
         // No throttle: no shop answers at shop.example, so it would hold the rate down.
         let email = &self.options.email;
         self.configure(&format!("throttle = false\naccess_log = true\nalarm_email = {email:?}\n"))?;
-        let deployed = self.operate("deploy", &["--yes"])?;
-        let url = deployed["urls"]["stage"].as_str().context("deploy prints no urls.stage")?;
-        let base = self.options.endpoint.as_ref().map_or_else(
-            || url.to_owned(),
-            |endpoint| {
-                let api = url.trim_start_matches("https://").split('.').next().unwrap_or_default();
-                format!("{endpoint}/_aws/execute-api/{api}/prod")
-            },
-        );
+        self.operate("deploy", &["--yes"])?;
         let outputs = self.account.outputs(&self.options.room)?;
         let config = self.account.config(&self.options)?;
-        let shop = "https://shop.example/sale";
-        self.stage = Some(Stage::new(&self.options.room, base, shop, outputs, config)?);
+        self.stage = Some(Stage::new(&self.options.room, outputs, config)?);
         Ok(StepOutcome::Shown(vec!["`beekeeper deploy` has looked at the room from outside".to_owned()]))
     }
 
@@ -186,9 +180,7 @@ impl Proof {
 
     fn turn_options_on(&mut self) -> Result<StepOutcome> {
         if self.options.endpoint.is_some() {
-            return Ok(StepOutcome::Skipped(
-                "LocalEmu rejects updates that turn a condition of the template on or off",
-            ));
+            return Ok(StepOutcome::Skipped(NO_CONDITIONS));
         }
         let email = &self.options.email;
         let mut options = format!(
@@ -296,9 +288,7 @@ impl Proof {
 
     fn turn_options_off(&mut self) -> Result<StepOutcome> {
         if self.options.endpoint.is_some() {
-            return Ok(StepOutcome::Skipped(
-                "LocalEmu rejects updates that turn a condition of the template on or off",
-            ));
+            return Ok(StepOutcome::Skipped(NO_CONDITIONS));
         }
         self.configure("throttle = false\n")?;
         self.operate("deploy", &["--yes"])?;

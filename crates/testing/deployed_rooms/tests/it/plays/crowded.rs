@@ -174,8 +174,8 @@ fn faults_lose_nobody(room: &SamRoom) {
     nothing_is_left(stage);
     // Visitors whom the killed consumer admitted but did not record yet are not counted. Nobody is counted twice.
     let counted = stage.released().unwrap() - before;
-    println!("{counted} of {} counted", crowd.in_line());
     let all = crowd.in_line();
+    println!("{counted} of {all} counted");
     assert!((all - 10..=all).contains(&counted), "{counted} of {all}");
     let log = room.log("ConsumerFunction").unwrap();
     assert!(log.contains("another consumer has claimed it"), "a slice was given out twice, and taken once");

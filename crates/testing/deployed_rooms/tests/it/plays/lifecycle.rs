@@ -15,9 +15,7 @@ pub(super) fn account() -> &'static LocalEmu {
 
 /// A client for the room on this machine, from the output of `beekeeper deploy`.
 fn client(aws: &LocalEmu, deployed: &serde_json::Value, room: &str) -> Client {
-    let stage = deployed["urls"]["stage"].as_str().unwrap();
-    let api = stage.trim_start_matches("https://").split('.').next().unwrap();
-    Client::new(&aws.stage(api, "prod"), room)
+    Client::new(&aws.stage(deployed["urls"]["stage"].as_str().unwrap()), room)
 }
 
 /// How many visitors join, each with a place of their own.

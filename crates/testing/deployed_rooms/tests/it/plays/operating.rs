@@ -30,8 +30,7 @@ fn an_operator_says_and_the_room_does() {
     assert_eq!(absent.status.code(), Some(3), "{absent:?}");
     let deployed = operator.done(&["deploy", "sale", "--yes", "--json"]).unwrap();
     let stage = deployed["urls"]["stage"].as_str().unwrap();
-    let api = stage.trim_start_matches("https://").split('.').next().unwrap();
-    let client = Client::new(&aws.stage(api, "prod"), "sale");
+    let client = Client::new(&aws.stage(stage), "sale");
     let said = |arguments: &[&str]| {
         let output = operator.run(arguments).unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
