@@ -6,15 +6,16 @@
 //! next consumer that receives them finds the admission, removes them and does not count them. So nobody is lost, and
 //! nobody is counted twice.
 
+mod report;
 mod tally;
 mod waits;
 
-use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
+pub use report::{SliceOutcome, SliceReport};
 use tally::Tally;
 use tracing::Instrument;
 use tracing::field::Empty;
@@ -42,30 +43,6 @@ impl<S: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard 
 pub struct Consumer<S, C> {
     store: S,
     clock: C,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SliceOutcome {
-    /// Another run has claimed this slice.
-    Taken,
-    Done(SliceReport),
-}
-
-/// What one slice did. The counts are the fields of its log line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SliceReport {
-    /// Admitted by this run and confirmed by the ledger.
-    pub released: u32,
-    /// Removed from the line without being counted, because another slice or the door had admitted them, or because
-    /// they belong to another epoch.
-    pub dropped: u32,
-    /// Moved to the dead letters, because what the line delivered is not a visitor.
-    pub dead_letters: u32,
-    /// Received but not admitted, because the ledger failed or the slice's time was over: still in the line.
-    pub left_in_line: u32,
-    /// Failed calls after which the slice went on.
-    pub failures: u32,
 }
 
 /// A visitor's admission, after an attempt to write it.
@@ -109,7 +86,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         );
         let run = async {
             let outcome = self.claim_and_release(slice, claimant).await;
-            log(slice, &outcome);
+            report::log(slice, &outcome);
             outcome
         };
         run.instrument(span).await
@@ -426,22 +403,4 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
 fn deadline(slice: Slice, room: &Room) -> Timestamp {
     let closes = room.valves.after(slice.valve_from).map(|change| change.from);
     closes.map_or(slice.ends_at(), |closes| closes.min(slice.ends_at()))
-}
-
-/// The one line that every run logs, on one machine and on AWS. Its span has the room and the slice.
-fn log(slice: Slice, outcome: &PortResult<SliceOutcome>) {
-    match outcome {
-        Ok(SliceOutcome::Done(report)) => {
-            let SliceReport { released, dropped, dead_letters, left_in_line, failures } = *report;
-            let quota = slice.quota;
-            tracing::info!(quota, released, dropped, dead_letters, left_in_line, failures, "slice finished");
-        }
-        Ok(SliceOutcome::Taken) => tracing::info!("slice skipped: another consumer has claimed it"),
-        Err(error) => {
-            tracing::error!(
-                error = error as &dyn Error,
-                "slice failed: it could not be claimed before its time was over"
-            );
-        }
-    }
 }

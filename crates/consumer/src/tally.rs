@@ -7,7 +7,7 @@ use tracing::field::display;
 use waitroom::ports::{PortError, Receipt, SliceProgress};
 use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
 
-use crate::SliceReport;
+use crate::report::SliceReport;
 use crate::waits::LongestWait;
 
 /// What a slice has released so far, visitor by visitor.

@@ -4,135 +4,22 @@
 //! differs: on one machine it goes as one line of JSON through the control socket of the process that has the store
 //! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
 
+#[cfg(test)]
+mod memory_store;
+mod order;
+mod reply;
 mod status;
+mod store;
 mod undo;
 
-use pass::KeyRecord;
-use serde::{Deserialize, Serialize};
-use waitroom::ports::{
-    AuditTrail, KeyAdmin, LineLength, MinuteLog, Plans, PortError, PortResult, RoomAdmin, RoomReader,
-    StatusBoard, ThrottleStore,
-};
-use waitroom::{
-    AuditEntry, AuditNote, AuditSubject, Author, Epoch, KeyOrder, Message, MinuteRecord, Rate, Room,
-    RoomState, Stretch, Timestamp,
-};
+use waitroom::ports::PortResult;
+use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+pub use order::Order;
+pub use reply::Reply;
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
+pub use store::OperatorStore;
 pub use undo::{NothingToUndo, UndoableOrder};
-
-/// The ports that [`execute`] uses.
-pub trait OperatorStore:
-    RoomReader + StatusBoard + LineLength + Plans + ThrottleStore + RoomAdmin + AuditTrail + MinuteLog + KeyAdmin
-{
-}
-
-impl<S> OperatorStore for S where
-    S: RoomReader
-        + StatusBoard
-        + LineLength
-        + Plans
-        + ThrottleStore
-        + RoomAdmin
-        + AuditTrail
-        + MinuteLog
-        + KeyAdmin
-{
-}
-
-/// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "order")]
-pub enum Order {
-    /// Changes nothing.
-    Status,
-    SetRate {
-        rate: Rate,
-    },
-    /// An empty text removes the message.
-    Message {
-        text: Message,
-    },
-    /// Makes pages poll less often.
-    Stretch {
-        factor: Stretch,
-    },
-    /// Visitors join, and nobody is released.
-    Pause,
-    /// Visitors join and are released.
-    On,
-    /// Visitors join, and are released from this instant on. Not a field of `on`: a room that does not know it must refuse
-    /// the order, and not turn on at once.
-    OpenAt {
-        at: Timestamp,
-    },
-    /// The door sends every visitor straight to the shop.
-    Off,
-    /// Empties the line and starts this epoch.
-    Reset {
-        epoch: Epoch,
-    },
-    /// Takes an order back: the one with this number in the audit trail, if it is the [last](UndoableOrder::last).
-    Undo {
-        number: u64,
-    },
-    /// Reads the latest entries of the audit trail, at most this many. Changes nothing.
-    History {
-        most: u16,
-    },
-    /// Reads the history of the line from this instant on. Changes nothing.
-    Minutes {
-        since: Timestamp,
-    },
-    /// Reads which keys sign passes. Changes nothing.
-    Keys,
-    /// Signs with another key, once everybody has had time to read it.
-    RotateKeys,
-    /// Unpublishes the key whose id begins with this, at once.
-    DropKey {
-        id: String,
-    },
-}
-
-/// How a room replies to an [`Order`]. In JSON: `{"reply": "failed", "error": "…"}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "reply")]
-pub enum Reply {
-    Status(Box<Status>),
-    /// `lost_places` is how many waited in the epoch before.
-    Reset {
-        lost_places: u64,
-        before: Epoch,
-        after: Epoch,
-    },
-    /// The room before and after the order.
-    Changed {
-        before: Box<Room>,
-        after: Box<Room>,
-    },
-    /// Oldest first.
-    History {
-        entries: Vec<AuditEntry>,
-    },
-    /// Oldest first, after the record before the first minute.
-    Minutes {
-        records: Vec<MinuteRecord>,
-    },
-    /// The keys after the order.
-    Keys {
-        record: KeyRecord,
-    },
-    Failed {
-        error: String,
-    },
-}
-
-impl From<PortError> for Reply {
-    fn from(error: PortError) -> Self {
-        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-        Self::Failed { error: format!("{error}{}", cause.unwrap_or_default()) }
-    }
-}
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every
 /// state of the room.
@@ -200,211 +87,25 @@ async fn order_keys(store: &impl OperatorStore, order: KeyOrder, who: Author) ->
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::sync::{Arc, Mutex};
-    use std::time::Duration;
-
-    use futures_executor::block_on;
-    use pass::{KeyRefusal, PrivateKey};
+mod tests {
+    use pass::KeyRefusal;
     use serde_json::json;
-    use waitroom::ports::{Fault, KeyBoard, PlanRecord, ThrottleMemory};
-    use waitroom::{LineProgress, LineStatus, LineTotals, Plan, Settings};
+    use waitroom::ports::{Fault, PortError};
+    use waitroom::{Message, Rate, Stretch};
 
     use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-
-    /// A store in memory in which 7 visitors wait.
-    pub(crate) struct MemoryStore(pub(crate) Mutex<Room>, Mutex<Vec<AuditEntry>>, Mutex<KeyRecord>);
-
-    impl RoomReader for MemoryStore {
-        async fn room(&self) -> PortResult<Arc<Room>> {
-            Ok(Arc::new(self.0.lock().unwrap().clone()))
-        }
-
-        async fn room_now(&self) -> PortResult<Arc<Room>> {
-            self.room().await
-        }
-    }
-
-    impl StatusBoard for MemoryStore {
-        async fn position(&self) -> PortResult<waitroom::LinePosition> {
-            unreachable!("no order calls this")
-        }
-
-        async fn progress(&self) -> PortResult<LineProgress> {
-            Ok(LineProgress { served: 4100, passed: 2100, released: 4090 })
-        }
-
-        async fn pass_by(&self, _: u64, _: u64) -> PortResult<()> {
-            unreachable!("no order calls this")
-        }
-
-        async fn publish(&self, _: LineStatus) -> PortResult<()> {
-            unreachable!("no order calls this")
-        }
-    }
-
-    impl LineLength for MemoryStore {
-        async fn waiting(&self) -> PortResult<u64> {
-            Ok(7)
-        }
-
-        async fn issued(&self) -> PortResult<waitroom::IssuedTickets> {
-            unreachable!("no order calls this")
-        }
-
-        async fn joined(&self) -> PortResult<Option<u64>> {
-            Ok(Some(4100))
-        }
-    }
-
-    impl Plans for MemoryStore {
-        async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
-            let window =
-                waitroom::Window { start: Timestamp::from_millis(0), end: Timestamp::from_millis(60_000) };
-            let plan = Plan {
-                number: 12,
-                window,
-                rate: Rate::MIN,
-                quota: 300,
-                releases_from: window.start,
-                valve_from: waitroom::Timestamp::default(),
-                made_at: waitroom::Timestamp::default(),
-                planned_before: waitroom::Timestamp::default(),
-            };
-            Ok(vec![PlanRecord { plan, released: 31, lowest: None }])
-        }
-
-        async fn write(&self, _: Plan) -> PortResult<bool> {
-            unreachable!("no order calls this")
-        }
-    }
-
-    impl ThrottleStore for MemoryStore {
-        async fn recall(&self) -> PortResult<ThrottleMemory> {
-            Ok(ThrottleMemory::default())
-        }
-
-        async fn remember(&self, _: ThrottleMemory) -> PortResult<bool> {
-            unreachable!("no order calls this")
-        }
-
-        async fn hold(&self, _: Option<Rate>) -> PortResult<()> {
-            unreachable!("no order calls this")
-        }
-    }
-
-    impl RoomAdmin for MemoryStore {
-        async fn change(
-            &self,
-            _: &'static str,
-            note: AuditNote,
-            change: impl Fn(&mut Room) + Send + 'static,
-        ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-            let mut room = self.0.lock().unwrap();
-            let before = Arc::new(room.clone());
-            change(&mut room);
-            self.add_entry(&note, &before, &room);
-            Ok((before, Arc::new(room.clone())))
-        }
-
-        async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
-            let mut room = self.0.lock().unwrap();
-            let before = room.clone();
-            room.epoch = epoch;
-            self.add_entry(&AuditNote::new(who, AuditSubject::Reset), &before, &room);
-            Ok(7)
-        }
-    }
-
-    impl MemoryStore {
-        pub(crate) fn add_entry(&self, note: &AuditNote, before: &Room, after: &Room) {
-            let mut entries = self.1.lock().unwrap();
-            let number = entries.len() as u64 + 1;
-            entries.extend(note.entry(number, Timestamp::default(), before, after));
-        }
-
-        /// Carries out an order by Anna.
-        pub(crate) fn execute(&self, order: Order) -> Reply {
-            block_on(execute(self, order, Author::new("anna"), NOW)).unwrap()
-        }
-    }
-
-    impl AuditTrail for MemoryStore {
-        async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
-            let entries = self.1.lock().unwrap();
-            Ok(entries[entries.len().saturating_sub(most.into())..].to_vec())
-        }
-    }
-
-    impl KeyBoard for MemoryStore {
-        async fn key_record(&self) -> PortResult<KeyRecord> {
-            Ok(self.2.lock().unwrap().clone())
-        }
-    }
-
-    impl KeyAdmin for MemoryStore {
-        async fn order_keys(
-            &self,
-            order: KeyOrder,
-            who: Author,
-        ) -> PortResult<Result<KeyRecord, KeyRefusal>> {
-            let (mut record, mut entries) = (self.2.lock().unwrap(), self.1.lock().unwrap());
-            Ok(order.carry_out(&mut record, NOW).map(|change| {
-                let number = entries.len() as u64 + 1;
-                entries.push(AuditEntry::of_keys(number, NOW, who, change));
-                record.clone()
-            }))
-        }
-    }
-
-    impl MinuteLog for MemoryStore {
-        async fn note(&self, _: LineTotals) -> PortResult<()> {
-            unreachable!("no order calls this")
-        }
-
-        async fn note_wait(&self, _: Timestamp, _: Duration) -> PortResult<()> {
-            unreachable!("no order calls this")
-        }
-
-        async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
-            assert_eq!(NOW.since(since), Duration::from_mins(1));
-            Ok(Some(Duration::from_secs(90)))
-        }
-
-        async fn minutes(&self, at: Timestamp) -> PortResult<Vec<MinuteRecord>> {
-            let epoch = self.0.lock().unwrap().epoch;
-            let totals = LineTotals { at, epoch, joined: 4100, released: 4090, waiting: 7, rate: None };
-            Ok(vec![MinuteRecord { totals, longest_wait: None }])
-        }
-    }
-
-    pub(crate) fn memory_store() -> MemoryStore {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let url = "https://room.example".parse().unwrap();
-        MemoryStore(
-            Mutex::new(Room::new(settings, url, "ab12".parse().unwrap())),
-            Mutex::default(),
-            Mutex::default(),
-        )
-    }
+    use crate::memory_store::MemoryStore;
 
     #[test]
     fn on_pause_and_off_work_from_every_state() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         for first in [Order::On, Order::Pause, Order::Off] {
             for (second, expected) in
                 [(Order::On, RoomState::On), (Order::Pause, RoomState::Paused), (Order::Off, RoomState::Off)]
             {
                 store.execute(first.clone());
                 store.execute(second.clone());
-                let room = store.0.lock().unwrap();
+                let room = store.room.lock().unwrap();
                 assert_eq!(room.state, expected, "{first:?}, then {second:?}");
             }
         }
@@ -412,7 +113,7 @@ pub(crate) mod tests {
 
     #[test]
     fn an_opening_is_withdrawn_by_on_pause_and_off_and_kept_by_every_other_order() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         let at = Timestamp::from_millis(1_800_000_000_000);
         assert_eq!(
             serde_json::to_value(Order::OpenAt { at }).unwrap(),
@@ -420,9 +121,9 @@ pub(crate) mod tests {
         );
         for order in [Order::On, Order::Pause, Order::Off] {
             store.execute(Order::OpenAt { at });
-            assert_eq!(store.0.lock().unwrap().opens, Some(at));
+            assert_eq!(store.room.lock().unwrap().opens, Some(at));
             store.execute(order.clone());
-            assert_eq!(store.0.lock().unwrap().opens, None, "{order:?}");
+            assert_eq!(store.room.lock().unwrap().opens, None, "{order:?}");
         }
         store.execute(Order::OpenAt { at });
         for order in [
@@ -432,13 +133,13 @@ pub(crate) mod tests {
             Order::Reset { epoch: "cd34".parse().unwrap() },
         ] {
             store.execute(order.clone());
-            assert_eq!(store.0.lock().unwrap().opens, Some(at), "{order:?}");
+            assert_eq!(store.room.lock().unwrap().opens, Some(at), "{order:?}");
         }
     }
 
     #[test]
     fn a_change_replies_with_before_and_after() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         let rate = Rate::new(600).unwrap();
         let Reply::Changed { before, after } = store.execute(Order::SetRate { rate }) else {
             panic!("not a change")
@@ -451,13 +152,13 @@ pub(crate) mod tests {
         let reset = store.execute(Order::Reset { epoch });
         let before = "ab12".parse().unwrap();
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
-        let room = store.0.lock().unwrap();
+        let room = store.room.lock().unwrap();
         assert_eq!((&room.settings.message, room.stretch, room.epoch), (&text, Stretch::MAX, epoch));
     }
 
     #[test]
     fn a_status_has_this_json_and_reads_back() {
-        let Reply::Status(status) = memory_store().execute(Order::Status) else { panic!("not a status") };
+        let Reply::Status(status) = MemoryStore::new().execute(Order::Status) else { panic!("not a status") };
         let expected = json!({ "served": 4100, "passed": 2100, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
@@ -472,7 +173,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_history_of_the_line_has_this_json_and_reads_back() {
-        let minutes = memory_store().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
+        let minutes = MemoryStore::new().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
         let record = json!({
             "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "waiting": 7, "rate": null,
             "longest_wait": null,
@@ -482,19 +183,9 @@ pub(crate) mod tests {
         assert_eq!(serde_json::from_value::<Reply>(json).unwrap(), minutes);
     }
 
-    impl MemoryStore {
-        /// Publishes a first key, and returns its id.
-        pub(crate) fn publish_key(&self) -> String {
-            let key = PrivateKey::generate().unwrap().public().unwrap();
-            let id = key.kid().to_owned();
-            self.2.lock().unwrap().publish(key, Duration::from_mins(5), 0);
-            id
-        }
-    }
-
     #[test]
     fn orders_about_the_keys_reply_with_the_keys_after_them() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         let refused = Reply::Failed { error: KeyRefusal::NoKeys.to_string() };
         assert_eq!(store.execute(Order::RotateKeys), refused);
         let id = store.publish_key();

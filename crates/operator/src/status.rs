@@ -5,7 +5,7 @@ use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
 use waitroom::{Author, LineStatus, Room, RoomState, Timestamp};
 
-use crate::OperatorStore;
+use crate::store::OperatorStore;
 
 /// Everything that an operator sees of a room: what `status` prints and `status --watch` draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

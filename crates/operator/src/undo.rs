@@ -6,7 +6,8 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room};
 
-use crate::{OperatorStore, Reply};
+use crate::reply::Reply;
+use crate::store::OperatorStore;
 
 /// The order that an undo takes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ mod tests {
 
     use super::*;
     use crate::Order;
-    use crate::tests::{MemoryStore, memory_store};
+    use crate::memory_store::MemoryStore;
 
     fn set_rate(store: &MemoryStore, per_minute: u32) {
         store.execute(Order::SetRate { rate: Rate::new(per_minute).unwrap() });
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn repeated_undos_go_back_order_by_order_and_repeat_none() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         set_rate(&store, 600);
         set_rate(&store, 6000);
         set_rate(&store, 6000);
@@ -121,8 +122,8 @@ mod tests {
 
     #[test]
     fn every_order_but_a_reset_is_taken_back() {
-        let store = memory_store();
-        let first = store.0.lock().unwrap().clone();
+        let store = MemoryStore::new();
+        let first = store.room.lock().unwrap().clone();
         let orders = [
             Order::SetRate { rate: Rate::MAX },
             Order::Message { text: "Soon".parse().unwrap() },
@@ -138,19 +139,19 @@ mod tests {
         for _ in &orders {
             undo(&store).unwrap();
         }
-        assert_eq!(*store.0.lock().unwrap(), first);
+        assert_eq!(*store.room.lock().unwrap(), first);
         store.execute(Order::Pause);
         store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
         assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
         set_rate(&store, 7);
         assert_eq!(undo(&store), Ok(300), "an order after the reset");
         assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
-        assert_eq!(store.0.lock().unwrap().state, RoomState::Paused);
+        assert_eq!(store.room.lock().unwrap().state, RoomState::Paused);
     }
 
     #[test]
     fn an_undo_that_would_hit_another_order_is_refused() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         set_rate(&store, 600);
         set_rate(&store, 700);
         let refused = |number| match store.execute(Order::Undo { number }) {
@@ -159,7 +160,7 @@ mod tests {
         };
         assert!(refused(1).starts_with("got another order meanwhile"));
         // By a version of Beekeeper that keeps no audit trail.
-        store.0.lock().unwrap().settings.rate = Rate::MIN;
+        store.room.lock().unwrap().settings.rate = Rate::MIN;
         assert_eq!(
             refused(2),
             "cannot take back the last order (rate: 600 -> 700), because something else has changed that since"
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_order_about_the_keys_is_not_taken_back() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         let id = store.publish_key();
         for order in [Order::RotateKeys, Order::DropKey { id }] {
             store.execute(order);
@@ -181,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_decision_of_the_throttle_is_not_taken_back() {
-        let store = memory_store();
+        let store = MemoryStore::new();
         set_rate(&store, 600);
-        let before = store.0.lock().unwrap().clone();
+        let before = store.room.lock().unwrap().clone();
         let after = Room { throttled: Some(Rate::MIN), ..before.clone() };
         store.add_entry(&AuditNote::throttle(), &before, &after);
         assert_eq!(entries(&store).len(), 2);

@@ -5,6 +5,7 @@
 
 mod answer;
 mod claims;
+mod error;
 mod pass_keys;
 mod proofs;
 mod refusals;
@@ -15,7 +16,6 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
-use pass::PassError;
 use tokio::sync::Mutex;
 use waitroom::ports::{
     Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch, RoomReader,
@@ -27,6 +27,7 @@ use waitroom::{
 
 pub use answer::DoorAnswer;
 use claims::claims;
+pub use error::ProducerError;
 pub use pass::Nonce;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
@@ -34,21 +35,6 @@ pub use refusals::RefusalLog;
 use request::CountedPlace;
 pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
 pub use tokens::SystemTokens;
-
-/// Why a request could not be answered. The visitor gets [`DoorAnswer::busy`]; this goes to the log.
-#[derive(Debug, thiserror::Error)]
-pub enum ProducerError {
-    #[error(transparent)]
-    Port(#[from] PortError),
-    #[error(transparent)]
-    Pass(#[from] PassError),
-    #[error("the store took longer than {} s", LONGEST_WAIT.as_secs())]
-    Late,
-}
-
-/// How long a visitor waits for an answer of the door. On AWS, whoever waits holds one of the functions that the account
-/// may run at once, and the consumers need some too.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 /// What the door needs of a store.
 pub trait ProducerStore:
@@ -86,6 +72,9 @@ struct PassedTickets {
 }
 
 impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
+    /// How long a visitor waits for an answer of the door. On AWS, whoever waits holds one of the functions that the
+    /// account may run at once, and the consumers need some too.
+    const LONGEST_WAIT: Duration = Duration::from_secs(3);
     /// How long a join retries a busy ticket counter. Less than the door's own time, so that the log names the cause.
     const LONGEST_LEASE: Duration = Duration::from_secs(2);
     /// How long it is cached which tickets were passed by.
@@ -130,10 +119,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// they come again.
     pub async fn answer(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let answer = pin!(self.answer_in_any_time(request));
-        let late = pin!(self.clock.sleep_until(self.clock.now() + LONGEST_WAIT));
+        let late = pin!(self.clock.sleep_until(self.clock.now() + Self::LONGEST_WAIT));
         match future::select(answer, late).await {
             Either::Left((answer, _)) => answer,
-            Either::Right(_) => Err(ProducerError::Late),
+            Either::Right(_) => Err(ProducerError::Late(Self::LONGEST_WAIT)),
         }
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use waitroom::Timestamp;
 use waitroom::ports::{Fault, Keys, PortError};
 
-use crate::ProducerError;
+use crate::error::ProducerError;
 
 #[derive(Debug, Default)]
 pub(crate) struct PassKeys(Mutex<HeldKeys>);

@@ -3,7 +3,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::workspace::{root, tools};
 
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 const VERSION: &str = "0.20.2";
 

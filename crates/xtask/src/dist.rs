@@ -8,7 +8,7 @@ use clap::Args;
 use emulators::workspace::target;
 
 use crate::package::{Arch, PackageArguments};
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 /// The environment variable that tells the build script of `beekeeper` where the packages are.
 pub(crate) const PACKAGES: &str = "BEEKEEPER_PACKAGES";

@@ -1,6 +1,7 @@
 use anyhow::Result;
 
-use crate::{cargo, deny, run};
+use crate::deny;
+use crate::process::{cargo, run};
 
 /// Runs all checks that do not execute the project's code.
 pub(crate) fn lint() -> Result<()> {

@@ -5,19 +5,17 @@ mod deny;
 mod dist;
 mod lint;
 mod package;
+mod process;
 mod prove;
 mod simulation;
 mod site;
 mod test;
 mod test_build;
 
-use std::env;
-use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
-use emulators::workspace::root;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What developers and CI run")]
@@ -106,18 +104,4 @@ fn perform(task: Task) -> Result<()> {
         Task::Lint => lint::lint(),
         Task::Deny => deny::check(),
     }
-}
-
-fn cargo() -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    cargo.current_dir(root());
-    cargo
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("could not start {command:?}"))?;
-    if !status.success() {
-        bail!("{command:?} failed: {status}");
-    }
-    Ok(())
 }

@@ -13,7 +13,7 @@ use emulators::workspace::{root, target};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 /// The size limit of a package, in bytes. Lambda downloads and unpacks it before a function answers its first request.
 const LARGEST: usize = 4_000_000;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::dist::Dist;
 use crate::package::Arch;
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 #[derive(Debug, Args, Serialize)]
 pub(crate) struct ProveAws {

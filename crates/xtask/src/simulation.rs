@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 /// `table` is a program of the crate `fault_simulation`.
 pub(crate) fn print(table: &str, seed: u64) -> Result<()> {

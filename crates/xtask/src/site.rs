@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::{browser, workspace};
 
-use crate::run;
+use crate::process::run;
 use crate::test_build::{FunctionPackages, build_beekeeper};
 
 /// Writes `site/built/wait.min.js`.

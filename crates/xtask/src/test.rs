@@ -4,8 +4,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use emulators::WITHOUT_TOOLS;
 
+use crate::process::{cargo, run};
+use crate::site;
 use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
-use crate::{cargo, run, site};
 
 /// The module with the tests on deployed rooms.
 const PLAYS: &str = "plays::";

@@ -10,7 +10,7 @@ use emulators::workspace::target;
 
 use crate::dist::PACKAGES;
 use crate::package::{Arch, Compression, Function, PackageArguments, zipped};
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 /// All tests are built with these features. A separate test covers a build without AWS.
 const FEATURES: [&str; 3] = ["--workspace", "--features", "beekeeper/aws"];

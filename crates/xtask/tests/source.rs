@@ -118,7 +118,7 @@ impl Crate {
         }
     }
 
-    /// The other files whose items this file names, except the crate root.
+    /// The other files whose items this file names.
     fn uses(&self, module: &ModulePath) -> BTreeSet<ModulePath> {
         let file = &self.0[module];
         let tokens = &file.tokens;
@@ -131,17 +131,12 @@ impl Crate {
         let paths = (0..tokens.len()).filter(begins);
         let paths = paths.flat_map(|at| expanded(&mut tokens[at..].iter().peekable()));
         let named = paths.filter_map(|path| self.absolute(module, &path)).map(|path| self.home(&path, 5));
-        named.filter(|home| !home.is_empty() && home != module).collect()
+        named.filter(|home| home != module).collect()
     }
 
     /// The first file of every circle of imports.
     fn circles(&self) -> Vec<String> {
-        let uses: BTreeMap<_, _> = self
-            .0
-            .keys()
-            .filter(|module| !module.is_empty())
-            .map(|module| (module, self.uses(module)))
-            .collect();
+        let uses: BTreeMap<_, _> = self.0.keys().map(|module| (module, self.uses(module))).collect();
         let mut reached: BTreeMap<_, BTreeSet<ModulePath>> = BTreeMap::new();
         for &from in uses.keys() {
             let (mut found, mut next) = (BTreeSet::new(), vec![from.clone()]);

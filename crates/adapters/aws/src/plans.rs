@@ -30,15 +30,6 @@ const CLOSED_AT_ONCE: u64 = 3;
 /// How often the write of a plan is attempted while other writes change the progress.
 const ATTEMPTS: u32 = 4;
 
-/// What a handle last recorded for a slice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LastRecord {
-    slice: SliceId,
-    released: u32,
-    /// The line has reached at least this ticket.
-    served: u64,
-}
-
 /// What the existing items of a plan contain.
 struct PlanItems {
     plan: Option<Plan>,
@@ -171,14 +162,14 @@ impl Slices for AwsStore {
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
         let SliceProgress { released, served, lowest } = progress;
         let attempt = "record a slice's progress";
-        let mut last = self.last_record(slice);
+        let mut last = self.last_record.of(slice);
         if last.released < released {
             // Ignored if the condition fails: then more is recorded already, or the slice is not claimed.
             self.table
                 .update(attempt, Key::slices_with(slice), expressions::record(slice, released, lowest))
                 .await?;
             last.released = released;
-            self.keep_record(last);
+            self.last_record.keep(slice, last);
         }
         if last.served < served {
             let raise = expressions::raise_served(slice.plan, served);
@@ -189,20 +180,9 @@ impl Slices for AwsStore {
                 _ => served,
             };
             last.served = reached;
-            self.keep_record(last);
+            self.last_record.keep(slice, last);
         }
         Ok(())
-    }
-}
-
-impl AwsStore {
-    fn last_record(&self, slice: SliceId) -> LastRecord {
-        let last = self.last_record.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        last.filter(|last| last.slice == slice).unwrap_or(LastRecord { slice, released: 0, served: 0 })
-    }
-
-    fn keep_record(&self, record: LastRecord) {
-        *self.last_record.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(record);
     }
 }
 

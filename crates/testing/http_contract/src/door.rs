@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use operator::Order;
 use serde_json::Value;
 
-use crate::{Client, HttpAnswer, Order, RoomUnderTest, pause};
+use crate::room::pause;
+use crate::{Client, HttpAnswer, RoomUnderTest};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);

@@ -15,37 +15,11 @@ mod door;
 mod http;
 mod orders;
 mod questions;
-
-use std::time::{Duration, Instant};
+mod room;
 
 pub use http::{Client, HttpAnswer};
 pub use operator::Order;
-
-/// A room to check. It must be empty and on.
-pub trait RoomUnderTest {
-    /// The room's URL without a trailing slash: `http://127.0.0.1:8080`, `https://….amazonaws.com/prod`.
-    fn base(&self) -> String;
-
-    /// The room's short name.
-    fn name(&self) -> String;
-
-    /// Where admitted visitors are sent.
-    fn shop(&self) -> String;
-
-    /// Gives the room this order, as an operator would. It must be in force within two seconds.
-    fn order(&self, order: Order);
-
-    /// How long a window takes.
-    fn minute(&self) -> Duration;
-
-    /// Whether the room limits the number of headers of a request, and not only their total size.
-    fn counts_headers(&self) -> bool {
-        true
-    }
-}
-
-/// An order is in force everywhere within this time: two seconds after it was written, and reading it takes a while.
-pub const IN_FORCE: Duration = Duration::from_secs(3);
+pub use room::{IN_FORCE, RoomUnderTest};
 
 /// Runs all checks, one after the other, because they share the room and some turn it off.
 pub fn check(room: &impl RoomUnderTest) {
@@ -54,24 +28,4 @@ pub fn check(room: &impl RoomUnderTest) {
     questions::check(room, &client);
     bad_requests::check(room, &client);
     orders::check(room, &client);
-}
-
-/// Pauses the room, and waits until no visitor who joins after that can be admitted. Polls may show the pause before a
-/// running consumer has read it, so the poll alone is not enough.
-fn pause(room: &impl RoomUnderTest, client: &Client) {
-    room.order(Order::Pause);
-    eventually("paused", || (client.get("/polling").json()["state"] == "paused").then_some(()));
-    std::thread::sleep(IN_FORCE);
-}
-
-/// Retries until the answer is right. An order takes up to two seconds to be in force, longer on an emulator.
-fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(found) = ask() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use operator::Order;
 use waitroom::{Message, Rate, Timestamp};
 
-use crate::{Client, Order, RoomUnderTest, eventually, pause};
+use crate::room::{eventually, pause};
+use crate::{Client, RoomUnderTest};
 
 pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     messages_arrive_as_they_were_written(room, client);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::memory::resident;
 use super::stand_in::StandIn;
-use crate::{cargo, run};
+use crate::process::{cargo, run};
 
 const STARTS: usize = 9;
 const JOINS: u32 = 5000;

@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use emulators::workspace::target;
 
 use self::memory::resident;
-use crate::{cargo, run as command};
+use crate::process::{cargo, run as command};
 
 const ROUNDS: usize = 5;
 const ROUND: &str = "3s";

@@ -1,0 +1,50 @@
+use aws_config::SdkConfig;
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::Builder;
+use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
+use waitroom::ports::{Fault, PortError, PortResult, Receipt};
+
+use crate::config::{LINE_TIMEOUT, timeouts};
+use crate::retry::with_retries;
+
+/// The queues of a room: its line, and its dead letters.
+#[derive(Clone, Debug)]
+pub(crate) struct LineQueues {
+    pub(crate) client: Client,
+    pub(crate) url: String,
+    pub(crate) dead_letters: String,
+}
+
+impl LineQueues {
+    pub(crate) fn new(config: &SdkConfig, url: String, dead_letters: String) -> Self {
+        let config = Builder::from(config).timeout_config(timeouts(LINE_TIMEOUT));
+        Self { client: Client::from_conf(config.build()), url, dead_letters }
+    }
+
+    pub(crate) async fn send(&self, attempt: &'static str, to: &str, body: &str) -> PortResult<()> {
+        let request = self.client.send_message().queue_url(to).message_body(body);
+        let sent = with_retries(|| request.clone().send()).await;
+        sent.map(drop).map_err(|failure| failure.into_port_error(attempt))
+    }
+
+    /// Deletes up to ten messages.
+    pub(crate) async fn delete(&self, attempt: &'static str, receipts: &[Receipt]) -> PortResult<()> {
+        let entries = receipts.iter().enumerate().map(|(n, receipt)| {
+            DeleteMessageBatchRequestEntry::builder().id(n.to_string()).receipt_handle(&receipt.0).build()
+        });
+        let entries: Result<Vec<_>, _> = entries.collect();
+        let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
+        let answer = with_retries(|| request.clone().send()).await;
+        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        // A message that is already deleted is not an error.
+        match answer.failed.iter().find(|failed| failed.code != "ReceiptHandleIsInvalid") {
+            None => Ok(()),
+            Some(failed) => {
+                let fault = if failed.sender_fault { Fault::Broken } else { Fault::Unsure };
+                let message = failed.message.as_deref().unwrap_or_default();
+                Err(PortError::new(attempt, fault, format!("{}: {message}", failed.code)))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use futures_util::future;
+use waitroom::Timestamp;
+use waitroom::ports::{LineLength, PortResult, RoomReader};
+
+use crate::dispatch::TriggerFunction;
+use crate::key_secret::KeySecret;
+use crate::last_record::LastRecord;
+use crate::ledger_clock::LedgerClock;
+use crate::queues::LineQueues;
+use crate::room_cache::RoomCache;
+use crate::table::Table;
+
+/// The AWS resources of a room's line and ledger.
+#[derive(Clone, Debug)]
+pub struct RoomResources {
+    pub ledger_table: String,
+    pub line_url: String,
+    pub dead_letters_url: String,
+}
+
+/// A handle to the room's line and ledger. Clones share it, and its connections.
+#[derive(Clone, Debug)]
+pub struct AwsStore {
+    pub(crate) table: Table,
+    pub(crate) line: LineQueues,
+    pub(crate) clock: LedgerClock,
+    pub(crate) room: Arc<RoomCache>,
+    pub(crate) trigger: Option<TriggerFunction>,
+    pub(crate) key_secret: Option<KeySecret>,
+    pub(crate) last_record: LastRecord,
+}
+
+impl AwsStore {
+    /// How long before it takes effect a change of the valve is written. Functions read the room at most a second late,
+    /// and within half a second.
+    pub const NOTICE: Duration = Duration::from_secs(2);
+
+    pub fn new(config: &SdkConfig, resources: RoomResources) -> Self {
+        Self::with_separate_configs(config, config, resources)
+    }
+
+    /// A store whose ledger and line are on different endpoints, for tests with two emulators.
+    pub fn with_separate_configs(ledger: &SdkConfig, line: &SdkConfig, resources: RoomResources) -> Self {
+        let clock = LedgerClock::default();
+        let dynamodb = aws_sdk_dynamodb::config::Builder::from(ledger).interceptor(clock.clone()).build();
+        Self {
+            table: Table::new(aws_sdk_dynamodb::Client::from_conf(dynamodb), resources.ledger_table),
+            clock,
+            line: LineQueues::new(line, resources.line_url, resources.dead_letters_url),
+            room: Arc::default(),
+            trigger: None,
+            key_secret: None,
+            last_record: LastRecord::default(),
+        }
+    }
+
+    /// Whoever changes the valve through this store starts this function, which plans the next window.
+    #[must_use]
+    pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
+        Self { trigger: Some(TriggerFunction::new(config, function)), ..self }
+    }
+
+    /// The secret with the keys that sign passes. Only the producer may read it.
+    #[must_use]
+    pub fn with_key_secret(self, config: &SdkConfig, arn: String) -> Self {
+        Self { key_secret: Some(KeySecret::new(config, arn)), ..self }
+    }
+
+    /// The time by which a change of the room is in force: by AWS's clock, once the ledger has answered.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Opens a connection to the ledger, and reads the room.
+    pub async fn warm_up(&self) -> PortResult<()> {
+        self.room().await.map(drop)
+    }
+
+    /// Opens connections to both the ledger and the line, so that the first visitor does not wait for them.
+    pub async fn warm_up_with_line(&self) -> PortResult<()> {
+        let (ledger, line) = future::join(self.warm_up(), self.waiting()).await;
+        ledger.and(line.map(drop))
+    }
+}

@@ -1,0 +1,56 @@
+use serde::{Deserialize, Serialize};
+use waitroom::{Epoch, Message, Rate, Stretch, Timestamp};
+
+/// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "order")]
+pub enum Order {
+    /// Changes nothing.
+    Status,
+    SetRate {
+        rate: Rate,
+    },
+    /// An empty text removes the message.
+    Message {
+        text: Message,
+    },
+    /// Makes pages poll less often.
+    Stretch {
+        factor: Stretch,
+    },
+    /// Visitors join, and nobody is released.
+    Pause,
+    /// Visitors join and are released.
+    On,
+    /// Visitors join, and are released from this instant on. Not a field of `on`: a room that does not know it must refuse
+    /// the order, and not turn on at once.
+    OpenAt {
+        at: Timestamp,
+    },
+    /// The door sends every visitor straight to the shop.
+    Off,
+    /// Empties the line and starts this epoch.
+    Reset {
+        epoch: Epoch,
+    },
+    /// Takes an order back: the one with this number in the audit trail, if it is the [last](crate::UndoableOrder::last).
+    Undo {
+        number: u64,
+    },
+    /// Reads the latest entries of the audit trail, at most this many. Changes nothing.
+    History {
+        most: u16,
+    },
+    /// Reads the history of the line from this instant on. Changes nothing.
+    Minutes {
+        since: Timestamp,
+    },
+    /// Reads which keys sign passes. Changes nothing.
+    Keys,
+    /// Signs with another key, once everybody has had time to read it.
+    RotateKeys,
+    /// Unpublishes the key whose id begins with this, at once.
+    DropKey {
+        id: String,
+    },
+}

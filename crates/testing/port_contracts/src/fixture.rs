@@ -1,0 +1,70 @@
+use std::future::Future;
+
+use waitroom::ports::{
+    Admissions, AuditTrail, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans, QuietSwitch,
+    RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
+};
+use waitroom::{Room, Timestamp};
+
+/// All ports of a store.
+pub trait Ports:
+    RoomReader
+    + QuietSwitch
+    + TicketCounter
+    + LineBack
+    + LineFront
+    + LineLength
+    + Admissions
+    + Plans
+    + Slices
+    + StatusBoard
+    + Keys
+    + KeyAdmin
+    + ThrottleStore
+    + AuditTrail
+    + MinuteLog
+{
+}
+
+impl<S> Ports for S where
+    S: RoomReader
+        + QuietSwitch
+        + TicketCounter
+        + LineBack
+        + LineFront
+        + LineLength
+        + Admissions
+        + Plans
+        + Slices
+        + StatusBoard
+        + Keys
+        + KeyAdmin
+        + ThrottleStore
+        + AuditTrail
+        + MinuteLog
+{
+}
+
+/// A new room for one clause, and what a test needs beyond the ports.
+pub trait Fixture: Sized {
+    type Store: Ports;
+
+    /// A new room with an empty line.
+    fn new() -> impl Future<Output = Self>;
+
+    /// A new room with a message in its line that is not a visitor.
+    fn with_stray_message(body: &str) -> impl Future<Output = Self>;
+
+    fn store(&self) -> &Self::Store;
+
+    /// Changes the room as the operator would.
+    fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) -> impl Future<Output = ()>;
+
+    /// The store's time.
+    fn now(&self) -> Timestamp;
+
+    fn wait_until(&self, at: Timestamp) -> impl Future<Output = ()>;
+
+    /// Waits until visitors who were received and not removed are delivered again.
+    fn wait_for_redelivery(&self) -> impl Future<Output = ()>;
+}
