@@ -1,6 +1,7 @@
-//! Checks that source files do not import each other in a circle, and that every type has a unique name.
+//! Checks that source files do not import each other in a circle, that every type has a unique name, and that the README
+//! stays short.
 //!
-//! The checks split the code into tokens and do not parse it. Test modules at the end of a file are ignored.
+//! The checks of the source split the code into tokens and do not parse it. Test modules at the end of a file are ignored.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
@@ -230,4 +231,10 @@ fn every_type_has_a_name_of_its_own() {
     }
     let twice: Vec<_> = defined.iter().filter(|(_, files)| files.len() > 1).collect();
     assert!(twice.is_empty(), "{twice:#?}");
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = fs::read_to_string(workspace().join("README.md")).unwrap().lines().count();
+    assert!(lines <= 130, "README.md has {lines} lines: move what is not needed first into docs/");
 }
