@@ -190,7 +190,7 @@ function showPlace() {
   view.setBar(share);
   view.show("place", true);
   view.fill("message", line.message);
-  view.show("notice", line.message !== "");
+  view.show("messageBox", line.message !== "");
   view.show("opens", isOpening);
 
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;

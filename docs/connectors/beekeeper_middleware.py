@@ -1,34 +1,34 @@
-"""The guard in front of a WSGI or an ASGI application. See python.md."""
+"""The connector in front of a WSGI or an ASGI application. See python.md."""
 
 import asyncio
 from urllib.parse import quote
 
-from beekeeper_guard import Answer, Guard
+from beekeeper_connector import Answer, Connector
 
 PATH = "/;=,:@&+$!*'()~"
 
 
-def wsgi(app, guard: Guard):
+def wsgi(app, connector: Connector):
     """The visitor is in environ["beekeeper.visitor"], which no request can set."""
 
-    def guarded(environ, start_response):
+    def protected(environ, start_response):
         path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
         query = environ.get("QUERY_STRING")
         target = quote(path.encode("latin-1"), PATH) + (f"?{query}" if query else "")
         accept, cookie = environ.get("HTTP_ACCEPT", ""), environ.get("HTTP_COOKIE", "")
-        verdict = guard.decide(environ["REQUEST_METHOD"], target, accept, cookie)
+        verdict = connector.decide(environ["REQUEST_METHOD"], target, accept, cookie)
         if isinstance(verdict, Answer):
             start_response(verdict.status, verdict.headers)
             return [verdict.body]
         return app({**environ, "beekeeper.visitor": verdict}, start_response)
 
-    return guarded
+    return protected
 
 
-def asgi(app, guard: Guard):
+def asgi(app, connector: Connector):
     """The visitor is in scope["beekeeper.visitor"], which no request can set."""
 
-    async def guarded(scope, receive, send):
+    async def protected(scope, receive, send):
         if scope["type"] not in ("http", "websocket"):
             return await app(scope, receive, send)
         header = lambda name: b"; ".join(value for key, value in scope["headers"] if key == name).decode("latin-1")
@@ -37,7 +37,7 @@ def asgi(app, guard: Guard):
         target = f"{path}?{query}" if query else path
         method = scope.get("method", "WEBSOCKET")
         # In a thread, because it may have to ask the room for its keys.
-        verdict = await asyncio.to_thread(guard.decide, method, target, header(b"accept"), header(b"cookie"))
+        verdict = await asyncio.to_thread(connector.decide, method, target, header(b"accept"), header(b"cookie"))
         if not isinstance(verdict, Answer):
             return await app({**scope, "beekeeper.visitor": verdict}, receive, send)
         if scope["type"] == "websocket":
@@ -46,4 +46,4 @@ def asgi(app, guard: Guard):
         await send({"type": "http.response.start", "status": int(verdict.status[:3]), "headers": headers})
         await send({"type": "http.response.body", "body": verdict.body})
 
-    return guarded
+    return protected

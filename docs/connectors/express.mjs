@@ -54,7 +54,7 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     return seal(payload.sub, payload.queue_position);
   }
 
-  return async function guard(request, response, next) {
+  return async function connector(request, response, next) {
     if (bypass(request)) return next();
     const [pass, target] = takePass(request.originalUrl);
     const session = cookiesOf(request, `${prefix}_session`).map(unseal).find(Boolean);

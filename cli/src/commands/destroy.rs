@@ -16,7 +16,7 @@ pub(crate) use with_aws::run;
 mod with_aws {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use cloud::{Account, CloudErrorKind, DeployEvent, RemovalProof};
+    use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
     use waitroom::ports::LineLength;
 
     use super::{Destroy, Result};
@@ -45,15 +45,15 @@ mod with_aws {
         begun.store(true, Ordering::Relaxed);
         let progress = ProgressDisplay::new(json);
         let tell = |event: DeployEvent| progress.show(&event);
-        let proof = account.destroy(&destroy.name, &tell).await?;
+        let removal = account.destroy(&destroy.name, &tell).await?;
         drop(progress);
         if json {
             return Ok(say(
-                &serde_json::json!({ "event": "destroyed", "room": destroy.name, "proof": proof })
+                &serde_json::json!({ "event": "destroyed", "room": destroy.name, "removal": removal })
                     .to_string(),
             )?);
         }
-        Ok(say(&result(destroy, &proof))?)
+        Ok(say(&result(destroy, &removal))?)
     }
 
     /// How many visitors would lose their places. An incomplete room has no line to count.
@@ -71,15 +71,15 @@ mod with_aws {
         }
     }
 
-    fn result(destroy: &Destroy, proof: &RemovalProof) -> String {
-        let mut lines = vec![if proof.removed.is_empty() {
+    fn result(destroy: &Destroy, removal: &Removal) -> String {
+        let mut lines = vec![if removal.removed.is_empty() {
             format!("the room {} was already removed", destroy.name)
         } else {
             format!("the room {} is removed", destroy.name)
         }];
-        lines.extend(proof.removed.iter().map(|what| format!("  removed          {what}")));
-        lines.extend(proof.gone.iter().map(|what| format!("  none found       {what}")));
-        lines.extend(proof.unverified.iter().map(|what| format!("  not checked      {what}")));
+        lines.extend(removal.removed.iter().map(|what| format!("  removed          {what}")));
+        lines.extend(removal.gone.iter().map(|what| format!("  none found       {what}")));
+        lines.extend(removal.unverified.iter().map(|what| format!("  not checked      {what}")));
         lines.join("\n")
     }
 }

@@ -145,8 +145,8 @@ impl RoomUnderTest for Local {
         assert!(output.status.success(), "{order:?}: {}", text(&output.stderr));
         // An order that follows another at once takes its turn.
         let said = text(&output.stdout);
-        if let Some((_, notice)) = said.split_once("in force in ") {
-            let seconds = notice.split(' ').next().unwrap().parse().unwrap();
+        if let Some((_, after)) = said.split_once("in force in ") {
+            let seconds = after.split(' ').next().unwrap().parse().unwrap();
             std::thread::sleep(Duration::from_secs(seconds) + Duration::from_millis(100));
         }
     }

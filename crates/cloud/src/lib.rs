@@ -50,7 +50,7 @@ pub use error::{CloudError, CloudErrorKind};
 pub use limits::LimitReading;
 pub use logs::{LogLine, LogQuery};
 pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
-pub use remove::RemovalProof;
+pub use remove::Removal;
 pub use reservation::ReservationPlan;
 pub use shop_check::ShopCheck;
 pub use warnings::{PlanWarning, about, grouped, lasting};

@@ -27,7 +27,7 @@ const FUNCTIONS: [&str; 5] = ["Producer", "Trigger", "Consumer", "Throttle", "Se
 
 /// What was removed, and what was checked afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct RemovalProof {
+pub struct Removal {
     /// What this run removed. Empty if the room was already removed.
     pub removed: Vec<String>,
     /// What was looked for afterwards and does not exist.
@@ -38,9 +38,9 @@ pub struct RemovalProof {
 
 impl Account {
     /// Removes everything that belongs to a room. It can be repeated, and succeeds if there is nothing to remove.
-    pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<RemovalProof, CloudError> {
+    pub async fn destroy(&self, room: &RoomId, on_event: OnEvent<'_>) -> Result<Removal, CloudError> {
         let stack = RoomStack::new(self, room);
-        let mut proof = RemovalProof::default();
+        let mut removal = Removal::default();
         while let Some(found) = stack.find().await? {
             match next_removal_step(&found.status) {
                 RemovalStep::Done => break,
@@ -55,22 +55,22 @@ impl Account {
                     delete_stack(&stack, &found, on_event).await?;
                 }
             }
-            if !proof.removed.contains(&stack.name) {
-                proof.removed.push(stack.name.clone());
+            if !removal.removed.contains(&stack.name) {
+                removal.removed.push(stack.name.clone());
             }
         }
         let artefacts = ArtefactBucket::new(self, room);
         report_step(on_event, DeployStep::RemoveBucket, format!("delete the bucket {}", artefacts.name));
         if artefacts.delete().await? {
-            proof.removed.push(artefacts.name.clone());
+            removal.removed.push(artefacts.name.clone());
         }
         report_step(on_event, DeployStep::RemoveLogs, "delete log groups that are left");
         for prefix in log_prefixes(&stack.name) {
-            proof.removed.extend(self.delete_log_groups(&prefix).await?);
+            removal.removed.extend(self.delete_log_groups(&prefix).await?);
         }
         report_step(on_event, DeployStep::Verify, "check that nothing is left");
-        self.verify(&stack, &artefacts, &mut proof, on_event).await?;
-        Ok(proof)
+        self.verify(&stack, &artefacts, &mut removal, on_event).await?;
+        Ok(removal)
     }
 
     async fn delete_log_groups(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
@@ -109,25 +109,25 @@ impl Account {
         &self,
         stack: &RoomStack<'_>,
         artefacts: &ArtefactBucket<'_>,
-        proof: &mut RemovalProof,
+        removal: &mut Removal,
         on_event: OnEvent<'_>,
     ) -> Result<(), CloudError> {
         let mut left = Vec::new();
         match stack.find().await? {
             Some(found) => left.push(format!("the stack {} ({})", stack.name, found.status)),
-            None => proof.gone.push(format!("the stack {}", stack.name)),
+            None => removal.gone.push(format!("the stack {}", stack.name)),
         }
         if artefacts.exists().await? {
             left.push(format!("the bucket {}", artefacts.name));
         } else {
-            proof.gone.push(format!("the bucket {}", artefacts.name));
+            removal.gone.push(format!("the bucket {}", artefacts.name));
         }
         let mut groups = Vec::new();
         for prefix in log_prefixes(&stack.name) {
             groups.extend(self.log_groups(&prefix).await?);
         }
         if groups.is_empty() {
-            proof.gone.push(format!("log groups of {}", stack.name));
+            removal.gone.push(format!("log groups of {}", stack.name));
         }
         left.extend(groups.into_iter().map(|group| format!("the log group {group}")));
         if !left.is_empty() {
@@ -136,23 +136,23 @@ impl Account {
             return Err(CloudError::new(CloudErrorKind::Other, attempt, reason)
                 .with_advice("run the same command again"));
         }
-        self.verify_tags(stack.room(), proof, on_event).await;
+        self.verify_tags(stack.room(), removal, on_event).await;
         Ok(())
     }
 
-    /// A second check, by AWS's index of tags. The result goes into the proof; it is never an error.
-    async fn verify_tags(&self, room: &RoomId, proof: &mut RemovalProof, on_event: OnEvent<'_>) {
+    /// A second check, by AWS's index of tags. The result is recorded; it is never an error.
+    async fn verify_tags(&self, room: &RoomId, removal: &mut Removal, on_event: OnEvent<'_>) {
         let tagged = format!("resources with the tag {}={room}", names::TAG);
         match self.tagged(room).await {
-            Ok(found) if found.is_empty() => proof.gone.push(tagged),
+            Ok(found) if found.is_empty() => removal.gone.push(tagged),
             Ok(found) => {
                 let text = format!("AWS still lists resources with the room's tag: {}", found.join(", "));
                 let advice = "its index of tags lists deleted resources for a while; to check again, run the same \
                               command later";
                 on_event(DeployEvent::Warning { text, advice: Some(advice.into()) });
-                proof.unverified.push(tagged);
+                removal.unverified.push(tagged);
             }
-            Err(error) => proof.unverified.push(format!("{tagged} ({})", error.reason())),
+            Err(error) => removal.unverified.push(format!("{tagged} ({})", error.reason())),
         }
     }
 

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! key 1   ── signs ─────────────────────┐── published ──┐ gone
-//! key 2          published ── NOTICE ───┘── signs ──────────────
+//! key 2          published ─ LEAD_TIME ─┘── signs ──────────────
 //! ```
 //!
-//! At every instant at most one key signs. A new key is published [`NOTICE`](KeyRecord::NOTICE) before it signs, so that
+//! At every instant at most one key signs. A new key is published [`LEAD_TIME`](KeyRecord::LEAD_TIME) before it signs, so that
 //! everybody who keeps the published keys for a while has read it by then. The key before it stays published until the last
 //! pass that it has signed has expired.
 
@@ -82,9 +82,9 @@ impl PublishedKey {
 }
 
 impl KeyRecord {
-    /// How long before it signs a key is published: shops may keep the published keys for five minutes, and their clocks
-    /// may be a little off.
-    pub const NOTICE: Duration = Duration::from_mins(6);
+    /// A key is published this long before it signs: shops may keep the published keys for five minutes, and their clocks may
+    /// be a little off.
+    pub const LEAD_TIME: Duration = Duration::from_mins(6);
     /// How much longer than the last pass a key stays published: for clocks that are off, and for a producer that learns
     /// of a change a few seconds later.
     const SLACK: Duration = Duration::from_mins(1);
@@ -131,11 +131,11 @@ impl KeyRecord {
         number >= self.made || self.keys.iter().any(|key| key.number == number)
     }
 
-    /// Publishes the next key. It signs at once if no other key does, and otherwise after [`NOTICE`](Self::NOTICE).
+    /// Publishes the next key. It signs at once if no other key does, and otherwise after [`LEAD_TIME`](Self::LEAD_TIME).
     /// `pass_lifetime` is how long passes are valid that the key before it signs.
     pub fn publish(&mut self, jwk: Jwk, pass_lifetime: Duration, now: u64) {
-        let notice = if self.signing(now).is_some() { Self::NOTICE.as_secs() } else { 0 };
-        let signs_from = now.saturating_add(notice);
+        let lead_time = if self.signing(now).is_some() { Self::LEAD_TIME.as_secs() } else { 0 };
+        let signs_from = now.saturating_add(lead_time);
         self.retire_all(pass_lifetime, signs_from);
         self.made = self.next_number();
         self.asked = self.asked.max(self.made);
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     const HOUR: Duration = Duration::from_hours(1);
-    const NOTICE: u64 = KeyRecord::NOTICE.as_secs();
+    const LEAD_TIME: u64 = KeyRecord::LEAD_TIME.as_secs();
     /// How long after it has stopped signing a key is published.
     const KEPT: u64 = 3600 + 60;
 
@@ -257,7 +257,7 @@ mod tests {
         assert!(record.is_asked_for_another());
         record.publish(jwk(2), HOUR, 2100);
         assert!(!record.is_asked_for_another());
-        let signs = 2100 + NOTICE;
+        let signs = 2100 + LEAD_TIME;
         assert_eq!(states(&record, signs - 1), [(1, KeyState::Signing), (2, KeyState::Next)]);
         assert_eq!(states(&record, signs), [(1, KeyState::Retired), (2, KeyState::Signing)]);
         assert_eq!(record.jwks().keys, [jwk(1), jwk(2)]);
@@ -273,8 +273,8 @@ mod tests {
         record.rotate(2000).unwrap();
         assert_eq!(record.rotate(2001), Err(KeyRefusal::Rotating));
         record.publish(jwk(2), HOUR, 2002);
-        assert_eq!(record.rotate(2002 + NOTICE - 1), Err(KeyRefusal::Rotating));
-        assert_eq!(record.rotate(2002 + NOTICE), Ok(()));
+        assert_eq!(record.rotate(2002 + LEAD_TIME - 1), Err(KeyRefusal::Rotating));
+        assert_eq!(record.rotate(2002 + LEAD_TIME), Ok(()));
     }
 
     #[test]
@@ -292,9 +292,9 @@ mod tests {
 
         let mut rotated = record();
         rotated.publish(jwk(2), HOUR, 2000);
-        rotated.remove(&kid(2), 2000 + NOTICE).unwrap();
-        assert_eq!(states(&rotated, 2000 + NOTICE), [(1, KeyState::Retired)], "it does not sign again");
-        assert_eq!((rotated.signing(2000 + NOTICE), rotated.next_number()), (None, 3));
+        rotated.remove(&kid(2), 2000 + LEAD_TIME).unwrap();
+        assert_eq!(states(&rotated, 2000 + LEAD_TIME), [(1, KeyState::Retired)], "it does not sign again");
+        assert_eq!((rotated.signing(2000 + LEAD_TIME), rotated.next_number()), (None, 3));
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
         let mut record = record();
         record.publish(jwk(2), HOUR, 2000);
         record.remove(&kid(2), 2010).unwrap();
-        assert_eq!(states(&record, 2000 + NOTICE), [(1, KeyState::Signing)]);
+        assert_eq!(states(&record, 2000 + LEAD_TIME), [(1, KeyState::Signing)]);
         assert!(!record.prune(u64::MAX) && !record.is_asked_for_another());
         record.rotate(3000).unwrap();
         assert_eq!(record.next_number(), 3, "a number is used once");
@@ -312,8 +312,8 @@ mod tests {
     fn a_removed_retired_key_changes_nothing_else() {
         let mut record = record();
         record.publish(jwk(2), HOUR, 2000);
-        record.remove(&kid(1), 2000 + NOTICE).unwrap();
-        assert_eq!(states(&record, 2000 + NOTICE), [(2, KeyState::Signing)]);
+        record.remove(&kid(1), 2000 + LEAD_TIME).unwrap();
+        assert_eq!(states(&record, 2000 + LEAD_TIME), [(2, KeyState::Signing)]);
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
         let mut record = record();
         record.publish(jwk(2), HOUR, 2000);
         record.retire_all(HOUR, 2010);
-        assert_eq!(record.signing(2000 + NOTICE), None, "neither is the next one used");
+        assert_eq!(record.signing(2000 + LEAD_TIME), None, "neither is the next one used");
         record.publish(jwk(3), HOUR, 2010);
         assert_eq!(record.signing(2010).unwrap().number, 3);
         assert_eq!(record.jwks().keys.len(), 3);

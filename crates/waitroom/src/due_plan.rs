@@ -145,7 +145,7 @@ mod tests {
     const HORIZON: Duration = Duration::from_secs(55);
     /// Of a run after a change.
     const SOON: Duration = Duration::from_secs(5);
-    const NOTICE: Duration = Duration::from_secs(1);
+    const LEAD_TIME: Duration = Duration::from_secs(1);
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -157,7 +157,7 @@ mod tests {
         let before = room.clone();
         change(room);
         room.version += 1;
-        room.schedule_valve(&before, now, NOTICE);
+        room.schedule_valve(&before, now, LEAD_TIME);
     }
 
     fn set_rate(rate: u32) -> impl FnOnce(&mut Room) {

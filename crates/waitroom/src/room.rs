@@ -172,11 +172,11 @@ impl Room {
         WantedValve { now: self.valve(), opening }
     }
 
-    /// Schedules what [`Self::valve`] says now, to hold after `notice`, and the opening ahead. `before` is the room before
+    /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and the opening ahead. `before` is the room before
     /// it was changed. Every store does this with every change.
     ///
     /// An order of the operator wakes the room, so that it always says from when it is in force.
-    pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, notice: Duration) {
+    pub fn schedule_valve(&mut self, before: &Self, now: Timestamp, lead_time: Duration) {
         self.settle(now);
         if (self.settings.rate, self.state) != (before.settings.rate, before.state) {
             self.quiet = false;
@@ -186,7 +186,7 @@ impl Room {
         }
         let (before, wanted) = (before.wanted_valve(), self.wanted_valve());
         if wanted != before {
-            self.valves.set(before, wanted, self.version, now, notice);
+            self.valves.set(before, wanted, self.version, now, lead_time);
         }
     }
 
@@ -263,29 +263,29 @@ mod tests {
 
     #[test]
     fn the_highest_rate_is_kept() {
-        let (mut room, notice) = (room("https://room.example/"), Duration::from_secs(1));
+        let (mut room, lead_time) = (room("https://room.example/"), Duration::from_secs(1));
         for (rate, highest) in [(60, 100), (600, 600), (30, 600)] {
             let before = room.clone();
             room.settings.rate = Rate::new(rate).unwrap();
-            room.schedule_valve(&before, Timestamp::default(), notice);
+            room.schedule_valve(&before, Timestamp::default(), lead_time);
             assert_eq!(room.highest_rate().get(), highest);
         }
     }
 
     #[test]
     fn a_change_of_the_valve_is_scheduled_and_other_changes_are_not() {
-        let (mut room, now, notice) =
+        let (mut room, now, lead_time) =
             (room("https://room.example/"), Timestamp::from_millis(50_000), Duration::from_secs(1));
         assert_eq!(room.valve_at(now).valve, room.valve());
         let before = room.clone();
         room.stretch = Stretch::MAX;
-        room.schedule_valve(&before, now, notice);
+        room.schedule_valve(&before, now, lead_time);
         assert_eq!(room.valves, ValveSchedule::default());
         room.state = RoomState::Paused;
-        room.schedule_valve(&before, now, notice);
+        room.schedule_valve(&before, now, lead_time);
         assert_eq!(room.valves.to_string(), "0=100 51000=closed");
         assert_eq!(room.valve_at(now).valve, before.valve());
-        assert_eq!(room.valve_at(now + notice).valve, Valve::Closed);
+        assert_eq!(room.valve_at(now + lead_time).valve, Valve::Closed);
     }
 
     /// A change of a room at 50 s, as stores make it.

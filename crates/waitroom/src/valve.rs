@@ -1,8 +1,8 @@
 //! What consumers may release, and from when.
 //!
-//! A change of the rate or of the room's state does not hold at the instant at which it is written, because everybody
-//! would learn of it at another instant. It holds from an instant a little ahead, which all have read by then. A window
-//! is planned under one valve change. When the next one holds, the window ends, and a new window begins.
+//! A change of the rate or of the room's state is in force a little later than it is written, so that everybody has read
+//! it by then. A window is planned under one valve change. When the next one is in force, the window ends, and a new one
+//! begins.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl fmt::Display for Valve {
     }
 }
 
-/// A valve, and the instant from which it holds. The instant identifies the change.
+/// A valve, and the instant from which it is in force. The instant identifies the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValveChange {
     pub from: Timestamp,
@@ -65,9 +65,9 @@ impl ValveSchedule {
     const GAP: Duration = Duration::from_millis(500);
     /// The most changes that wait for their turn, if they are ordered faster than that.
     const QUEUE: u32 = 16;
-    /// An instant identifies one change, also after that change was withdrawn: a plan may exist for it. A change that may be
-    /// withdrawn, or that replaces one, is in force at its own one of so many milliseconds. All others are in force at the
-    /// first. So it takes as many changes until one gets the instant of another, which is longer than a plan lasts.
+    /// A change that may be withdrawn, or that replaces one, is in force at a millisecond of its own out of these, and every
+    /// other change at the first of them. So a later change does not get the instant of a withdrawn one, for which a plan may
+    /// exist.
     const OWN_MILLIS: u64 = 100;
 
     pub fn is_empty(&self) -> bool {
@@ -107,7 +107,7 @@ impl ValveSchedule {
         self.0.iter().skip(1).find(|change| !other.0.contains(change)).copied()
     }
 
-    /// Replaces what was wanted `before` by what is `wanted`, after `notice`. `version` is another number for each call.
+    /// Replaces what was wanted `before` by what is `wanted`, after `lead_time`. `version` is another number for each call.
     ///
     /// Changes that are in force soon stay, in their order. Later ones are withdrawn. An opening is withdrawn until the
     /// last moment: until somebody may already act on it.
@@ -117,12 +117,12 @@ impl ValveSchedule {
         wanted: WantedValve,
         version: u64,
         now: Timestamp,
-        notice: Duration,
+        lead_time: Duration,
     ) {
         if self.0.is_empty() {
             self.0.push(ValveChange { from: Timestamp::default(), valve: before.now });
         }
-        let announced = now + notice;
+        let announced = now + lead_time;
         let announced = announced - Duration::from_millis(announced.as_millis() % Self::OWN_MILLIS);
         let queue_ends = announced + Self::GAP * Self::QUEUE;
         let opened = before.opening.map_or(queue_ends, |opening| opening.from);
@@ -203,7 +203,7 @@ impl From<ValveSchedule> for String {
 mod tests {
     use super::*;
 
-    const NOTICE: Duration = Duration::from_secs(1);
+    const LEAD_TIME: Duration = Duration::from_secs(1);
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -216,7 +216,7 @@ mod tests {
     /// Wants this valve, at this time.
     fn order(schedule: &mut ValveSchedule, now: u64, valve: Valve) {
         let before = WantedValve { now: open(60), opening: None };
-        schedule.set(before, WantedValve { now: valve, opening: None }, now / 100, at(now), NOTICE);
+        schedule.set(before, WantedValve { now: valve, opening: None }, now / 100, at(now), LEAD_TIME);
     }
 
     /// A room that is closed until this instant, or on for `None`.
@@ -253,15 +253,15 @@ mod tests {
     fn an_opening_is_replaced_by_one_with_another_instant() {
         let mut schedule = ValveSchedule::default();
         let (on, noon, faster) = (until(None), until(Some((90_000, 60))), until(Some((90_000, 600))));
-        schedule.set(on, noon, 0, at(1000), NOTICE);
+        schedule.set(on, noon, 0, at(1000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=60");
-        schedule.set(noon, faster, 1, at(30_000), NOTICE);
+        schedule.set(noon, faster, 1, at(30_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90002=600");
         assert!(!schedule.knows(at(90_001)));
-        schedule.set(faster, noon, 2, at(40_000), NOTICE);
+        schedule.set(faster, noon, 2, at(40_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90003=60", "not that of the first one again");
         let paused = WantedValve { now: Valve::Closed, opening: None };
-        schedule.set(noon, paused, 3, at(50_000), NOTICE);
+        schedule.set(noon, paused, 3, at(50_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed");
     }
 
@@ -269,9 +269,9 @@ mod tests {
     fn a_change_never_gets_the_instant_of_an_opening_that_was_withdrawn() {
         for ordered in 89_900..90_200 {
             let mut schedule = ValveSchedule::default();
-            schedule.set(until(None), until(Some((91_000, 600))), 7, at(1000), NOTICE);
+            schedule.set(until(None), until(Some((91_000, 600))), 7, at(1000), LEAD_TIME);
             let withdrawn = schedule.last().unwrap().from;
-            schedule.set(until(Some((91_000, 600))), until(None), 8, at(2000), NOTICE);
+            schedule.set(until(Some((91_000, 600))), until(None), 8, at(2000), LEAD_TIME);
             order(&mut schedule, ordered, open(1));
             assert!(!schedule.knows(withdrawn), "{schedule}");
         }
@@ -283,8 +283,8 @@ mod tests {
         let faster = until(Some((90_000, 600)));
         let after = |wanted, now| {
             let mut schedule = ValveSchedule::default();
-            schedule.set(paused, noon, 0, at(1000), NOTICE);
-            schedule.set(noon, wanted, 1, at(now), NOTICE);
+            schedule.set(paused, noon, 0, at(1000), LEAD_TIME);
+            schedule.set(noon, wanted, 1, at(now), LEAD_TIME);
             schedule.to_string()
         };
         assert_eq!(after(paused, 89_000), "0=closed");
@@ -296,10 +296,10 @@ mod tests {
     #[test]
     fn an_opening_right_after_an_order_holds_after_that_order() {
         let mut schedule = ValveSchedule::default();
-        schedule.set(until(None), until(Some((6100, 60))), 0, at(5000), NOTICE);
+        schedule.set(until(None), until(Some((6100, 60))), 0, at(5000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 6000=closed 6501=60");
         let mut schedule = ValveSchedule::default();
-        schedule.set(until(None), until(Some((5100, 600))), 0, at(5000), NOTICE);
+        schedule.set(until(None), until(Some((5100, 600))), 0, at(5000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 6000=600", "it would be closed for no time");
     }
 
@@ -311,7 +311,7 @@ mod tests {
             order(&mut schedule, now, open(60 + u32::try_from(change).unwrap()));
             assert!(schedule.0.len() <= ValveSchedule::MOST + 20, "{schedule}");
             assert!(schedule.at(at(now)).is_some());
-            assert!(schedule.last().unwrap().from <= at(now) + NOTICE + Duration::from_secs(10));
+            assert!(schedule.last().unwrap().from <= at(now) + LEAD_TIME + Duration::from_secs(10));
         }
         order(&mut schedule, 10_000_000, Valve::Closed);
         assert_eq!(schedule.0.len(), 2, "{schedule}");

@@ -162,7 +162,7 @@ fn changed(before: &Room, now: Timestamp, change: &impl Fn(&mut Room)) -> Room {
     let mut after = before.clone();
     change(&mut after);
     after.version = before.version.saturating_add(1);
-    after.schedule_valve(before, now, AwsStore::NOTICE);
+    after.schedule_valve(before, now, AwsStore::LEAD_TIME);
     after
 }
 

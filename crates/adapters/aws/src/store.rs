@@ -35,9 +35,9 @@ pub struct AwsStore {
 }
 
 impl AwsStore {
-    /// How long before it takes effect a change of the valve is written. Functions read the room at most a second late,
-    /// and within half a second.
-    pub const NOTICE: Duration = Duration::from_secs(2);
+    /// A change of the valve is written this long before it is in force. Functions read the room at most a second late, and
+    /// within half a second.
+    pub const LEAD_TIME: Duration = Duration::from_secs(2);
 
     pub fn new(config: &SdkConfig, resources: RoomResources) -> Self {
         Self::with_separate_configs(config, config, resources)

@@ -64,8 +64,8 @@ pub enum OpenError {
 impl EmbeddedStore {
     /// The name of the file in its directory.
     pub const FILE: &str = "room.redb";
-    /// How long before it holds a change of the valve is written. Consumers read the room in half a second at most.
-    pub const NOTICE: Duration = Duration::from_secs(1);
+    /// A change of the valve is written this long before it is in force. Consumers read the room in half a second at most.
+    pub const LEAD_TIME: Duration = Duration::from_secs(1);
     const CACHE_BYTES: usize = 64 << 20;
 
     /// Whether there is a store in `directory`.
@@ -190,7 +190,7 @@ impl EmbeddedStore {
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
             let mut room = Room::clone(&before);
             change(&mut room);
-            room.schedule_valve(&before, now, Self::NOTICE);
+            room.schedule_valve(&before, now, Self::LEAD_TIME);
             let after = Arc::new(room);
             draft.set_room(&after)?;
             if let Some(note) = note {

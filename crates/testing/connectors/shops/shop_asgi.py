@@ -5,7 +5,7 @@ import os
 
 import uvicorn
 
-from beekeeper_guard import Guard
+from beekeeper_connector import Connector
 from beekeeper_middleware import asgi
 from beekeeper_pass import PassVerifier
 
@@ -19,5 +19,5 @@ async def shop(scope, receive, send):
 
 
 keys = json.loads(os.environ["KEYS"]) if os.environ["KEYS"] else None
-guard = Guard(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
-uvicorn.run(asgi(shop, guard), host="127.0.0.1", port=int(os.environ["PORT"]), lifespan="off")
+connector = Connector(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
+uvicorn.run(asgi(shop, connector), host="127.0.0.1", port=int(os.environ["PORT"]), lifespan="off")

@@ -4,7 +4,7 @@ import json
 import os
 from wsgiref.simple_server import make_server
 
-from beekeeper_guard import Guard
+from beekeeper_connector import Connector
 from beekeeper_middleware import wsgi
 from beekeeper_pass import PassVerifier
 
@@ -15,5 +15,5 @@ def shop(environ, start_response):
 
 
 keys = json.loads(os.environ["KEYS"]) if os.environ["KEYS"] else None
-guard = Guard(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
-make_server("127.0.0.1", int(os.environ["PORT"]), wsgi(shop, guard)).serve_forever()
+connector = Connector(PassVerifier(os.environ["ROOM"], os.environ["NAME"], keys), os.environ["SECRET"])
+make_server("127.0.0.1", int(os.environ["PORT"]), wsgi(shop, connector)).serve_forever()

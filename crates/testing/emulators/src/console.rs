@@ -26,11 +26,12 @@ pub fn words(command: &str) -> Vec<String> {
 
 /// The output without the seconds until an order is in force. On a busy machine, a part of them has passed.
 pub fn without_seconds(said: &str) -> String {
-    const NOTICE: &str = ", in force in ";
-    let mut parts = said.split(NOTICE);
+    const IN_FORCE: &str = ", in force in ";
+    let mut parts = said.split(IN_FORCE);
     let first = parts.next().unwrap_or_default().to_owned();
-    parts
-        .fold(first, |text, part| text + NOTICE + "…" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    parts.fold(first, |text, part| {
+        text + IN_FORCE + "…" + part.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// Whether a command printed what a document shows. `…` in the document matches anything; on a line of its own it matches

@@ -59,7 +59,7 @@ fn a_rotation_is_published_six_minutes_before_it_signs_and_old_passes_stay_valid
     let record = world.key_record();
     let [old, new] = &*ids(&record) else { panic!("both are published: {record:?}") };
     assert_eq!((record.is_asked_for_another(), old), (false, &kid(&first)));
-    world.run(KeyRecord::NOTICE.saturating_sub(2 * SECOND));
+    world.run(KeyRecord::LEAD_TIME.saturating_sub(2 * SECOND));
     let last = pass(&mut world).unwrap();
     assert_eq!(kid(&last), *old);
     world.run(3 * SECOND);

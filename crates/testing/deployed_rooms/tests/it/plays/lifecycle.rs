@@ -106,10 +106,10 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let begun = Instant::now();
     let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
     println!("gone after {:?}", begun.elapsed());
-    assert_eq!(gone["proof"]["unverified"], serde_json::json!([]), "{gone}");
+    assert_eq!(gone["removal"]["unverified"], serde_json::json!([]), "{gone}");
     assert_eq!(operator.listing().unwrap(), before);
     let again = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
-    assert_eq!(again["proof"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
+    assert_eq!(again["removal"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
 }
 
 #[test]

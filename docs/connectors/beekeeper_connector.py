@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     body: bytes = b""
 
 
-class Guard:
+class Connector:
     """Decides about each request.
 
     `secret` has at least 32 random characters, the same on all of the shop's machines. `bypass` gets a path and says

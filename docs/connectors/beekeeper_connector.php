@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 require_once __DIR__ . '/beekeeper_pass.php';
 
-final class BeekeeperGuard
+final class BeekeeperConnector
 {
     private const LONGEST_PATH = 1500;
 
