@@ -6,28 +6,16 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
+mod bench_server;
 mod function;
+mod load;
 mod memory;
+mod room;
 mod stand_in;
 
-use std::fmt::Write as _;
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use anyhow::Result;
 
-use anyhow::{Context, Result, bail};
-use emulators::workspace::target;
-
-use self::memory::resident;
 use crate::process::{cargo, run as command};
-
-const ROUNDS: usize = 5;
-const ROUND: &str = "3s";
-const WORKERS: &str = "2";
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Part {
@@ -43,170 +31,12 @@ pub(crate) enum Part {
 pub(crate) fn run(part: Option<Part>) -> Result<()> {
     match part {
         Some(Part::Store) => store(),
-        Some(Part::Room) => room(),
+        Some(Part::Room) => room::room(),
         Some(Part::Producer) => function::producer(),
-        None => store().and_then(|()| room()).and_then(|()| function::producer()),
+        None => store().and_then(|()| room::room()).and_then(|()| function::producer()),
     }
 }
 
 fn store() -> Result<()> {
     command(cargo().args(["bench", "--locked", "--package", "embedded"]))
-}
-
-/// A server under load. Dropping this ends it.
-struct BenchServer(Child);
-
-impl Drop for BenchServer {
-    fn drop(&mut self) {
-        // Ended by a signal that it can handle: nginx's workers end only if their master shuts down cleanly.
-        let pid = self.0.id().to_string();
-        drop(Command::new("kill").args(["-TERM", &pid]).status());
-        drop(self.0.wait());
-    }
-}
-
-fn room() -> Result<()> {
-    command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
-    let scratch = target().join("bench");
-    if scratch.exists() {
-        fs::remove_dir_all(&scratch)?;
-    }
-    fs::create_dir_all(scratch.join("www"))?;
-
-    let (process, room) = start_room(&scratch.join("room"))?;
-    // Paused, so that the visitors who poll keep waiting.
-    let mut pause = Command::new(target().join("release/beekeeper"));
-    command(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
-    let cookie = first_cookie(&room)?;
-    let poll = fetch(&format!("{room}/polling"), &cookie)?;
-    fs::write(scratch.join("www/polling"), &poll)?;
-    let (_nginx, nginx) = start_nginx(&scratch)?;
-
-    println!(
-        "\nbeside nginx, {WORKERS} workers each, wrk with keep-alive, {ROUNDS} rounds of {ROUND} in turns"
-    );
-    let peer = || load(&format!("{nginx}/polling"), 64, None);
-    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, Some(&cookie)), peer)?;
-    let peer = || load(&format!("{nginx}/polling"), 256, None);
-    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, None), peer)?;
-    crowded(process, &room, &cookie, &scratch.join("room"))
-}
-
-/// Measures the room while all visitors who joined in the rounds before are waiting.
-fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
-    let poll = fetch(&format!("{room}/polling"), cookie)?;
-    let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
-    println!("\nwith {waiting} people waiting");
-    println!("{:<32} {}", "resident memory", resident(process.0.id())?);
-    let latency = wrk(&format!("{room}/polling"), 64, Some(cookie))?;
-    let latency = latency
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
-    println!(
-        "{:<32} {} at the median, {} at the 99th percentile",
-        "a poll among 64 connections",
-        latency.clone().next().unwrap_or("?").trim(),
-        latency.clone().nth(1).unwrap_or("?").trim()
-    );
-    drop(process);
-    let begun = Instant::now();
-    let (_process, room) = start_room(directory)?;
-    fetch(&format!("{room}/polling"), cookie)?;
-    println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
-    Ok(())
-}
-
-fn start_room(directory: &Path) -> Result<(BenchServer, String)> {
-    let mut room = Command::new(target().join("release/beekeeper"))
-        .args(["local", "--port", "0", "--rate", "60", "--data"])
-        .arg(directory)
-        .env("TOKIO_WORKER_THREADS", WORKERS)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("could not start target/release/beekeeper")?;
-    let output = BufReader::new(room.stdout.take().context("the room has no output")?);
-    let room = BenchServer(room);
-    for line in output.lines() {
-        if let Some(url) = line?.trim().strip_prefix("waiting room") {
-            let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
-            return Ok((room, url));
-        }
-    }
-    bail!("the room did not say where it is")
-}
-
-fn start_nginx(scratch: &Path) -> Result<(BenchServer, String)> {
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let scratch_path = scratch.display();
-    let configuration = format!(
-        "worker_processes {WORKERS}; daemon off; pid {scratch_path}/nginx.pid; error_log {scratch_path}/error.log;
-         events {{ worker_connections 4096; }}
-         http {{
-             access_log off; keepalive_requests 100000000; default_type application/json;
-             sendfile on; tcp_nopush on; tcp_nodelay on; open_file_cache max=10;
-             server {{ listen 127.0.0.1:{port}; root {scratch_path}/www; add_header Cache-Control no-store; }}
-         }}"
-    );
-    let path = scratch.join("nginx.conf");
-    fs::write(&path, configuration)?;
-    let nginx =
-        Command::new("nginx").arg("-c").arg(path).arg("-p").arg(scratch).stderr(Stdio::null()).spawn();
-    let nginx =
-        BenchServer(nginx.context("nginx is needed as a peer; on Debian: apt-get install nginx wrk")?);
-    sleep(Duration::from_secs(1));
-    Ok((nginx, format!("http://127.0.0.1:{port}")))
-}
-
-fn first_cookie(room: &str) -> Result<String> {
-    let answer = curl(&["-si", &format!("{room}/beekeeper")])?;
-    let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
-    Ok(set.and_then(|set| set.split(';').next()).context("the room gave no cookie")?.to_owned())
-}
-
-fn fetch(url: &str, cookie: &str) -> Result<String> {
-    curl(&["-s", "-H", &format!("Cookie: {cookie}"), url])
-}
-
-fn curl(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("curl").args(arguments).output().context("curl is needed")?;
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-/// Requests a second.
-fn load(url: &str, connections: u32, cookie: Option<&str>) -> Result<f64> {
-    let report = wrk(url, connections, cookie)?;
-    let figure = report.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
-    Ok(figure.with_context(|| format!("wrk said: {report}"))?.trim().parse()?)
-}
-
-fn wrk(url: &str, connections: u32, cookie: Option<&str>) -> Result<String> {
-    let mut wrk = Command::new("wrk");
-    wrk.args(["--latency", "-t", WORKERS, "-d", ROUND, "-c", &connections.to_string()]);
-    if let Some(cookie) = cookie {
-        wrk.args(["-H", &format!("Cookie: {cookie}")]);
-    }
-    let output = wrk.arg(url).output().context("wrk makes the load; on Debian: apt-get install wrk")?;
-    let report = String::from_utf8(output.stdout)?;
-    if report.contains("Non-2xx") {
-        bail!("not every request was answered as it should be:\n{report}");
-    }
-    Ok(report)
-}
-
-fn compare(what: &str, ours: impl Fn() -> Result<f64>, theirs: impl Fn() -> Result<f64>) -> Result<()> {
-    let mut rounds = Vec::new();
-    let mut ratios = Vec::new();
-    for _ in 0..ROUNDS {
-        let (ours, theirs) = (ours()?, theirs()?);
-        rounds.push((ours, theirs));
-        ratios.push(ours / theirs);
-    }
-    ratios.sort_by(f64::total_cmp);
-    let mut shown = String::new();
-    for (ours, theirs) in rounds {
-        write!(shown, "  {:.0}k:{:.0}k", ours / 1000.0, theirs / 1000.0)?;
-    }
-    println!("{what:<32} {:.2} of nginx {shown}", ratios[ROUNDS / 2]);
-    Ok(())
 }

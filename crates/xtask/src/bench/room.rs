@@ -1,0 +1,125 @@
+//! Measures the room on one machine beside nginx.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use emulators::workspace::target;
+
+use super::bench_server::BenchServer;
+use super::load::{ROUND, ROUNDS, WORKERS, compare, load, wrk};
+use super::memory::resident;
+use crate::process::{cargo, run as command};
+
+pub(super) fn room() -> Result<()> {
+    command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
+    let scratch = target().join("bench");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    fs::create_dir_all(scratch.join("www"))?;
+
+    let (process, room) = start_room(&scratch.join("room"))?;
+    // Paused, so that the visitors who poll keep waiting.
+    let mut pause = Command::new(target().join("release/beekeeper"));
+    command(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
+    let cookie = first_cookie(&room)?;
+    let poll = fetch(&format!("{room}/polling"), &cookie)?;
+    fs::write(scratch.join("www/polling"), &poll)?;
+    let (_nginx, nginx) = start_nginx(&scratch)?;
+
+    println!(
+        "\nbeside nginx, {WORKERS} workers each, wrk with keep-alive, {ROUNDS} rounds of {ROUND} in turns"
+    );
+    let peer = || load(&format!("{nginx}/polling"), 64, None);
+    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, Some(&cookie)), peer)?;
+    let peer = || load(&format!("{nginx}/polling"), 256, None);
+    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, None), peer)?;
+    crowded(process, &room, &cookie, &scratch.join("room"))
+}
+
+/// Measures the room while all visitors who joined in the rounds before are waiting.
+fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
+    let poll = fetch(&format!("{room}/polling"), cookie)?;
+    let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
+    println!("\nwith {waiting} people waiting");
+    println!("{:<32} {}", "resident memory", resident(process.0.id())?);
+    let latency = wrk(&format!("{room}/polling"), 64, Some(cookie))?;
+    let latency = latency
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
+    println!(
+        "{:<32} {} at the median, {} at the 99th percentile",
+        "a poll among 64 connections",
+        latency.clone().next().unwrap_or("?").trim(),
+        latency.clone().nth(1).unwrap_or("?").trim()
+    );
+    drop(process);
+    let begun = Instant::now();
+    let (_process, room) = start_room(directory)?;
+    fetch(&format!("{room}/polling"), cookie)?;
+    println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
+    Ok(())
+}
+
+fn start_room(directory: &Path) -> Result<(BenchServer, String)> {
+    let mut room = Command::new(target().join("release/beekeeper"))
+        .args(["local", "--port", "0", "--rate", "60", "--data"])
+        .arg(directory)
+        .env("TOKIO_WORKER_THREADS", WORKERS)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("could not start target/release/beekeeper")?;
+    let output = BufReader::new(room.stdout.take().context("the room has no output")?);
+    let room = BenchServer(room);
+    for line in output.lines() {
+        if let Some(url) = line?.trim().strip_prefix("waiting room") {
+            let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
+            return Ok((room, url));
+        }
+    }
+    bail!("the room did not say where it is")
+}
+
+fn start_nginx(scratch: &Path) -> Result<(BenchServer, String)> {
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let scratch_path = scratch.display();
+    let configuration = format!(
+        "worker_processes {WORKERS}; daemon off; pid {scratch_path}/nginx.pid; error_log {scratch_path}/error.log;
+         events {{ worker_connections 4096; }}
+         http {{
+             access_log off; keepalive_requests 100000000; default_type application/json;
+             sendfile on; tcp_nopush on; tcp_nodelay on; open_file_cache max=10;
+             server {{ listen 127.0.0.1:{port}; root {scratch_path}/www; add_header Cache-Control no-store; }}
+         }}"
+    );
+    let path = scratch.join("nginx.conf");
+    fs::write(&path, configuration)?;
+    let nginx =
+        Command::new("nginx").arg("-c").arg(path).arg("-p").arg(scratch).stderr(Stdio::null()).spawn();
+    let nginx =
+        BenchServer(nginx.context("nginx is needed as a peer; on Debian: apt-get install nginx wrk")?);
+    sleep(Duration::from_secs(1));
+    Ok((nginx, format!("http://127.0.0.1:{port}")))
+}
+
+fn first_cookie(room: &str) -> Result<String> {
+    let answer = curl(&["-si", &format!("{room}/beekeeper")])?;
+    let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    Ok(set.and_then(|set| set.split(';').next()).context("the room gave no cookie")?.to_owned())
+}
+
+fn fetch(url: &str, cookie: &str) -> Result<String> {
+    curl(&["-s", "-H", &format!("Cookie: {cookie}"), url])
+}
+
+fn curl(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("curl").args(arguments).output().context("curl is needed")?;
+    Ok(String::from_utf8(output.stdout)?)
+}
