@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -321,66 +320,31 @@ fn keys_can_be_given() {
     assert_eq!(guard.asked(&arrival, &[]).location(), "/", "without a room");
 }
 
-/// The shipped configuration, with another place for everything that depends on the machine. The shop is a server of nginx
-/// itself, which says what it was told of the visitor.
-fn adapted(folder: &Path, [http, https]: [u16; 2], guard: u16, shop: u16) -> String {
-    let at = |name: &str| folder.join(name).display().to_string();
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|what| format!("    {what}_temp_path {};\n", at(what)))
-        .concat();
-    let shop_itself = format!(
-        "    server {{\n        listen 127.0.0.1:{shop};\n        location / {{ return 200 'shop $request_uri subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number]'; }}\n        location /broken {{ return 500 'the shop is broken'; }}\n        location /forbidden {{ return 403 'the shop forbids'; }}\n    }}\n"
-    );
-    let changes = [
-        ("user www-data;".to_owned(), "user root;".to_owned()),
-        ("/run/nginx.pid".into(), at("nginx.pid")),
-        ("/var/log/nginx/error.log".into(), at("error.log")),
-        ("/var/log/nginx/access.log".into(), at("access.log")),
-        ("http {\n".into(), format!("http {{\n{temporary}{shop_itself}")),
-        ("127.0.0.1:8090".into(), format!("127.0.0.1:{guard}")),
-        ("127.0.0.1:3000".into(), format!("127.0.0.1:{shop}")),
-        ("listen 80;".into(), format!("listen 127.0.0.1:{http};")),
-        ("listen 443 ssl http2;\n".into(), format!("listen 127.0.0.1:{https} ssl http2;\n")),
-        // Not every machine has IPv6.
-        ("        listen [::]:80;\n".into(), String::new()),
-        ("        listen [::]:443 ssl http2;\n".into(), String::new()),
-        ("/etc/letsencrypt/live/shop.example/fullchain.pem".into(), at("certificate.pem")),
-        ("/etc/letsencrypt/live/shop.example/privkey.pem".into(), at("key.pem")),
-    ];
-    changes.iter().fold(NGINX.to_owned(), |configuration, (shipped, here)| {
-        assert!(configuration.contains(shipped), "{shipped} is not in docs/guard/nginx.conf");
-        configuration.replacen(shipped, here, 1)
-    })
-}
-
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// nginx with the shipped configuration, in front of the guard on this port.
+/// nginx with the shipped configuration, in front of the guard on this port. The shop is a server of nginx itself, which says
+/// what it was told of the visitor.
 fn nginx(guard: u16) -> Nginx {
     let shop = free_port();
-    Nginx::start(|folder, ports| {
-        let mut openssl = Command::new("openssl");
-        openssl.args([
-            "req",
-            "-x509",
-            "-nodes",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-days",
-            "2",
-        ]);
-        openssl.args(["-subj", "/CN=shop.example", "-addext", "subjectAltName=DNS:shop.example"]);
-        openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
-        let made =
-            openssl.output().unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install openssl"));
-        assert!(made.status.success(), "{}", text(&made.stderr));
-        adapted(folder, ports, guard, shop)
-    })
-    .unwrap()
+    let says = "shop $request_uri subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number]";
+    let shop_itself = format!(
+        "http {{
+    server {{
+        listen 127.0.0.1:{shop};
+        location / {{ return 200 '{says}'; }}
+        location /broken {{ return 500 'the shop is broken'; }}
+        location /forbidden {{ return 403 'the shop forbids'; }}
+    }}
+"
+    );
+    let changes = [
+        ("http {\n", &*shop_itself),
+        ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
+        ("127.0.0.1:3000", &format!("127.0.0.1:{shop}")),
+    ];
+    Nginx::with_shipped(NGINX, "shop.example", &changes).unwrap()
 }
 
 /// A request to the public URL of the shop. Returns the answer with its head.

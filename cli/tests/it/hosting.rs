@@ -291,36 +291,6 @@ fn an_unfinished_backup_is_removed_when_the_room_starts() {
     assert_eq!((unfinished.exists(), finished.exists()), (false, true));
 }
 
-/// The shipped configuration, with another place for everything that depends on the machine.
-fn adapted(folder: &Path, [http, https]: [u16; 2], room: u16) -> String {
-    let at = |name: &str| folder.join(name).display().to_string();
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|what| format!("    {what}_temp_path {};\n", at(what)))
-        .concat();
-    let changes = [
-        ("user www-data;".to_owned(), "user root;".to_owned()),
-        ("/run/nginx.pid".into(), at("nginx.pid")),
-        ("/var/log/nginx/error.log".into(), at("error.log")),
-        ("/var/log/nginx/access.log".into(), at("access.log")),
-        ("http {\n".into(), format!("http {{\n{temporary}")),
-        ("127.0.0.1:8080".into(), format!("127.0.0.1:{room}")),
-        ("listen 80;".into(), format!("listen 127.0.0.1:{http};")),
-        (
-            "listen 443 ssl http2 backlog=4096;\n".into(),
-            format!("listen 127.0.0.1:{https} ssl http2 backlog=4096;\n"),
-        ),
-        // Not every machine has IPv6.
-        ("        listen [::]:80;\n".into(), String::new()),
-        ("        listen [::]:443 ssl http2 backlog=4096;\n".into(), String::new()),
-        ("/etc/letsencrypt/live/wait.example/fullchain.pem".into(), at("certificate.pem")),
-        ("/etc/letsencrypt/live/wait.example/privkey.pem".into(), at("key.pem")),
-    ];
-    changes.iter().fold(NGINX.to_owned(), |configuration, (shipped, here)| {
-        assert!(configuration.contains(shipped), "{shipped} is not in docs/hosting/nginx.conf");
-        configuration.replacen(shipped, here, 1)
-    })
-}
-
 fn succeeds(command: &mut Command, get: &str) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {get}"));
     assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
@@ -329,22 +299,7 @@ fn succeeds(command: &mut Command, get: &str) -> String {
 
 /// nginx with the shipped configuration, in front of a room on this port.
 fn nginx(room: u16) -> Nginx {
-    Nginx::start(|folder, ports| {
-        let mut openssl = Command::new("openssl");
-        openssl.args(["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
-        openssl.args([
-            "-days",
-            "2",
-            "-subj",
-            "/CN=wait.example",
-            "-addext",
-            "subjectAltName=DNS:wait.example",
-        ]);
-        openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
-        succeeds(&mut openssl, "on Debian: apt-get install openssl");
-        adapted(folder, ports, room)
-    })
-    .unwrap()
+    Nginx::with_shipped(NGINX, "wait.example", &[("127.0.0.1:8080", &format!("127.0.0.1:{room}"))]).unwrap()
 }
 
 /// A visitor of the public URL with this address of the network 127.0.0.0/8. Returns the answer with its head.

@@ -59,6 +59,7 @@
 pub mod browser;
 mod client;
 pub mod console;
+mod debian;
 mod dynamodb_local;
 mod http;
 mod install;

@@ -6,16 +6,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
 
 use crate::server::{self, EmulatorServer};
-use crate::{install, port, workspace};
+use crate::{debian, install, port, workspace};
 
 const GET_NGINX: &str = "nginx is needed: on Debian and Ubuntu `sudo apt-get install nginx`, or only `apt-get update` as root, \
                          and the test unpacks the package itself";
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx with a configuration of the test.
+/// nginx with a configuration that we ship.
 #[derive(Debug)]
 pub struct Nginx {
     http: u16,
@@ -24,16 +25,24 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx. `configuration` gets the folder for everything that nginx writes, and two free ports, for http and https.
-    pub fn start(configuration: impl FnOnce(&Path, [u16; 2]) -> String) -> Result<Self> {
-        let program = program()?;
+    /// Starts nginx with a configuration that is shipped for a machine of its own. What depends on the machine is replaced:
+    /// ports, the certificate, and where nginx writes. `changes` are texts of the configuration, each with its replacement.
+    pub fn with_shipped(configuration: &str, host: &str, changes: &[(&str, &str)]) -> Result<Self> {
         let folder = server::folder("nginx")?;
-        let [http, https] = [port::free()?, port::free()?];
-        ensure!(http != https, "drew the port {http} twice; run the test again");
+        certify(host, folder.path())?;
+        let ports = [port::free()?, port::free()?];
+        ensure!(ports[0] != ports[1], "drew the port {} twice; run the test again", ports[0]);
+        let mut configuration = adapted(configuration, host, folder.path(), ports)?;
+        for (shipped, here) in changes {
+            replace(&mut configuration, shipped, here)?;
+        }
+        Self::start(folder, &configuration, ports)
+    }
+
+    fn start(folder: TempDir, configuration: &str, [http, https]: [u16; 2]) -> Result<Self> {
         let file = folder.path().join("nginx.conf");
-        fs::write(&file, configuration(folder.path(), [http, https]))
-            .with_context(|| format!("could not write {}", file.display()))?;
-        let mut nginx = server::watched(program);
+        fs::write(&file, configuration).with_context(|| format!("could not write {}", file.display()))?;
+        let mut nginx = server::watched(program()?);
         nginx.arg("-p").arg(folder.path()).arg("-c").arg(&file).args(["-g", "daemon off;"]);
         let listens =
             || [http, https].iter().all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok());
@@ -56,6 +65,48 @@ impl Nginx {
     }
 }
 
+/// The configuration with the ports and the folder of this run, which do not need root.
+fn adapted(shipped: &str, host: &str, folder: &Path, [http, https]: [u16; 2]) -> Result<String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|what| format!("    {what}_temp_path {};\n", at(what)))
+        .concat();
+    // Not every machine has IPv6.
+    let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("listen [::]:"));
+    let mut configuration: String = lines.flat_map(|line| [line, "\n"]).collect();
+    for (shipped, here) in [
+        ("user www-data;", "user root;".to_owned()),
+        ("/run/nginx.pid", at("nginx.pid")),
+        ("/var/log/nginx/error.log", at("error.log")),
+        ("/var/log/nginx/access.log", at("access.log")),
+        ("http {\n", format!("http {{\n{temporary}")),
+        ("listen 80;", format!("listen 127.0.0.1:{http};")),
+        ("listen 443 ssl http2", format!("listen 127.0.0.1:{https} ssl http2")),
+        (&*format!("/etc/letsencrypt/live/{host}/fullchain.pem"), at("certificate.pem")),
+        (&*format!("/etc/letsencrypt/live/{host}/privkey.pem"), at("key.pem")),
+    ] {
+        replace(&mut configuration, shipped, &here)?;
+    }
+    Ok(configuration)
+}
+
+/// Fails if the configuration does not have this text.
+fn replace(configuration: &mut String, shipped: &str, here: &str) -> Result<()> {
+    ensure!(configuration.contains(shipped), "there is no {shipped:?} in the shipped configuration of nginx");
+    *configuration = configuration.replacen(shipped, here, 1);
+    Ok(())
+}
+
+/// Writes a certificate of this host, and its key, into the folder.
+fn certify(host: &str, folder: &Path) -> Result<()> {
+    let mut openssl = Command::new("openssl");
+    openssl.args(["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+    openssl.args(["-days", "2", "-subj", &format!("/CN={host}"), "-addext"]);
+    openssl.arg(format!("subjectAltName=DNS:{host}"));
+    openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
+    install::run(&mut openssl, "on Debian: apt-get install openssl")
+}
+
 /// nginx of this machine, or one from Debian's package, unpacked into the folder of tools. That needs no root.
 fn program() -> Result<PathBuf> {
     let search = env::var_os("PATH").unwrap_or_default();
@@ -71,16 +122,7 @@ fn program() -> Result<PathBuf> {
         &tool,
         "nginx of this release of Debian or Ubuntu",
         |tool| program(tool).is_file(),
-        unpack,
+        |tool| debian::unpack("nginx", tool, GET_NGINX),
     )?;
     Ok(program(&tool))
-}
-
-fn unpack(tool: &Path) -> Result<()> {
-    let mut download = Command::new("apt-get");
-    install::run(download.args(["download", "nginx"]).current_dir(tool), GET_NGINX)?;
-    let package = fs::read_dir(tool)?.flatten().map(|entry| entry.path());
-    let package = package.into_iter().find(|path| path.extension().is_some_and(|end| end == "deb"));
-    let package = package.with_context(|| format!("apt-get left no package in {}", tool.display()))?;
-    install::run(Command::new("dpkg-deb").arg("--extract").arg(package).arg(tool), GET_NGINX)
 }
