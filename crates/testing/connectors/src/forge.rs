@@ -32,6 +32,14 @@ impl VectorKey {
         Ok(KeyRing { current: self.private.clone(), previous: None }.jwks()?)
     }
 
+    /// The public key, as OpenSSL reads it.
+    pub fn pem(&self) -> Result<String> {
+        let der = self.pair.public_key().as_der().ok().context("a public key can be written")?;
+        let base64 = STANDARD.encode(der.as_ref());
+        let lines: Vec<_> = base64.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
+        Ok(format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n")))
+    }
+
     pub fn id(&self) -> Result<String> {
         let jwks = self.published()?;
         Ok(jwks.keys.first().context("a key has a public part")?.kid().to_owned())
@@ -65,11 +73,7 @@ impl VectorKey {
     /// algorithm.
     pub(crate) fn sign_with_public_key(&self, claims: &Value) -> Result<String> {
         let text = unsigned(&json!({ "alg": "HS256", "kid": self.id()?, "typ": "JWT" }), claims);
-        let der = self.pair.public_key().as_der().ok().context("a public key can be written")?;
-        let base64 = STANDARD.encode(der.as_ref());
-        let lines: Vec<_> = base64.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
-        let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"));
-        Ok(format!("{text}.{}", mac(pem.as_bytes(), &text)))
+        Ok(format!("{text}.{}", mac(self.pem()?.as_bytes(), &text)))
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
 //! | [`Nginx`] | nginx with a configuration of the test | a room behind a web server |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
+//! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -79,6 +80,6 @@ pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};
 pub use nginx::Nginx;
-pub use script::{ScriptServer, php};
+pub use script::{ScriptServer, php, php_jwt};
 pub use velocity::velocity;
 pub use venv::Venv;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::program::{self, Program};
 use crate::server::{self, EmulatorServer};
-use crate::{install, port};
+use crate::{debian, install, port, workspace};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -49,4 +49,20 @@ pub fn php() -> Result<PathBuf> {
     install::refuse_without_tools("PHP")?;
     let found = program::installed(&[PHP], "the connector for PHP is tested with it")?;
     Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The sources of firebase/php-jwt, which Packagist has. Debian has them too, in the package of a program that uses them, and
+/// that package is unpacked here.
+pub fn php_jwt() -> Result<PathBuf> {
+    const GET: &str = "firebase/php-jwt is needed: on Debian and Ubuntu `apt-get update` as root, and the test unpacks the package \
+                       zoneminder itself, which has it";
+    let tool = workspace::tools().join("php-jwt");
+    let sources = |tool: &Path| tool.join("usr/share/zoneminder/www/vendor/firebase/php-jwt/src");
+    install::once(
+        &tool,
+        "php-jwt of zoneminder of this release of Debian or Ubuntu",
+        |tool| sources(tool).join("JWT.php").is_file(),
+        |tool| debian::unpack("zoneminder", tool, GET),
+    )?;
+    Ok(sources(&tool))
 }

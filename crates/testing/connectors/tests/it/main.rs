@@ -4,5 +4,6 @@
 
 mod browser;
 mod keys;
+mod php_jwt;
 mod shops;
 mod vectors;
