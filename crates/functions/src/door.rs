@@ -124,7 +124,14 @@ mod tests {
             is_door(&from_str(&event).unwrap())
         };
         assert!(slash("/beekeeper") && !slash("/beekeeper/"));
-        assert_eq!(not_found().unwrap().status(), 404);
+    }
+
+    #[test]
+    fn an_unknown_path_gets_the_same_answer_as_on_one_machine() {
+        let answer = not_found().unwrap();
+        assert_eq!(answer.status(), 404);
+        let body: Value = serde_json::from_slice(answer.body()).unwrap();
+        assert_eq!(body, serde_json::json!({ "error": server::routes::problem::NOT_FOUND }));
     }
 
     #[test]

@@ -187,7 +187,6 @@ mod tests {
         assert_eq!(Baseline::of(&sample(&[100], 0)), None);
     }
 
-    /// Three slow minutes and the recovery: the example of the design's section 5.8.
     #[test]
     fn three_slow_minutes_and_the_recovery() {
         let baseline = Baseline::of(&around(100, 0)).unwrap();
