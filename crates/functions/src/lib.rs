@@ -1,6 +1,7 @@
 //! The handlers as Lambda functions. Each program in `src/bin` only wires things together: it reads its environment
 //! once, builds the ports, opens their connections and runs. This library is the code that they share.
 
+pub mod authorizer;
 pub mod cloudformation;
 pub mod door;
 mod environment;
@@ -15,7 +16,7 @@ use aws::AwsStore;
 use tokio::time::timeout;
 
 pub use environment::{Environment, MissingVariables, variable};
-pub use log::request_span;
+pub use log::{request_span, start as start_log};
 pub use metrics::{Metric, Metrics};
 
 /// What every function starts with.
@@ -38,7 +39,7 @@ impl FunctionSetup {
 
     /// Starts the log, reads the environment and builds the room's store. An error here is a mistake in the template.
     pub fn start() -> Result<Self, Box<dyn Error + Send + Sync>> {
-        log::init();
+        start_log();
         let config = aws::functions_config()?;
         let environment = Environment::read()?;
         let store = AwsStore::new(&config, environment.resources);

@@ -21,7 +21,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Starts logging. The environment variable `RUST_LOG` selects events, for example `info,consumer=debug`. Without it,
 /// all events of level info and above are logged. An invalid filter only logs a warning: it must not stop a waiting
 /// room.
-pub(crate) fn init() {
+pub fn start() {
     let set = env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let (filter, mistake) = filter(set.as_deref());
     tracing_subscriber::registry().with(filter).with(JsonLines(std::io::stdout)).init();

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use http::HeaderMap;
+use http::header::COOKIE;
+
 use crate::GuardRules;
 
 /// For how long the page that a visitor asked for is remembered while they wait.
@@ -14,6 +17,13 @@ pub(crate) const REMEMBERED: Duration = Duration::from_hours(24);
 pub(crate) fn name(rules: &GuardRules) -> String {
     let prefix = if rules.https { "__Host-" } else { "" };
     format!("{prefix}bk_{}_guard", rules.name)
+}
+
+/// The values of cookies with this name, the first four. Anybody can write several.
+pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value).take(4)
 }
 
 /// The value of a `Set-Cookie` header. `SameSite=Lax`: it is sent when the room's page leads to the shop, and not with

@@ -11,12 +11,14 @@
 //! | [`LiveSessions`] | port: one session at a time for each visitor; [`MemorySessions`], [`FileSessions`] |
 //! | [`RoomKeys`] | the room's public keys: given, or fetched over the port [`RoomClient`] and refreshed |
 //! | [`Reachability`] | whether the room answers, for operators who let everybody in while it does not |
+//! | [`Authorizer`] | says who a visitor is, for a gateway such as Amazon API Gateway |
 //! | [`GuardLayer`] | the guard in front of a tower service: axum, tonic, hyper |
 //!
 //! It needs the room's public keys and nothing else of the room. Times are seconds since 1970. Time and randomness are
 //! arguments: see [`Moment`].
 
 mod answer;
+mod authorizer;
 mod bypass;
 mod cookie;
 mod decide;
@@ -36,6 +38,7 @@ mod target;
 mod visitor_cookie;
 
 pub use answer::{Decision, GuardAnswer, GuardOutcome, ToShop};
+pub use authorizer::{AuthorizedVisitor, Authorizer, NotAuthorized};
 pub use bypass::{Bypass, BypassError, SecretHeader};
 pub use decide::Guard;
 pub use file_sessions::FileSessions;

@@ -1,6 +1,5 @@
 use std::net::IpAddr;
 
-use http::header::COOKIE;
 use http::{HeaderMap, Method};
 
 /// What the guard needs to know of a request to the shop.
@@ -14,14 +13,7 @@ pub struct GuardedRequest<'a> {
     pub client: Option<IpAddr>,
 }
 
-impl<'a> GuardedRequest<'a> {
-    /// The values of cookies with this name. There may be several: anybody can write a second one.
-    pub(crate) fn cookies(&self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let lines = self.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value)
-    }
-
+impl GuardedRequest<'_> {
     pub(crate) fn only_reads(&self) -> bool {
         self.method == Method::GET || self.method == Method::HEAD
     }

@@ -8,6 +8,10 @@ use tokio::sync::Mutex;
 
 use crate::GuardRules;
 use crate::key_cache::KeyCache;
+use crate::session::Session;
+
+/// No room signs a longer pass.
+const LONGEST_PASS: usize = 4096;
 
 /// Asks the room for its public keys. Its address comes from the guard's configuration, never from a request.
 pub trait RoomClient: Send + Sync {
@@ -78,8 +82,11 @@ impl<C: RoomClient> RoomKeys<C> {
         Ok(())
     }
 
-    /// Verifies a pass, and asks the room for its keys before if that is due.
+    /// Verifies a pass, and asks the room for its keys before if that is due. Its subject can stand in a header.
     pub(crate) async fn verify(&self, pass: &str, now: u64) -> Result<Claims, Refused> {
+        if pass.len() > LONGEST_PASS {
+            return Err(Refused::Malformed);
+        }
         let key_id = key_id(pass);
         let due = || self.room.is_some() && self.cache.read().should_ask(key_id.as_deref(), now);
         if due() {
@@ -96,7 +103,8 @@ impl<C: RoomClient> RoomKeys<C> {
                 );
             }
         }
-        self.verifier().verify(pass, now)
+        let claims = self.verifier().verify(pass, now)?;
+        if Session::is_subject(&claims.sub) { Ok(claims) } else { Err(Refused::Malformed) }
     }
 
     fn verifier(&self) -> Arc<Verifier> {

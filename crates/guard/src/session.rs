@@ -5,6 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pass::{PassError, ProofKey, Prover};
 
+use crate::GuardTimes;
+
 /// The guard's own key. It makes sessions that nobody can write or change. Guards in front of one shop share it.
 ///
 /// Whoever has it can make sessions. It is never printed.
@@ -86,6 +88,20 @@ impl Session {
         let text = format!("session.{}.{}.{number}.{}", self.id, self.subject, self.opened);
         let proof = key.0.prove(&SessionKey::proven_text(room, &text));
         format!("{text}.{proof}")
+    }
+
+    /// The session in one of these cookies.
+    pub(crate) fn find<'a>(
+        mut cookies: impl Iterator<Item = &'a str>,
+        key: &SessionKey,
+        room: &str,
+    ) -> Option<Self> {
+        cookies.find_map(|value| Self::unseal(value, key, room))
+    }
+
+    /// When it ends, however active the visitor is.
+    pub(crate) fn end(&self, times: &GuardTimes) -> u64 {
+        self.opened.saturating_add(times.session.as_secs())
     }
 
     /// The session in a cookie, if the guard wrote it.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use emulators::workspace::target;
 
-use crate::package::{Arch, PackageArguments};
+use crate::package::{Arch, Function, PackageArguments};
 use crate::process::{cargo, run};
 
 /// The environment variable that tells the build script of `beekeeper` where the packages are.
@@ -48,7 +48,7 @@ fn packages(archs: &[Arch], host_glibc: bool) -> Result<PathBuf> {
     fs::create_dir_all(&packages)?;
     fs::remove_dir_all(&packages)?;
     for &arch in archs {
-        let from = PackageArguments::all(arch, host_glibc).make()?;
+        let from = PackageArguments::of_a_room(arch, host_glibc).make()?;
         copy(&from, &packages.join(arch.name()))?;
     }
     Ok(packages)
@@ -70,11 +70,10 @@ fn keep(program: &Path) -> Result<()> {
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|end| end == "zip")) {
-            fs::copy(&path, to.join(name))?;
-        }
+    for function in Function::of_a_room() {
+        let name = function.name() + ".zip";
+        let package = from.join(&name);
+        fs::copy(&package, to.join(name)).with_context(|| format!("could not copy {}", package.display()))?;
     }
     Ok(())
 }

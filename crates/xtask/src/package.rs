@@ -80,11 +80,18 @@ pub(crate) enum Function {
     Consumer,
     Throttle,
     Setup,
+    /// Not of a room: `infra/lambda-authorizer.yaml` deploys it beside a shop's API.
+    Authorizer,
 }
 
 impl Function {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::value_variants().iter().copied()
+    }
+
+    /// Those that `beekeeper deploy` deploys.
+    pub(crate) fn of_a_room() -> impl Iterator<Item = Self> {
+        Self::all().filter(|function| !matches!(function, Self::Authorizer))
     }
 
     pub(crate) fn name(self) -> String {
@@ -93,9 +100,9 @@ impl Function {
 }
 
 impl PackageArguments {
-    /// Selects all functions.
-    pub(crate) fn all(arch: Arch, host_glibc: bool) -> Self {
-        Self { arch, host_glibc, functions: Vec::new() }
+    /// Selects the functions of a room.
+    pub(crate) fn of_a_room(arch: Arch, host_glibc: bool) -> Self {
+        Self { arch, host_glibc, functions: Function::of_a_room().collect() }
     }
 
     /// Builds the packages, and returns the folder that contains them.

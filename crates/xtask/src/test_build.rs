@@ -44,7 +44,7 @@ impl FunctionPackages {
 
     /// Builds the packages of `cargo xtask package`, for this machine.
     pub(crate) fn release() -> Result<Self> {
-        PackageArguments::all(Arch::of_this_machine()?, true).make()?;
+        PackageArguments::of_a_room(Arch::of_this_machine()?, true).make()?;
         Ok(Self(Some(target().join("lambda"))))
     }
 

@@ -37,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "functions",
         &[
             "waitroom", "config", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle",
-            "aws",
+            "aws", "guard",
         ],
     ),
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.

@@ -90,6 +90,8 @@ pub(crate) struct Shop {
     pub(crate) guard: Arc<Guard<MemorySessions, TestRoom>>,
     pub(crate) room: TestRoom,
     pub(crate) now: u64,
+    /// The text of the guard's key.
+    pub(crate) key: String,
     drawn: u64,
 }
 
@@ -111,9 +113,9 @@ impl Shop {
     pub(crate) fn with(rules: GuardRules) -> Self {
         let room = TestRoom::new();
         let keys = RoomKeys::of_room(&rules, room.clone());
-        let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
-        let guard = Arc::new(Guard::new(rules, key, MemorySessions::default(), keys));
-        Self { guard, room, now: START, drawn: 0 }
+        let key = SessionKey::generate().unwrap();
+        let guard = Guard::new(rules, SessionKey::new(&key).unwrap(), MemorySessions::default(), keys);
+        Self { guard: Arc::new(guard), room, now: START, key, drawn: 0 }
     }
 
     pub(crate) fn pass_time(&mut self, seconds: u64) {

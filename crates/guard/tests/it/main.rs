@@ -7,6 +7,7 @@
 )]
 
 mod attacks;
+mod authorizer;
 mod binding;
 mod fixture;
 mod frozen;

@@ -1,0 +1,47 @@
+//! A Lambda authorizer: API Gateway asks it whether a request may reach the shop's API.
+
+use std::error::Error;
+
+use clock::SystemClock;
+use functions::authorizer::AuthorizerEvent;
+use functions::{request_span, start_log, variable};
+use guard::{Authorizer, GuardRules, HttpRoom, NotAuthorized, RoomKeys, SessionKey};
+use lambda_runtime::{Error as LambdaError, LambdaEvent, service_fn};
+use serde_json::Value;
+use tracing::Instrument;
+use waitroom::ports::Clock;
+
+/// API Gateway answers with status 401 when a function fails with exactly this text.
+const UNAUTHORIZED: &str = "Unauthorized";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), LambdaError> {
+    start_log();
+    let rules = GuardRules::new(&variable("ROOM_URL")?, &variable("ROOM_NAME")?);
+    let key = match variable("SESSION_KEY_SECRET") {
+        Ok(arn) => Some(SessionKey::new(&aws::secret_text(&aws::functions_config()?, &arn).await?)?),
+        Err(_) => None,
+    };
+    let keys = RoomKeys::of_room(&rules, HttpRoom::new(&rules)?);
+    let room = rules.name.clone();
+    let authorizer = Authorizer::new(rules, key, keys);
+    authorizer.warm_up(SystemClock.now().as_secs()).await;
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<AuthorizerEvent>| {
+        let span = request_span(&room, &event.context.request_id);
+        answer(&authorizer, &event.payload).instrument(span).await
+    }))
+    .await
+}
+
+async fn answer(authorizer: &Authorizer<HttpRoom>, asked: &AuthorizerEvent) -> Result<Value, LambdaError> {
+    let now = SystemClock.now().as_secs();
+    let visitor = authorizer.visitor(&asked.headers(), asked.pass().as_deref(), now).await;
+    visitor.map(|visitor| asked.allowed(&visitor)).map_err(|why| match why {
+        NotAuthorized::Refused(_) => {
+            tracing::info!(why = &why as &dyn Error, "a request is refused");
+            UNAUTHORIZED.into()
+        }
+        // Status 500, so that a client tries again.
+        NotAuthorized::NoKeys => why.into(),
+    })
+}
