@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 
+mod api_gateway;
 mod browser;
 mod keys;
 mod php_jwt;
