@@ -73,6 +73,6 @@ impl<C: RoomClient> Authorizer<C> {
     fn session(&self, headers: &HeaderMap, now: u64) -> Option<Session> {
         let key = self.key.as_ref()?;
         let session = Session::find(cookie::sent(headers, &self.cookie), key, &self.rules.name);
-        session.filter(|session| now < session.end(&self.rules.times))
+        session.filter(|session| now < session.end(self.rules.times.session))
     }
 }

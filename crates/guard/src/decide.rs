@@ -118,7 +118,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     }
 
     fn end(&self, session: &Session) -> u64 {
-        session.end(&self.rules.times)
+        session.end(self.rules.times.session)
     }
 
     /// The session as it lives on after a request.

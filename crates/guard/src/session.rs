@@ -1,11 +1,10 @@
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pass::{PassError, ProofKey, Prover};
-
-use crate::GuardTimes;
 
 /// The guard's own key. It makes sessions that nobody can write or change. Guards in front of one shop share it.
 ///
@@ -100,8 +99,8 @@ impl Session {
     }
 
     /// When it ends, however active the visitor is.
-    pub(crate) fn end(&self, times: &GuardTimes) -> u64 {
-        self.opened.saturating_add(times.session.as_secs())
+    pub(crate) fn end(&self, longest: Duration) -> u64 {
+        self.opened.saturating_add(longest.as_secs())
     }
 
     /// The session in a cookie, if the guard wrote it.
