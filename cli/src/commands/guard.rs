@@ -148,7 +148,7 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
         }
         Err(error) => {
             let error = anyhow::Error::new(error);
-            note(&format!("warning: {error:#}; nobody new can enter until it does"));
+            note(&format!("warning: {error:#}; no new visitor can enter until the room answers"));
         }
     }
     Ok(keys)

@@ -39,7 +39,7 @@ impl LimitReading {
     }
 }
 
-/// In newer regions, API Gateway's default is lower. Service Quotas was seen to give the usual one there all the same:
+/// In newer regions, API Gateway's default is lower, but Service Quotas may report the usual one:
 /// <https://repost.aws/questions/QU47u_cBTCQcy2qTmoR6q91w/api-gateway-throttling-discrepancy>
 #[expect(clippy::float_cmp, reason = "both are whole numbers that were not computed")]
 fn is_doubtful(limit: AccountLimit, region: &str, value: f64) -> bool {

@@ -53,8 +53,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         self.room.lock().is_open(now)
     }
 
-    /// Asks the room once whether it answers, and takes its keys. Whoever wants
-    /// [`WhenUnreachable::Open`] calls this every [`Reachability::EVERY`].
+    /// Asks the room once whether it answers, and takes its keys. For
+    /// [`WhenUnreachable::Open`], call this every [`Reachability::EVERY`].
     pub async fn check_room(&self, now: u64) -> Option<ReachabilityChange> {
         let asked = self.keys.refresh(now).await;
         let answered = asked.as_ref().map_or_else(crate::RoomSilence::is_an_answer, |()| true);
@@ -215,13 +215,13 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         } else if request.only_reads() {
             self.to_door(request, None, moment, why)
         } else {
-            // A form that was sent too late. Its answer is no page to come back to.
+            // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
             GuardAnswer::redirect(303, self.rules.door(), None, why)
         })
     }
 
-    /// Redirects to the room's door, and remembers the page that was asked for. A visitor who comes from the door, with a
-    /// pass, asked for their page before.
+    /// Redirects to the room's door, and remembers the page that was asked for. If the visitor comes from the door, with a
+    /// pass, the page is remembered already.
     fn to_door(
         &self,
         request: &GuardedRequest<'_>,

@@ -8,9 +8,9 @@ pub const NUMBER_HEADER: HeaderName = HeaderName::from_static("x-beekeeper-numbe
 /// The visitor: the same for all passes and sessions of one place.
 pub const SUBJECT_HEADER: HeaderName = HeaderName::from_static("x-beekeeper-subject");
 
-/// Removes these headers from a request, because what comes from outside is whatever somebody wrote.
+/// Removes these headers from a request, because anybody can send them.
 ///
-/// Some servers give a program the same variable for `X-Beekeeper-Number` and `X_Beekeeper_Number`, so both go.
+/// Some servers merge `-` and `_` in header names, so both forms are removed.
 pub fn strip_identity(headers: &mut HeaderMap) {
     let is_identity = |name: &HeaderName| {
         let name = name.as_str().replace('_', "-");

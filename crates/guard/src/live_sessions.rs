@@ -118,8 +118,8 @@ pub(crate) enum Keeping {
     Refused,
 }
 
-/// Sessions in memory, of one process. When it ends, nobody loses a session, because the cookie proves it. Forgotten is only
-/// which sessions had ended, and which passes were used.
+/// Sessions in the memory of one process. When it ends, nobody loses a session, because the cookie proves it. Only ended
+/// sessions and used passes are forgotten.
 #[derive(Debug, Default)]
 pub struct MemorySessions(Mutex<Live>);
 

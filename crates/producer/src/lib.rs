@@ -226,7 +226,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
             // admitting is idempotent.
             //
-            // Whoever makes up a cookie gets a new place here, so the limit counts it. A place that the room gave out was
+            // A visitor with an invented cookie gets a new place here, so the limit counts it. A place that the room gave out was
             // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later.
             let limit = match request.limit {
                 Some(_) if self.is_proven(room, &place, request).await => None,

@@ -21,8 +21,8 @@ use waitroom::ports::Clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order")]
 pub enum UpkeepOrder {
-    /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. Whoever sent
-    /// the order then moves the copy to where it belongs.
+    /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. The sender
+    /// of the order then moves the copy to where it belongs.
     BackUp,
     /// Asks where the room listens. Its URL may be that of a web server in front of it.
     Port,

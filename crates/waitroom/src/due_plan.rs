@@ -360,7 +360,7 @@ mod tests {
         (room, plans)
     }
 
-    /// The instant of an opening that was withdrawn is not that of a later change, which would run the opening's plan.
+    /// A later change never gets the instant of a withdrawn opening: it would run the opening's plan.
     #[test]
     fn a_withdrawn_opening_has_an_instant_of_its_own() {
         let runs = [

@@ -27,9 +27,9 @@ impl LineCount {
 
     /// How many wait at most. `served` is the ticket that the line has reached.
     ///
-    /// Whoever got a number above it still waits. So while the count may be old, it is no less than these numbers. They are
-    /// too many, because some of them were never given to anybody. But if nobody believed to be far from the front, all
-    /// pages would poll as often as they can.
+    /// Visitors with a number above it still wait. So while the count may be old, the result is no less than these numbers.
+    /// That is too many, because some of them were never given to anybody. But if every page took itself to be near the
+    /// front, all would poll as often as they can.
     pub fn waiting(&self, served: u64, now: Timestamp) -> u64 {
         if self.found_empty || now.since(self.issued.at) >= Self::SETTLES {
             return self.counted;

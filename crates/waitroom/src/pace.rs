@@ -88,8 +88,8 @@ impl Pace {
         self.last_release = Some(now);
     }
 
-    /// Gives up what the slice owes, except for one batch. The consumer calls this when nobody has waited for a while:
-    /// a crowd that comes then gets the rate, and not what nobody has used before.
+    /// Gives up what the slice owes, except for one batch. The consumer calls this when nobody has waited for a while. A
+    /// crowd that arrives then is released at the rate, without the quota that was not used before.
     pub fn forfeit(&mut self) {
         self.owed = self.owed.min(BATCH);
     }

@@ -325,7 +325,7 @@ pub trait RoomAdmin: Send + Sync {
     fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
-/// Reads the audit trail. Who changes the room adds to it: [`RoomAdmin`] and [`ThrottleStore::hold`].
+/// Reads the audit trail. Every change of the room adds to it: [`RoomAdmin`] and [`ThrottleStore::hold`].
 pub trait AuditTrail: Send + Sync {
     /// The latest entries, oldest first, at most `most`. A room keeps [`AuditEntry::KEPT`].
     fn entries(&self, most: u16) -> impl Future<Output = PortResult<Vec<AuditEntry>>> + Send;

@@ -44,12 +44,12 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// What one response tells. Its date has whole seconds, rounded down, and was written between the two instants.
+    /// The bounds from one response. Its date has whole seconds, rounded down, and was written between the two instants.
     fn from_response(sent: Timestamp, received: Timestamp, date: Timestamp) -> Self {
         Self { least: difference(date, received), most: difference(date + Duration::from_secs(1), sent) }
     }
 
-    /// What both tell. `None` if they contradict each other, because one of the clocks was set in between.
+    /// The intersection of both bounds. `None` if they contradict each other, because one of the clocks was set in between.
     fn and(self, other: Self) -> Option<Self> {
         let both = Self { least: self.least.max(other.least), most: self.most.min(other.most) };
         (both.least <= both.most).then_some(both)

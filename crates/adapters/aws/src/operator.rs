@@ -152,7 +152,10 @@ impl AwsStore {
         let Some(trigger) = self.trigger.as_ref().filter(|_| before.valves != after.valves) else { return };
         if let Err(error) = trigger.start().await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "the change is written, and holds when the trigger's next minute begins");
+            tracing::warn!(
+                error,
+                "could not start the trigger; its next scheduled run plans the change, which is written"
+            );
         }
     }
 }

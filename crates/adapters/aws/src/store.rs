@@ -58,7 +58,7 @@ impl AwsStore {
         }
     }
 
-    /// Whoever changes the valve through this store starts this function, which plans the next window.
+    /// A change of the valve through this store starts this function, which plans the next window.
     #[must_use]
     pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
         Self { trigger: Some(TriggerFunction::new(config, function)), ..self }

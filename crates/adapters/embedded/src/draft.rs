@@ -56,7 +56,7 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn join(&mut self, visitor: &Place, at: Timestamp) -> Result<(), TableError> {
         if self.next_ticket.is_none() {
             // The first of this transaction. Those after it join within the same second.
-            self.keep_time(at)?;
+            self.record_join_time(at)?;
         }
         self.tables.line.insert(self.next_in_line, encode_waiting(visitor).as_slice())?;
         self.next_in_line += 1;
@@ -66,8 +66,8 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    /// Keeps that visitors join now, unless that is known to the second.
-    fn keep_time(&mut self, at: Timestamp) -> Result<(), TableError> {
+    /// Records when visitors join, at most once a second.
+    fn record_join_time(&mut self, at: Timestamp) -> Result<(), TableError> {
         let first = self.next_in_line;
         let last = self.tables.joined_at.range(..=first)?.next_back().transpose()?;
         let last = last.map(|(_, last)| Timestamp::from_millis(last.value()));

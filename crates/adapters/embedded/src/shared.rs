@@ -263,7 +263,7 @@ impl WriteFailure {
         Self { fault, why: why.into() }
     }
 
-    /// The same reason with another fault, for changes of which less or more is known.
+    /// The same reason with another fault.
     pub(crate) fn with(&self, fault: Fault) -> Self {
         Self { fault, ..self.clone() }
     }

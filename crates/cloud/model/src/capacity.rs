@@ -136,7 +136,7 @@ fn kept_up(rate: Rate) -> Traffic {
     }
 }
 
-/// Whoever is further back than this loses the place before it is their turn.
+/// Visitors further back than this lose their place before it is their turn.
 fn most_who_wait(rate: Rate) -> f64 {
     f64::from(rate.get()) * longest_wait_minutes()
 }

@@ -27,13 +27,13 @@ pub struct ReservationTooLarge {
 }
 
 impl Reservation {
-    /// The one of each minute, and one that an order starts.
+    /// One that the schedule starts, and one that an order starts.
     pub const TRIGGERS: u32 = 2;
 
-    /// As many consumers as two slices of each: those of a window start while those of the window before still work.
+    /// Two for each slice, because the consumers of a window start while those of the window before still run.
     const CONSUMERS_PER_SLICE: u32 = 2;
 
-    /// Small rooms get more than twice their slices, because there a rate is soon a multiple of what it was.
+    /// Small rooms reserve more than that, because their rate is often raised to a multiple.
     const LEAST_CONSUMERS: u32 = 10;
 
     /// What a room of this rate needs.

@@ -63,8 +63,8 @@ fn polls(minutes: f64, rate: Rate) -> u32 {
     polls
 }
 
-/// How many polls a second a line of this many visitors sends that moves at this rate, without the first poll of each. At any
-/// moment somebody is at every place of the line, so it is what one visitor sends on the way through all of them.
+/// The polls per second of a line that keeps this length and moves at this rate, without each visitor's first poll. At any
+/// moment there is a visitor at every place of the line, so together they send what one sends on the way through all places.
 pub(crate) fn polls_of_line(waiting: f64, rate: Rate) -> f64 {
     let per_minute = f64::from(rate.get());
     f64::from(polls(waiting / per_minute, rate) - 1) * per_minute / 60.0

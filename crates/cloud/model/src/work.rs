@@ -1,5 +1,5 @@
-//! What a room does on AWS for one visitor, one slice and one minute. Whoever changes a handler or the adapter changes the
-//! number here too.
+//! What a room does on AWS for one visitor, one slice and one minute. If you change a handler or the adapter, change the number
+//! here too.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! A stampede: thousands open the link within seconds, at a gate that lets only so many requests a second through, as API
 //! Gateway does. How soon is everybody in line, and how many requests does it take?
 //!
-//! Each visitor asks the door, loads the page and polls. Whoever is refused tries again after the pause that the busy page or
+//! Each visitor asks the door, loads the page and polls. A refused visitor tries again after the pause that the busy page or
 //! the waiting page makes. Pages poll with [their own arithmetic](page::line). Only the gate refuses: the room behind it is as
 //! fast as it needs to be.
 
@@ -41,11 +41,11 @@ pub struct RoomGate {
 pub struct VisitorHabits {
     /// How many files the page loads beside its document.
     pub files: usize,
-    /// The pause after so many refusals in a row by the door or in place of the document, in milliseconds.
+    /// The pause after this many refusals in a row of the door or of the document, in milliseconds.
     pub busy_page: fn(i32, f64) -> f64,
     /// The time from an answered poll to the next.
     pub next_poll: fn(&PageForecast, f64) -> f64,
-    /// The pause after so many refused polls in a row, and after the pause before these, which is 0 without an answer so far.
+    /// The pause after this many refused polls in a row, given the usual pause between polls (0 before the first answer).
     pub retry_poll: fn(i32, f64, f64) -> f64,
 }
 
