@@ -5,6 +5,12 @@ export const MINUTE = 60_000;
 const MIN_POLL_INTERVAL = 5_000;
 const MAX_POLL_INTERVAL = 5 * MINUTE;
 const FIRST_RETRY = 10_000;
+/** A page whose turn is so near polls when it comes, and not before. */
+const NEAR = 16_000;
+/** The room publishes how far its line is every two seconds: half of that on average passes until polls know it. */
+const PUBLISHED_AFTER = 1_000;
+/** A page whose turn is overdue polls at least so often. */
+const MAX_OVERDUE_INTERVAL = 50_000;
 
 /** The visitor's place, from the fragment of the door's redirect: `#<epoch>-<ticket>`. */
 export function place(fragment) {
@@ -21,13 +27,19 @@ export function forecast(ticket, { served, waiting, rate, slow }) {
   // Up to a third of the tickets were never given to anybody, so the line may be shorter.
   const fewestAhead = ahead - Math.floor(ahead / 3);
   const takes = (people) => Math.floor((people * MINUTE) / rate);
-  // Half of the time: so the turn is not missed if the operator doubles the rate meanwhile. The throttle may let go at any
-  // minute, and then the line moves several times as fast.
-  const share = takes(ahead) / (slow ? 6 : 2);
   // The line is past this ticket, but is not in order. The longer this is ago, the less likely the turn comes just now.
-  const overdue = Math.min(takes(Math.max(0, served - ticket)), MINUTE / 1.1);
+  const overdue = Math.min(4 * takes(Math.max(0, served - ticket)), MAX_OVERDUE_INTERVAL);
+  const askIn = Math.max(askAgain(takes(ahead), slow), overdue);
   // A window may have just begun. Then up to one more minute passes before the next visitor is released.
-  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE, askIn: Math.max(share, overdue) };
+  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE, askIn };
+}
+
+/** The time until it is worth asking again, if the turn comes in `left`. */
+function askAgain(left, slow) {
+  // The throttle may let go at any minute, and then the line moves several times as fast.
+  if (slow) return left / 6;
+  // Half of the time: so the turn is not missed if the operator doubles the rate meanwhile.
+  return left > NEAR ? left / 2 : left + PUBLISHED_AFTER;
 }
 
 /**

@@ -16,7 +16,7 @@ test("a place is read from a valid fragment only", () => {
 test("the forecast follows from the ticket, the status and the rate", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
   assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 300_000 });
-  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 0 });
+  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 1_000 });
   assert.equal(forecast(4000, line).ahead, 0, "already passed");
   assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than are waiting");
   assert.equal(forecast(1, { served: 0, waiting: 0, rate: 1 }).ahead, 0);
@@ -30,13 +30,21 @@ test("it is worth asking after half of the time, and sooner while the throttle m
   assert.equal(forecast(7101, { ...line, slow: true }).askIn, 100_000);
 });
 
-test("a page that the line has passed asks less often, down to once a minute", () => {
+test("a page whose turn comes within 16 s asks when it comes", () => {
+  const line = { served: 4100, waiting: 9120, rate: 300, slow: false };
+  const askIn = (seconds, slow) => forecast(4101 + 5 * seconds, { ...line, slow }).askIn;
+  assert.deepEqual([17, 16, 7, 0].map((seconds) => askIn(seconds, false)), [8_500, 17_000, 8_000, 1_000]);
+  assert.equal(askIn(12, true), 2_000, "the throttle may let go");
+});
+
+test("a page that the line has passed asks less often, down to every 50 s", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
   const pauses = (ticket) => [0, 1].map((random) => Math.round(nextPoll(forecast(ticket, line), 1, random)));
   assert.deepEqual(pauses(4101), [5_000, 6_111], "next");
   assert.deepEqual(pauses(4100), [5_000, 6_111]);
-  assert.deepEqual(pauses(4000), [18_000, 22_000], "20 s ago");
-  assert.deepEqual(pauses(1), [49_091, 60_000]);
+  assert.deepEqual(pauses(4075), [18_000, 22_000], "5 s ago");
+  assert.deepEqual(pauses(4035), [45_000, 55_000], "13 s ago");
+  assert.deepEqual(pauses(1), [45_000, 55_000]);
 });
 
 test("the time between polls follows the forecast, is spread by 10%, and is stretched by the operator", () => {

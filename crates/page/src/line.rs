@@ -10,6 +10,9 @@ pub const MINUTE: f64 = 60_000.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
 const FIRST_RETRY: f64 = 10_000.0;
+const NEAR: f64 = 16_000.0;
+const PUBLISHED_AFTER: f64 = 1_000.0;
+const MAX_OVERDUE_INTERVAL: f64 = 50_000.0;
 
 /// How many are ahead, when the visitor's turn comes, and after which time it is worth asking again.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,13 +36,23 @@ pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
     let ahead = (ticket - served - 1.0).max(0.0).min((waiting - 1.0).max(0.0));
     let fewest_ahead = ahead - (ahead / 3.0).floor();
     let takes = |people: f64| (people * MINUTE / f64::from(line.rate.get())).floor();
-    let share = takes(ahead) / if line.slow { 6.0 } else { 2.0 };
-    let overdue = takes((served - ticket).max(0.0)).min(MINUTE / 1.1);
+    let overdue = (4.0 * takes((served - ticket).max(0.0))).min(MAX_OVERDUE_INTERVAL);
     PageForecast {
         ahead,
         earliest: takes(fewest_ahead),
         latest: takes(ahead) + MINUTE,
-        ask_in: share.max(overdue),
+        ask_in: ask_again(takes(ahead), line.slow).max(overdue),
+    }
+}
+
+/// The time until it is worth asking again, if the turn comes in `left`.
+fn ask_again(left: f64, slow: bool) -> f64 {
+    if slow {
+        left / 6.0
+    } else if left > NEAR {
+        left / 2.0
+    } else {
+        left + PUBLISHED_AFTER
     }
 }
 

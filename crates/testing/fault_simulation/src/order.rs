@@ -13,7 +13,7 @@ use waitroom::ports::Clock;
 use waitroom::throttle_rules::Verdict;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
 
-use crate::{InjectedFault, LineBehaviour, Spread, World};
+use crate::{InjectedFault, LineBehaviour, Spread, VisitorHabits, World};
 
 /// One run: a crowd, a rate and a line.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,7 @@ pub struct OrderRun {
     pub rate: u32,
     pub meanwhile: Meanwhile,
     pub line: LineBehaviour,
+    pub habits: VisitorHabits,
 }
 
 /// What happens to the rate while the crowd waits.
@@ -44,6 +45,8 @@ pub struct OrderReport {
     pub forecast_off: Spread,
     /// How many times each page polled, until the poll that told it.
     pub polls: Spread,
+    /// The same, of those who waited for nine to eleven minutes.
+    pub polls_in_ten_minutes: Spread,
     /// How many milliseconds after their admission visitors were told.
     pub learned_after: Spread,
     /// How many were told that the line has passed them, although they were in it.
@@ -60,6 +63,7 @@ pub struct OrderReport {
 struct SimVisitor {
     place: Place,
     first_ticket: u64,
+    joined: Timestamp,
     next_poll: Timestamp,
     shown: Option<ShownRange>,
     ranges: Vec<ShownRange>,
@@ -102,7 +106,7 @@ impl OrderRun {
             }
             world.run(Self::TICK);
             crowd.read(&world);
-            crowd.poll(&mut world);
+            crowd.poll(&mut world, &self.habits);
             if joined == self.visitors && crowd.everybody_learned(joined) {
                 break;
             }
@@ -155,6 +159,7 @@ impl SimCrowd {
             self.visitors.push(SimVisitor {
                 place: *place,
                 first_ticket: place.ticket.get(),
+                joined: now,
                 next_poll: now,
                 shown: None,
                 ranges: Vec::new(),
@@ -173,10 +178,10 @@ impl SimCrowd {
         self.confirmed = observations.confirmed.len();
     }
 
-    fn poll(&mut self, world: &mut World) {
+    fn poll(&mut self, world: &mut World, habits: &VisitorHabits) {
         let (now, line) = (world.clock.now(), world.status());
         for visitor in &mut self.visitors {
-            if visitor.next_poll <= now && visitor.asks(now, &line, self.rng.random()) {
+            if visitor.next_poll <= now && visitor.asks(now, &line, habits, self.rng.random()) {
                 world.visit(Some(visitor.place));
             }
         }
@@ -203,6 +208,10 @@ impl SimCrowd {
             let after = visitor.learned?.since(visitor.entered?);
             Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
         });
+        let ten_minutes = self.visitors.iter().filter(|visitor| {
+            let waited = visitor.entered.map(|entered| entered.since(visitor.joined));
+            waited.is_some_and(|waited| (Duration::from_mins(9)..=Duration::from_mins(11)).contains(&waited))
+        });
         let observations = world.observations.lock();
         let passed: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
         let late = passed.iter().filter(|visitor| {
@@ -217,6 +226,7 @@ impl SimCrowd {
             displaced: Spread::of(displaced.collect()),
             forecast_off: Spread::of(off.collect()),
             polls: Spread::of(self.visitors.iter().map(|visitor| visitor.polls).collect()),
+            polls_in_ten_minutes: Spread::of(ten_minutes.map(|visitor| visitor.polls).collect()),
             learned_after: Spread::of(learned_after.collect()),
             told_passed: passed.len(),
             entered_late: late.count(),
@@ -229,7 +239,7 @@ impl SimCrowd {
 
 impl SimVisitor {
     /// One poll. Returns whether the page goes to the door, because it is their turn or because the line has passed them.
-    fn asks(&mut self, now: Timestamp, line: &LineStatus, random: f64) -> bool {
+    fn asks(&mut self, now: Timestamp, line: &LineStatus, habits: &VisitorHabits, random: f64) -> bool {
         self.polls += 1;
         if self.entered.is_some() {
             self.learned = Some(now);
@@ -241,7 +251,7 @@ impl SimVisitor {
         let range = line::narrow(self.shown, &forecast, millis(now));
         self.shown = Some(range);
         self.ranges.push(range);
-        self.next_poll = now + wait(line::next_poll(&forecast, 1.0, random));
+        self.next_poll = now + wait((habits.next_poll)(&forecast, random));
         let may_ask = self.asked_door.is_none_or(|at| now.since(at) > wait(2.0 * MINUTE));
         let goes = line::is_passed(ticket, line) && may_ask;
         if goes {

@@ -70,10 +70,17 @@ fn the_crowd_that_each_account_bears() {
             cell(capacity.waiting),
             cell(capacity.kept_up),
             cell(capacity.released),
+            dollars(a_million(&room(RATE)).dollars),
         ]
     });
-    let head =
-        ["", "joins a second", "people waiting", "kept up, a minute", "released from a line, a minute"];
+    let head = [
+        "",
+        "joins a second",
+        "people waiting",
+        "kept up, a minute",
+        "released from a line, a minute",
+        "a million visitors",
+    ];
     assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, Meanwhile, OrderReport, OrderRun};
+use fault_simulation::{LineBehaviour, Meanwhile, OrderReport, OrderRun, VisitorHabits};
 
 fn main() {
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).unwrap_or(1);
@@ -12,10 +12,14 @@ fn main() {
         let table = OrderTable { seed, visitors, rate };
         println!("{visitors} visitors join within two minutes; {rate} a minute are released; seed {seed}:\n");
         table.print_disorder();
-        println!("\nThe same crowd, in order, while the rate changes:\n");
-        table.print_changes();
+        println!("\nThe same crowd, with the page of before November 2026 and with the page of now:\n");
+        table.print_habits();
         println!();
     }
+    println!(
+        "Visitors who wait for nine to eleven minutes, and of the whole crowd how late pages learn; seed {seed}:\n"
+    );
+    print_ten_minutes(seed);
 }
 
 struct OrderTable {
@@ -25,9 +29,9 @@ struct OrderTable {
 }
 
 impl OrderTable {
-    fn run(&self, line: LineBehaviour, meanwhile: Meanwhile) -> OrderReport {
+    fn run(&self, line: LineBehaviour, meanwhile: Meanwhile, habits: VisitorHabits) -> OrderReport {
         let Self { seed, visitors, rate } = *self;
-        let report = OrderRun { seed, visitors, rate, meanwhile, line }.run();
+        let report = OrderRun { seed, visitors, rate, meanwhile, line, habits }.run();
         let broken = (report.lost, report.twice, report.above_plan);
         assert_eq!(broken, (0, 0, false), "lost, twice, above plan");
         report
@@ -42,7 +46,8 @@ impl OrderTable {
         for count_lag in [0, 90].map(Duration::from_secs) {
             for disorder in [0, 100, 1_000, 10_000] {
                 let line = LineBehaviour { disorder, count_lag, ..LineBehaviour::default() };
-                let (even, held) = (self.run(line, Meanwhile::Nothing), self.run(line, Meanwhile::Throttled));
+                let [even, held] = [Meanwhile::Nothing, Meanwhile::Throttled]
+                    .map(|meanwhile| self.run(line, meanwhile, VisitorHabits::NOW));
                 println!(
                     "| {disorder} places | {} s ago | {} | {} | {} | {} | {} | {} | {} |",
                     count_lag.as_secs(),
@@ -58,19 +63,52 @@ impl OrderTable {
         }
     }
 
-    fn print_changes(&self) {
-        println!("| after three minutes | polls | learned after, s |");
-        println!("| --- | --- | --- |");
-        for (name, meanwhile) in [
-            ("nothing", Meanwhile::Nothing),
-            ("the operator doubles the rate", Meanwhile::Doubled),
+    fn print_habits(&self) {
+        println!("| | polls before | now | learned after, s, before | now |");
+        println!("| --- | --- | --- | --- | --- |");
+        for (name, disorder, meanwhile) in [
+            ("in order", 0, Meanwhile::Nothing),
+            ("1000 places out of order", 1_000, Meanwhile::Nothing),
+            ("10000 places out of order", 10_000, Meanwhile::Nothing),
+            ("after three minutes the operator doubles the rate", 0, Meanwhile::Doubled),
             (
-                "the throttle holds it down to a tenth for two minutes, and then raises it",
+                "after three minutes the throttle holds it down to a tenth for two, and then raises it",
+                0,
                 Meanwhile::Throttled,
             ),
         ] {
-            let report = self.run(LineBehaviour::default(), meanwhile);
-            println!("| {name} | {} | {} |", report.polls, report.learned_after.in_seconds());
+            let line = LineBehaviour { disorder, ..LineBehaviour::default() };
+            let [before, now] =
+                [VisitorHabits::BEFORE, VisitorHabits::NOW].map(|habits| self.run(line, meanwhile, habits));
+            println!(
+                "| {name} | {} | {} | {} | {} |",
+                before.polls,
+                now.polls,
+                before.learned_after.in_seconds(),
+                now.learned_after.in_seconds()
+            );
         }
+    }
+}
+
+fn print_ten_minutes(seed: u64) {
+    println!(
+        "| released a minute | polls, in order | 1000 places out of order | learned after, s, in order | 1000 places out of order |"
+    );
+    println!("| --- | --- | --- | --- | --- |");
+    for rate in [100, 300, 600, 1000, 3000, 10_000] {
+        // The last of them wait for eleven minutes.
+        let table = OrderTable { seed, visitors: 13 * rate as usize, rate };
+        let [even, mixed] = [0, 1_000].map(|disorder| {
+            let line = LineBehaviour { disorder, ..LineBehaviour::default() };
+            table.run(line, Meanwhile::Nothing, VisitorHabits::NOW)
+        });
+        println!(
+            "| {rate} | {} | {} | {} | {} |",
+            even.polls_in_ten_minutes,
+            mixed.polls_in_ten_minutes,
+            even.learned_after.in_seconds(),
+            mixed.learned_after.in_seconds()
+        );
     }
 }

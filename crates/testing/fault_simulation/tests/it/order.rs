@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, Meanwhile, OrderRun, SimClock, SimLine, Spread, World};
+use fault_simulation::{
+    LineBehaviour, Meanwhile, OrderReport, OrderRun, SimClock, SimLine, VisitorHabits, World,
+};
 use futures_executor::block_on;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
@@ -96,7 +98,8 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     for (disorder, places, seconds) in [(0, 30, 10), (1000, 1000, 60)] {
         for meanwhile in [Meanwhile::Nothing, Meanwhile::Throttled] {
             let line = LineBehaviour { disorder, count_lag: Duration::from_secs(90), ..Default::default() };
-            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line }.run();
+            let habits = VisitorHabits::NOW;
+            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line, habits }.run();
             assert_eq!((report.lost, report.twice, report.above_plan), (0, 0, false), "{report:?}");
             assert_eq!(report.told_passed, 0, "{report:?}");
             assert!(
@@ -110,19 +113,48 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     }
 }
 
-/// Waits of up to ten minutes.
+/// A crowd of which the last wait for eleven minutes.
+fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile, habits: VisitorHabits) -> OrderReport {
+    let line = LineBehaviour { disorder, ..Default::default() };
+    OrderRun { seed: 1, visitors: 13 * rate as usize, rate, meanwhile, line, habits }.run()
+}
+
 #[test]
-fn nobody_polls_more_than_eleven_times_and_their_page_soon_learns_of_their_turn() {
-    for (disorder, meanwhile, learned_after) in [
-        (0, Meanwhile::Nothing, (3000, 6500)),
-        (0, Meanwhile::Doubled, (3000, 6500)),
-        (1000, Meanwhile::Nothing, (5000, 60_000)),
-    ] {
-        let line = LineBehaviour { disorder, ..Default::default() };
-        let report = OrderRun { seed: 1, visitors: 30_000, rate: 3000, meanwhile, line }.run();
-        assert!(report.polls.largest <= 11, "{report:?}");
-        let Spread { half, largest, .. } = report.learned_after;
-        assert!(half <= learned_after.0 && largest <= learned_after.1, "{report:?}");
+fn who_waits_ten_minutes_asks_at_most_eleven_times() {
+    for (rate, disorder, most) in [(600, 0, 9), (3000, 0, 9), (1000, 1000, 11), (3000, 1000, 11)] {
+        let report = crowd(rate, disorder, Meanwhile::Nothing, VisitorHabits::NOW);
+        let polls = report.polls_in_ten_minutes;
+        assert!(polls.half >= 7 && polls.largest <= most, "{rate} a minute, {disorder}: {report:?}");
+    }
+}
+
+#[test]
+fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
+    for rate in [300, 600, 3000] {
+        let report = |habits| crowd(rate, 0, Meanwhile::Nothing, habits);
+        let (before, now) = (report(VisitorHabits::BEFORE), report(VisitorHabits::NOW));
+        assert!(2 * now.polls.half < before.polls.half, "{rate} a minute: {before:?} {now:?}");
+        let (before, now) = (before.learned_after, now.learned_after);
+        assert!(now.half <= before.half && now.most <= before.most, "{rate} a minute: {before:?} {now:?}");
+    }
+}
+
+#[test]
+fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
+    for rate in [600, 3000] {
+        let report = |habits| crowd(rate, 0, Meanwhile::Doubled, habits).learned_after;
+        let (before, now) = (report(VisitorHabits::BEFORE), report(VisitorHabits::NOW));
+        assert!(now.most <= before.most && now.largest <= 15_000, "{rate} a minute: {before:?} {now:?}");
+    }
+}
+
+/// At fewer than 600 a minute, 1,000 places are more than two minutes, and a page then learns later.
+#[test]
+fn a_page_in_a_line_that_is_1000_places_out_of_order_learns_within_a_minute() {
+    for rate in [600, 1000, 3000] {
+        let report = crowd(rate, 1000, Meanwhile::Nothing, VisitorHabits::NOW);
+        assert!(report.displaced.largest > 500, "the line is out of order: {report:?}");
+        assert!(report.learned_after.largest <= 60_000, "{rate} a minute: {report:?}");
     }
 }
 
@@ -130,7 +162,8 @@ fn nobody_polls_more_than_eleven_times_and_their_page_soon_learns_of_their_turn(
 fn in_a_line_that_is_far_out_of_order_nobody_enters_later_than_it_delivers_them() {
     let line = LineBehaviour { disorder: 10_000, count_lag: Duration::from_secs(90), ..Default::default() };
     let meanwhile = Meanwhile::Throttled;
-    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
+    let habits = VisitorHabits::NOW;
+    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line, habits }.run();
     assert_eq!((report.entered_late, report.lost, report.twice, report.above_plan), (0, 0, 0, false));
     assert!(report.displaced.largest > 2000, "the line is far out of order: {report:?}");
 }
