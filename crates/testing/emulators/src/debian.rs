@@ -1,10 +1,30 @@
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result};
 
-use crate::install;
+use crate::{install, workspace};
+
+/// A program of this machine, or else the one from Debian's package of the same name, which has it at this path. That
+/// needs no root. `get` says what to do if it fails.
+pub(crate) fn program(name: &str, in_package: &str, get: &str) -> Result<PathBuf> {
+    let search = env::var_os("PATH").unwrap_or_default();
+    // The paths of users often lack /usr/sbin.
+    let folders =
+        env::split_paths(&search).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
+    if let Some(found) = folders.map(|folder| folder.join(name)).find(|program| program.is_file()) {
+        return Ok(found);
+    }
+    let tool = workspace::tools().join(name);
+    install::once(
+        &tool,
+        &format!("{name} of this release of Debian or Ubuntu"),
+        |tool| tool.join(in_package).is_file(),
+        |tool| unpack(name, tool, get),
+    )?;
+    Ok(tool.join(in_package))
+}
 
 /// Downloads a package of this release of Debian or Ubuntu, and unpacks it into the folder. That needs no root, and runs
 /// nothing of the package. `get` says what to do if it fails.

@@ -8,7 +8,7 @@
 //! | [`browser`] | Chromium, and packages from npm | the tests of the page |
 //! | [`with_line_js`] | the page's own arithmetic in Node.js | whether Rust computes the same |
 //! | [`velocity()`] | the engine of API Gateway's mapping templates | the output of a mapping template for a request |
-//! | [`Nginx`] | nginx with a configuration of the test | a room behind a web server |
+//! | [`Nginx`], [`Caddy`] | web servers with a configuration that we ship | a room or a shop behind one |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
@@ -58,6 +58,7 @@
 //! - It answers a template's malformed JSON with 500, and 40 to 170 requests a second.
 
 pub mod browser;
+mod caddy;
 mod client;
 pub mod console;
 mod debian;
@@ -75,6 +76,7 @@ mod velocity;
 mod venv;
 pub mod workspace;
 
+pub use caddy::Caddy;
 pub use dynamodb_local::DynamoDbLocal;
 pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;

@@ -1,4 +1,3 @@
-use std::env;
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::server::{self, EmulatorServer};
-use crate::{debian, install, port, workspace};
+use crate::{debian, install, port};
 
 const GET_NGINX: &str = "nginx is needed: on Debian and Ubuntu `sudo apt-get install nginx`, or only `apt-get update` as root, \
                          and the test unpacks the package itself";
@@ -107,22 +106,7 @@ fn certify(host: &str, folder: &Path) -> Result<()> {
     install::run(&mut openssl, "on Debian: apt-get install openssl")
 }
 
-/// nginx of this machine, or one from Debian's package, unpacked into the folder of tools. That needs no root.
+/// nginx of this machine, or one from Debian's package.
 fn program() -> Result<PathBuf> {
-    let search = env::var_os("PATH").unwrap_or_default();
-    // The paths of users often lack /usr/sbin.
-    let folders =
-        env::split_paths(&search).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
-    if let Some(found) = folders.map(|folder| folder.join("nginx")).find(|program| program.is_file()) {
-        return Ok(found);
-    }
-    let tool = workspace::tools().join("nginx");
-    let program = |tool: &Path| tool.join("usr/sbin/nginx");
-    install::once(
-        &tool,
-        "nginx of this release of Debian or Ubuntu",
-        |tool| program(tool).is_file(),
-        |tool| debian::unpack("nginx", tool, GET_NGINX),
-    )?;
-    Ok(program(&tool))
+    debian::program("nginx", "usr/sbin/nginx", GET_NGINX)
 }

@@ -1,0 +1,55 @@
+use std::fs;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::server::{self, EmulatorServer};
+use crate::{debian, port};
+
+const GET_CADDY: &str = "Caddy is needed: on Debian and Ubuntu `sudo apt-get install caddy`, or only `apt-get update` as root, \
+                         and the test unpacks the package itself";
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Caddy with a configuration that we ship.
+#[derive(Debug)]
+pub struct Caddy {
+    port: u16,
+    _server: EmulatorServer,
+}
+
+impl Caddy {
+    /// Starts Caddy with a configuration that is shipped for this host. It answers by HTTP on a port of this machine.
+    /// `changes` are texts of the configuration, each with its replacement.
+    pub fn with_shipped(configuration: &str, host: &str, changes: &[(&str, &str)]) -> Result<Self> {
+        let (folder, port) = (server::folder("caddy")?, port::free()?);
+        let mut configuration = format!("{{\n\tadmin off\n\tauto_https off\n}}\n{configuration}");
+        let (site, here) = (format!("{host} {{\n"), format!("http://127.0.0.1:{port} {{\n"));
+        for (shipped, here) in [(&*site, &*here)].iter().chain(changes) {
+            ensure!(
+                configuration.contains(shipped),
+                "there is no {shipped:?} in the shipped configuration of Caddy"
+            );
+            configuration = configuration.replacen(shipped, here, 1);
+        }
+        let file = folder.path().join("Caddyfile");
+        fs::write(&file, configuration).with_context(|| format!("could not write {}", file.display()))?;
+        let mut caddy = server::watched(program()?);
+        caddy.args(["run", "--adapter", "caddyfile", "--config"]).arg(&file).env("HOME", folder.path());
+        let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        let server =
+            EmulatorServer::start(&mut caddy, folder, PATIENCE, listens).context("could not start Caddy")?;
+        Ok(Self { port, _server: server })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// Caddy of this machine, or one from Debian's package.
+fn program() -> Result<PathBuf> {
+    debian::program("caddy", "usr/bin/caddy", GET_CADDY)
+}
