@@ -14,20 +14,17 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
-    use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
-    use config::RoomConfig;
     use operator::AlarmMail;
-    use page::{Design, Page};
     use serde_json::json;
     use waitroom::RoomState;
 
     use super::{Deploy, Result};
     use crate::arguments::people;
     use crate::ask::{self, TextQuestion};
-    use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, access, bundle, custom_page, interruptible, run_async};
     use crate::config_folder::ConfigFolder;
     use crate::plan_text::plan_text;
     use crate::printer::say;
@@ -91,23 +88,26 @@ mod with_aws {
 
     /// How many people the operator expects, if they want to say so.
     fn expected(deploy: &Deploy, json: bool) -> Result<Option<u64>> {
-        if deploy.expect.is_some() || deploy.yes || json || !ask::can_ask() {
+        if !asks_for_crowd(deploy, json, ask::can_ask()) {
             return Ok(deploy.expect);
         }
         let question = TextQuestion {
             question: "How many people do you expect at most?",
             help: "like 20000 or 150k, to be warned of what does not fit them; Enter skips this",
             initial: String::new(),
-            check: &|answer| if answer.is_empty() { Ok(()) } else { people(answer).map(drop) },
+            check: &|answer| crowd(answer).map(drop),
             suggest: &|_| Vec::new(),
         };
-        Ok(people(&question.ask()?).ok())
+        crowd(&question.ask()?).map_err(anyhow::Error::msg)
     }
 
-    /// The operator's own page or design, if the room has one.
-    fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
-        let Some(folder) = &config.page else { return Ok(None) };
-        Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
+    /// Only a person at a terminal is asked, who has not said it already.
+    fn asks_for_crowd(deploy: &Deploy, json: bool, at_terminal: bool) -> bool {
+        at_terminal && !json && !deploy.yes && deploy.expect.is_none()
+    }
+
+    fn crowd(answer: &str) -> Result<Option<u64>, String> {
+        if answer.is_empty() { Ok(None) } else { people(answer).map(Some) }
     }
 
     fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> String {
@@ -160,6 +160,37 @@ mod with_aws {
                 let lines: Vec<_> = changes.iter().map(line).collect();
                 format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
             }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use clap::Parser;
+
+        use super::*;
+        use crate::arguments::{Arguments, Command};
+
+        fn deploy(flags: &[&str]) -> Deploy {
+            let line = [&["beekeeper", "deploy", "sale"], flags].concat();
+            let Command::Deploy(deploy) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
+            deploy
+        }
+
+        #[test]
+        fn a_person_at_a_terminal_is_asked_how_many_people_come() {
+            let asks = |flags: &[&str], json, at_terminal| asks_for_crowd(&deploy(flags), json, at_terminal);
+            assert!(asks(&[], false, true));
+            assert!(asks(&["--dry-run"], false, true));
+            assert!(!asks(&["--expect", "20k"], false, true), "it was said");
+            assert!(!asks(&["--yes"], false, true), "no question is wanted");
+            assert!(!asks(&[], true, true) && !asks(&[], false, false), "nobody is there");
+        }
+
+        #[test]
+        fn enter_alone_skips_the_question() {
+            assert_eq!(crowd(""), Ok(None));
+            assert_eq!(crowd("150k"), Ok(Some(150_000)));
+            assert!(crowd("many").is_err());
         }
     }
 }

@@ -276,7 +276,9 @@ async fn create_change_set(
     if let Some(existing) = existing {
         stack.account.keep_warm(existing, &mut parameters).await?;
     }
-    stack.account.plan_reservation(deployment.config, existing).await.set(&mut parameters);
+    let functions = stack.account.function_limits().await;
+    let reserved = stack.account.plan_reservation(deployment.config, existing, &functions).await;
+    reserved.set(&mut parameters);
     let parameters = parameters
         .into_iter()
         .map(|(name, value)| Parameter::builder().parameter_key(name).parameter_value(value).build());

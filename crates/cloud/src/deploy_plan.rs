@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::artefacts::ArtefactBucket;
 use crate::bundle::unreadable;
 use crate::limits::{LimitReading, taken};
+use crate::modelled::modelled;
 use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, next_step};
@@ -101,20 +102,19 @@ impl Account {
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
+        let functions = self.function_limits().await;
         let (limits, reserved, shop) = futures_util::join!(
-            self.read_limits(),
-            self.plan_reservation(config, existing),
+            self.read_limits(&functions),
+            self.plan_reservation(config, existing, &functions),
             ShopCheck::measure(config)
         );
         let shop = shop?;
-        let room = ModelledRoom {
-            reserved_consumers: reserved.reservation().consumers,
-            ..ModelledRoom::of(config, architecture, further_files(page))
-        };
+        let room = modelled(config, architecture, page, reserved.reservation());
         let allowed = taken(&limits, &self.region);
         let capacity = Capacity::of(&allowed, &room, expected.unwrap_or(Capacity::USUAL_CROWD));
         let outlook = expected.map(|visitors| Outlook::of(&allowed, &room, visitors));
         let mut warnings = warnings::of_limits(&allowed, &capacity, config.rate);
+        warnings.extend(warnings::of_unread(&limits));
         warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
         warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));
         warnings.extend(warnings::of_shop(config, &shop));
@@ -135,12 +135,6 @@ impl Account {
             outlook,
         })
     }
-}
-
-/// How many files a visitor loads besides the document. Without a page of the operator's own, none.
-fn further_files(page: Option<&Page>) -> u32 {
-    let files = page.map_or(0, |page| page.files().count().saturating_sub(1));
-    u32::try_from(files).unwrap_or(u32::MAX)
 }
 
 impl Costs {

@@ -26,6 +26,7 @@ mod deployed_room;
 mod error;
 mod limits;
 mod logs;
+mod modelled;
 mod names;
 mod page;
 mod progress;

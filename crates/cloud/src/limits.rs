@@ -1,4 +1,4 @@
-//! The account's limits, as Service Quotas knows them.
+//! The account's limits, as Service Quotas and Lambda know them.
 
 use aws_model::{AccountLimit, AccountLimits};
 use futures_util::future;
@@ -39,6 +39,28 @@ impl LimitReading {
     }
 }
 
+/// What Lambda itself says about the account in this region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FunctionLimits {
+    /// How many functions may run at the same time.
+    pub(crate) all: u32,
+    /// How many of them no function has reserved.
+    pub(crate) unreserved: u32,
+}
+
+impl FunctionLimits {
+    fn of(limit: &aws_sdk_lambda::types::AccountLimit) -> Option<Self> {
+        let all = u32::try_from(limit.concurrent_executions).ok().filter(|all| *all > 0)?;
+        Some(Self { all, unreserved: limit.unreserved_concurrent_executions?.try_into().ok()? })
+    }
+
+    /// The lower of what Service Quotas and Lambda say. Lambda enforces its own number. Where Service Quotas cannot be read, or
+    /// knows only AWS's default, a new account would count as one that may run a hundred times as many functions.
+    fn lower(self, quota: Result<Option<f64>, String>) -> f64 {
+        quota.ok().flatten().map_or(self.all.into(), |quota| quota.min(self.all.into()))
+    }
+}
+
 /// In newer regions, API Gateway's default is lower, but Service Quotas may report the usual one:
 /// <https://repost.aws/questions/QU47u_cBTCQcy2qTmoR6q91w/api-gateway-throttling-discrepancy>
 #[expect(clippy::float_cmp, reason = "both are whole numbers that were not computed")]
@@ -57,9 +79,24 @@ pub(crate) fn taken(readings: &[LimitReading], region: &str) -> AccountLimits {
 }
 
 impl Account {
-    pub(crate) async fn read_limits(&self) -> Vec<LimitReading> {
-        let reading = async |limit| LimitReading::new(limit, &self.region, self.read_limit(limit).await);
+    pub(crate) async fn read_limits(&self, functions: &Result<FunctionLimits, String>) -> Vec<LimitReading> {
+        let reading = async |limit| {
+            let quota = self.read_limit(limit).await;
+            let read = match (limit, functions) {
+                (AccountLimit::Concurrency, Ok(functions)) => Ok(Some(functions.lower(quota))),
+                _ => quota,
+            };
+            LimitReading::new(limit, &self.region, read)
+        };
         future::join_all(AccountLimit::ALL.map(reading)).await
+    }
+
+    /// How many functions the account may run, as Lambda says.
+    pub(crate) async fn function_limits(&self) -> Result<FunctionLimits, String> {
+        let settings = aws_sdk_lambda::Client::new(&self.config).get_account_settings().send().await;
+        let settings = settings.map_err(|error| self.errors.call_failed("", error).reason())?;
+        let limit = settings.account_limit.as_ref().and_then(FunctionLimits::of);
+        limit.ok_or_else(|| "AWS answered without a value".to_owned())
     }
 
     /// The account's own limit, or AWS's default if the account has none.
@@ -94,6 +131,26 @@ mod tests {
         assert_eq!((unread("us-east-1").taken, unread("eu-central-2").taken), (10_000.0, 2_500.0));
         assert_eq!(unread("us-east-1").error.as_deref(), Some("denied"));
         assert_eq!(reading(AccountLimit::Concurrency, "us-east-1", Ok(None)).taken, 1000.0);
+    }
+
+    #[test]
+    fn functions_are_as_many_as_the_lower_of_service_quotas_and_lambda_says() {
+        let ten = FunctionLimits { all: 10, unreserved: 10 };
+        assert_eq!(ten.lower(Ok(Some(1000.0))), 10.0);
+        assert_eq!(ten.lower(Err("denied".into())), 10.0);
+        assert_eq!(ten.lower(Ok(None)), 10.0);
+        assert_eq!(FunctionLimits { all: 1000, unreserved: 988 }.lower(Ok(Some(500.0))), 500.0);
+    }
+
+    #[test]
+    fn an_answer_of_lambda_without_numbers_is_none() {
+        let limit = |all, unreserved| {
+            let limit = aws_sdk_lambda::types::AccountLimit::builder().concurrent_executions(all);
+            FunctionLimits::of(&limit.set_unreserved_concurrent_executions(unreserved).build())
+        };
+        assert!(limit(0, Some(10)).is_none() && limit(1000, None).is_none());
+        let read = limit(1000, Some(888)).unwrap();
+        assert_eq!((read.all, read.unreserved), (1000, 888));
     }
 
     #[test]

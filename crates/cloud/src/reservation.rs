@@ -12,6 +12,7 @@ use waitroom::Rate;
 use waitroom::ports::RoomReader;
 
 use crate::Account;
+use crate::limits::FunctionLimits;
 use crate::stack::StackState;
 
 /// The template's parameter.
@@ -57,16 +58,17 @@ impl Account {
         &self,
         config: &RoomConfig,
         stack: Option<&StackState>,
+        functions: &Result<FunctionLimits, String>,
     ) -> ReservationPlan {
         let before = stack.map_or(Reservation::of_consumers(0), reserved);
         let wanted = Reservation::for_rate(self.highest_rate(config, stack).await);
-        match self.unreserved_functions().await {
+        match functions {
             // What this stack has reserved counts as left, because the new reservation replaces it.
-            Ok(unreserved) => match wanted.check(unreserved + before.functions()) {
+            Ok(functions) => match wanted.check(functions.unreserved + before.functions()) {
                 Ok(reservation) => ReservationPlan::Reserves(reservation),
                 Err(too_large) => ReservationPlan::TooLarge(too_large),
             },
-            Err(error) => ReservationPlan::Unread { before, error },
+            Err(error) => ReservationPlan::Unread { before, error: error.clone() },
         }
     }
 
@@ -78,15 +80,5 @@ impl Account {
         // A stack that is incomplete has no room yet.
         let Ok(deployed) = self.room(&config.room).await else { return config.rate };
         deployed.store().room().await.map_or(config.rate, |room| config.rate.max(room.settings.rate))
-    }
-
-    /// How many functions without a reservation the account may run at the same time.
-    async fn unreserved_functions(&self) -> Result<u32, String> {
-        let settings = aws_sdk_lambda::Client::new(&self.config).get_account_settings().send().await;
-        let settings = settings.map_err(|error| self.errors.call_failed("", error).reason())?;
-        let unreserved = settings.account_limit.and_then(|limit| limit.unreserved_concurrent_executions);
-        unreserved
-            .and_then(|unreserved| u32::try_from(unreserved).ok())
-            .ok_or_else(|| "AWS answered without a value".to_owned())
     }
 }

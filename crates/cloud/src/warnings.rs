@@ -1,11 +1,13 @@
 //! What an operator should know before a deployment, or after an order.
 
-use aws_model::{AccountLimits, Bound, Capacity, ModelledRoom, Outlook, Reservation};
+use aws_model::{AccountLimit, AccountLimits, Bound, Capacity, ModelledRoom, Outlook, Reservation};
 use config::{Architecture, RoomConfig};
+use page::Page;
 use serde::Serialize;
 use waitroom::Rate;
 
-use crate::limits::taken;
+use crate::limits::{LimitReading, taken};
+use crate::modelled::modelled;
 use crate::{DeployedRoom, ShopCheck};
 
 /// A shop that takes longer than this gets a warning, in seconds.
@@ -42,6 +44,27 @@ pub(crate) fn of_limits(limits: &AccountLimits, capacity: &Capacity, rate: Rate)
         )
     });
     few.into_iter().chain(of_rate(capacity, rate)).collect()
+}
+
+/// That nobody knows how many functions the account may run. The default that the plan computes with may be a hundred times
+/// too much.
+pub(crate) fn of_unread(limits: &[LimitReading]) -> Option<PlanWarning> {
+    let is_unread =
+        |reading: &&LimitReading| reading.limit == AccountLimit::Concurrency && reading.value.is_none();
+    limits.iter().find(is_unread).map(|reading| {
+        PlanWarning::new(
+            format!(
+                "AWS did not say how many functions this account may run at the same time; the plan computes with {}, but \
+                 many new accounts may run only 10",
+                reading.taken
+            ),
+            format!(
+                "allow lambda:GetAccountSettings, or look it up: Service Quotas, {} ({})",
+                reading.limit.in_service_quotas(),
+                reading.limit.code()
+            ),
+        )
+    })
 }
 
 /// That the account cannot keep this rate up.
@@ -163,17 +186,20 @@ impl DeployedRoom {
         })
     }
 
-    /// Whether the account can keep up a rate that the room was just given. AWS is only asked about rates that a new account
-    /// with the lowest limits does not bear.
-    pub async fn warning_of_rate(&self, config: &RoomConfig, rate: Rate) -> Option<PlanWarning> {
-        let room = ModelledRoom {
-            rate,
-            ..ModelledRoom::of(config, config.architecture.unwrap_or(Architecture::Arm64), 0)
-        };
+    /// Whether the account can keep up a rate that the room was just given. `page` is the operator's own, if the room has one.
+    /// AWS is only asked about rates that a new account with the lowest limits does not bear.
+    pub async fn warning_of_rate(
+        &self,
+        config: &RoomConfig,
+        page: Option<&Page>,
+        rate: Rate,
+    ) -> Option<PlanWarning> {
+        let architecture = config.architecture.unwrap_or(Architecture::Arm64);
+        let room = ModelledRoom { rate, ..modelled(config, architecture, page, self.reserved) };
         let lowest = AccountLimits::of_new_account(aws_model::NEWER_REGION);
         of_rate(&Capacity::of(&lowest, &room, 0), rate)?;
-        let limits = taken(&self.account.read_limits().await, &self.account.region);
-        of_rate(&Capacity::of(&limits, &room, 0), rate)
+        let readings = self.account.read_limits(&self.account.function_limits().await).await;
+        of_rate(&Capacity::of(&taken(&readings, &self.account.region), &room, 0), rate)
     }
 }
 
@@ -249,6 +275,18 @@ mod tests {
             ));
         }
         assert_eq!(of_account(&AccountLimits::default_in("us-east-1"), 300), [""; 0]);
+    }
+
+    #[test]
+    fn an_account_of_which_nothing_is_known_is_warned() {
+        let warned = |limit, value| {
+            let reading = LimitReading { limit, name: "", value, error: None, taken: 1000.0 };
+            of_unread(&[reading]).map(|warning| warning.text)
+        };
+        assert_eq!(warned(AccountLimit::Concurrency, Some(1000.0)), None);
+        assert_eq!(warned(AccountLimit::TableReads, None), None);
+        let unread = warned(AccountLimit::Concurrency, None).unwrap();
+        assert!(unread.ends_with("computes with 1000, but many new accounts may run only 10"), "{unread}");
     }
 
     #[test]
