@@ -205,7 +205,11 @@ impl InitAnswers {
         let (shop, journey) = ask_shop(init, before, self.shop)?;
         let rate = match init.rate {
             Some(rate) => rate,
-            None => asked("How many visitors may enter a minute?", "from 1 to 270000", self.rate)?,
+            None => asked(
+                "How many visitors may enter a minute?",
+                "from 1 to 270000; an AWS account may bear less: docs/crowd.md",
+                self.rate,
+            )?,
         };
         let throttle = match init.throttling.wanted() {
             Some(throttle) => throttle,
