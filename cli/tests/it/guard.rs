@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use emulators::{Caddy, Nginx};
 use http_contract::{Client, HttpAnswer, RoomUnderTest};
@@ -31,18 +31,7 @@ impl Guard {
 
     fn start(room: &str, directory: TempDir, extra: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
-        command.args([
-            "guard",
-            "demo",
-            "--listen",
-            "0",
-            "--metrics",
-            "0",
-            "--http",
-            "--room",
-            room,
-            "--data",
-        ]);
+        command.args(["guard", "demo", "--listen", "0", "--metrics", "0", "--room", room, "--data"]);
         command.arg(directory.path()).args(extra).stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap());
@@ -121,9 +110,13 @@ fn cookie(answer: &HttpAnswer) -> String {
 #[test]
 fn a_web_server_asks_and_is_told() {
     let room = room();
-    let guard = Guard::of(&room, &[]);
+    let guard = Guard::of(&room, &["--http"]);
     let door = format!("{}/beekeeper", issuer(&room));
     let away = guard.asked("/tickets/7?seat=a", &[]);
+    assert!(
+        away.header("set-cookie")
+            .is_some_and(|set| set.starts_with("bk_demo_guard=") && !set.contains("Secure"))
+    );
     assert_eq!((away.status, away.location()), (302, &*door));
     let away_for_nginx = guard.asked_at("/auth-request", "/tickets/7", &[]);
     assert_eq!((away_for_nginx.status, away_for_nginx.header("location")), (401, None));
@@ -344,6 +337,7 @@ fn nginx(guard: u16) -> Nginx {
         ("http {\n", &*shop_itself),
         ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
         ("127.0.0.1:3000", &format!("127.0.0.1:{shop}")),
+        ("/run/beekeeper-guard", "guard-cache"),
     ];
     Nginx::with_shipped(NGINX, "shop.example", &changes).unwrap()
 }
@@ -392,9 +386,7 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     let inside = |path: &str, more: &[&str]| visit(&nginx, path, &[&["--header", &session], more].concat());
     for more in [&[][..], &["--header", "X-Beekeeper-Number: 1", "--header", "X-Beekeeper-Subject: me"]] {
         let page = inside("/tickets/7", more);
-        assert_eq!(status(&page), "200", "{page}");
-        let subject = page.split("subject=[").nth(1).unwrap().split(']').next().unwrap();
-        assert!(subject.len() == 64 && page.contains("number=[]"), "{page}");
+        assert!(subject(&page).len() == 64 && page.contains("number=[]"), "{page}");
     }
     assert_eq!(status(&inside("/order", &["--data", "ticket=7"])), "200", "a form");
     assert!(inside("/broken", &[]).contains("the shop is broken"), "the shop's own errors stay its own");
@@ -464,6 +456,132 @@ fn caddy_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     }
     drop(guard);
     assert_eq!(get("/tickets/7", &[("Cookie", &session)]).status, 502);
+}
+
+/// The visitor of a page of the shop, as nginx told the shop.
+fn subject(page: &str) -> &str {
+    let told = page.split("subject=[").nth(1).and_then(|rest| rest.split(']').next());
+    told.filter(|_| status(page) == "200").unwrap_or_else(|| panic!("{page}"))
+}
+
+/// Exchanges a pass. Returns the header of the session.
+fn enter(nginx: &Nginx, pass: &str) -> String {
+    set(&visit(nginx, &format!("/?bk_pass={pass}"), &[]))
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let nginx = nginx(guard.port());
+    let sessions = [enter(&nginx, &pass(&room)), enter(&nginx, &pass(&room))];
+    let with = |headers: &[&str], path: &str| {
+        let headers = headers.iter().flat_map(|header| ["--header", header]);
+        visit(&nginx, path, &headers.collect::<Vec<_>>())
+    };
+    let subjects = sessions.each_ref().map(|session| subject(&with(&[session], "/")).to_owned());
+    assert_ne!(subjects[0], subjects[1]);
+    for _ in 0..5 {
+        for (session, subject) in sessions.iter().zip(&subjects) {
+            // A page and its files: one request for each number.
+            let page = with(&[session], "/file/[1-20]");
+            let told = page.matches(&format!("subject=[{subject}]")).count();
+            assert_eq!(told, 20, "{page}");
+        }
+    }
+    let metrics = Client::new(&guard.metrics, "demo").get("/metrics").body;
+    let entered = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("beekeeper_guard_requests_total{outcome=\"entered\"} "));
+    let asked: u32 = entered.unwrap().parse().unwrap();
+    assert!((2..150).contains(&asked), "the guard was asked about {asked} of 202 requests");
+
+    let session = sessions[0].strip_prefix("Cookie: ").unwrap();
+    let value = session.strip_prefix("__Host-bk_demo_guard=").unwrap();
+    let made_up = "Cookie: __Host-bk_demo_guard=session.made-up";
+    let poisoned = [
+        &*format!("{made_up}; {session}"),
+        &format!("{made_up};{session}; __Host-bk_demo_guard=session.made-up"),
+        &format!("Cookie: x;\t{session}"),
+        &format!("Cookie: __Host-bk_other_guard=session.made-up; {session}"),
+    ];
+    let without = [&[][..], &[made_up], &["Cookie: __Host-bk_other_guard=session.made-up"], &["Cookie: x"]];
+    let nobody_else_enters = |how: &str| {
+        for headers in without {
+            assert_eq!(status(&with(headers, "/")), "302", "{headers:?} after {how}");
+        }
+    };
+    for cookies in poisoned {
+        assert_eq!(subject(&with(&[cookies], "/")), subjects[0], "{cookies}");
+        nobody_else_enters(cookies);
+    }
+    for version in ["--http1.1", "--http2"] {
+        let page = visit(&nginx, "/", &[version, "--header", made_up, "--header", &sessions[0]]);
+        assert_eq!(subject(&page), subjects[0], "{page}");
+        nobody_else_enters("two lines");
+    }
+    // What the guard would not take, nginx does not either, although it has an answer for this session.
+    for other in ["bk_demo_guard", "__Host-bk_other_guard", "x__Host-bk_demo_guard", "__host-bk_demo_guard"] {
+        subject(&with(&[&sessions[0]], "/"));
+        let cookie = format!("Cookie: {other}={value}");
+        assert_eq!(status(&with(&[&cookie], "/")), "302", "{cookie}");
+    }
+
+    for headers in without {
+        assert_eq!(subject(&with(headers, "/static/a.css")), "", "it bypasses");
+        assert_eq!(status(&with(headers, "/")), "302", "a bypass opens nothing else: {headers:?}");
+    }
+    subject(&with(&[&sessions[0]], "/static/a.css"));
+    nobody_else_enters("a bypass with a session");
+    subject(&with(&[&sessions[0]], "/"));
+    let cleaned = with(&[&sessions[0]], &format!("/tickets/7?seat=a&bk_pass={}", pass(&room)));
+    assert_eq!(
+        (status(&cleaned), header(&cleaned, "location")),
+        ("302", Some("/tickets/7?seat=a")),
+        "{cleaned}"
+    );
+}
+
+/// A room that lets people in, as many as a test needs.
+fn room_with_a_line() -> Local {
+    Local::start(&["--shop", "https://shop.example/sale", "--rate", "600"])
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn behind_nginx_a_session_that_was_ended_is_out_in_a_moment() {
+    let room = room_with_a_line();
+    let guard = Guard::of(&room, &[]);
+    let nginx = nginx(guard.port());
+    let client = Client::new(&room.base(), "demo");
+    let place = client.cookie(&client.get("/beekeeper"));
+    // The visitor's door: first they wait, then each visit brings a new pass.
+    let pass = || {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        loop {
+            let door = client.send("GET", "/beekeeper", &[("Cookie", &place)]);
+            if let Some((_, pass)) = door.location().split_once("?bk_pass=") {
+                return pass.to_owned();
+            }
+            assert!(Instant::now() < deadline, "not admitted within a minute: {door:?}");
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    };
+    let is_inside = |session: &str| status(&visit(&nginx, "/", &["--header", session])) == "200";
+    let first = enter(&nginx, &pass());
+    assert!(is_inside(&first));
+    // Passes of one second are the same to the guard.
+    std::thread::sleep(Duration::from_millis(1100));
+    let second = enter(&nginx, &pass());
+    // Requests do not make nginx keep the answer for longer.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_inside(&first) {
+        assert!(Instant::now() < deadline, "the first session was not ended by the second");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let page = visit(&nginx, "/", &["--header", &second]);
+    assert!(subject(&page).len() == 64 && page.contains("number=[1]"), "{page}");
 }
 
 /// The commands of the table of docs/guard.md are those of the command line.

@@ -111,6 +111,15 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         }
     }
 
+    /// Whether this text, `NAME=VALUE` of a cookie, is the session that decides about a request.
+    ///
+    /// Then a web server may, for a moment, answer everybody who has this text as it answers this request.
+    pub fn is_decided_by(&self, text: &str, request: &GuardedRequest<'_>, now: u64) -> bool {
+        let sealed = |session: Session| session.seal(&self.key, &self.rules.name);
+        let value = text.strip_prefix(&self.cookie).and_then(|rest| rest.strip_prefix('='));
+        value.is_some() && self.session(request, now).map(sealed).as_deref() == value
+    }
+
     /// A session that the guard wrote, and that has not lasted too long.
     fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
         let session = Session::find(cookie::sent(request.headers, &self.cookie), &self.key, &self.rules.name);

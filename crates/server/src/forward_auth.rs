@@ -11,7 +11,7 @@ use guard::{
     RoomClient, SUBJECT_HEADER, ToShop,
 };
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use pass::Refused;
 
@@ -45,6 +45,11 @@ const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
 /// Where nginx shall redirect to.
 const LOCATION: HeaderName = HeaderName::from_static("x-beekeeper-location");
+/// Under which text nginx can keep the answer.
+const CACHED_AS: HeaderName = HeaderName::from_static("x-beekeeper-cached-as");
+/// For how many seconds nginx keeps the answer. It keeps no answer without this header.
+const KEPT_FOR: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-accel-expires"), HeaderValue::from_static("1"));
 const TEXT: &str = "text/plain; charset=utf-8";
 
 impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
@@ -58,7 +63,8 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
         Self { guard, proxies, metrics, has_warned: AtomicBool::new(false) }
     }
 
-    async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<Decision, &'static str> {
+    /// What the guard says of a request, and whether it says the same of all requests with the text in `CACHED_AS`.
+    async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<(Decision, bool), &'static str> {
         const UNCLEAR: &str =
             "the web server must send X-Forwarded-Method and X-Forwarded-Uri, each once: docs/guard.md";
         let method =
@@ -67,7 +73,11 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
         let client = self.proxies.client(sender, headers);
         let Ok(moment) = Moment::now() else { return Err("the operating system gave no random numbers") };
         let request = GuardedRequest { method: &method, target, headers, client };
-        Ok(self.guard.decide(&request, moment).await)
+        let decision = self.guard.decide(&request, moment).await;
+        let is_cacheable = decision.outcome() == GuardOutcome::Entered
+            && only(headers, &CACHED_AS)
+                .is_some_and(|text| self.guard.is_decided_by(text, &request, moment.now));
+        Ok((decision, is_cacheable))
     }
 
     /// A pass that the room signed, but for somebody else: the guard was probably configured with another name or URL.
@@ -96,9 +106,14 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// Both headers are always there: some web servers would otherwise leave what a browser wrote.
-fn to_shop(to_shop: &ToShop) -> HttpResponse {
+fn to_shop(to_shop: &ToShop, is_cacheable: bool) -> HttpResponse {
     let number = to_shop.number.map(|number| number.to_string()).unwrap_or_default();
-    let response = uncached(StatusCode::OK)
+    let response = if is_cacheable {
+        Response::builder().header(KEPT_FOR.0, KEPT_FOR.1)
+    } else {
+        uncached(StatusCode::OK)
+    };
+    let response = response
         .header(SUBJECT_HEADER, to_shop.subject.as_deref().unwrap_or_default())
         .header(NUMBER_HEADER, number);
     finish(response, Bytes::new())
@@ -131,12 +146,14 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
         };
         let begun = Instant::now();
         match self.decide(request.headers(), sender).await {
-            Ok(decision) => {
+            Ok((decision, is_cacheable)) => {
                 let outcome = decision.outcome();
                 self.metrics.count(outcome, begun.elapsed());
                 self.warn_of_mistakes(outcome);
                 match decision {
-                    Decision::Enter(entering) => to_shop(&entering),
+                    Decision::Enter(entering) => {
+                        to_shop(&entering, is_cacheable && style == Style::AuthRequest)
+                    }
                     Decision::Answer(answer) => answered(&answer, style),
                 }
             }
