@@ -1,6 +1,5 @@
 //! Measures the producer as Lambda runs it. Its services answer at once, so only the producer's own work is measured.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 use emulators::workspace::target;
 use serde_json::{Value, json};
 
-use super::memory::resident;
 use super::stand_in::StandIn;
+use super::usage::{cpu, resident};
 use crate::process::{cargo, run};
 
 const STARTS: usize = 9;
@@ -27,27 +26,27 @@ pub(super) fn producer() -> Result<()> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         let function = RunningFunction::start(&program, ledger.clone())?;
-        starts.push((function.started_within, function.cpu()?));
+        starts.push((function.started_within, cpu(function.process.id())?));
     }
     println!("\nthe producer as a Lambda function, services on this machine");
     let median = |mut times: Vec<Duration>| {
         times.sort();
         times[times.len() / 2]
     };
-    let (until, cpu): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
-    println!("{:<32} {:.1?}, {:.1?} of CPU", "start to the first 302, median", median(until), median(cpu));
+    let (until, used): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
+    println!("{:<32} {:.1?}, {:.1?} of CPU", "start to the first 302, median", median(until), median(used));
 
     let function = RunningFunction::start(&program, ledger)?;
     function.services.calls();
-    let (begun, cpu) = (Instant::now(), function.cpu()?);
+    let (begun, before) = (Instant::now(), cpu(function.process.id())?);
     for _ in 0..JOINS {
         function.join()?;
     }
-    let (took, cpu) = (begun.elapsed(), function.cpu()?.saturating_sub(cpu));
+    let (took, used) = (begun.elapsed(), cpu(function.process.id())?.saturating_sub(before));
     let calls = function.services.calls();
     let line = calls.get("SendMessage").copied().unwrap_or(0);
     let ledger = calls.values().sum::<u32>() - line;
-    println!("{:<32} {:.1?} of CPU, {:.1?} in all", "a join", cpu / JOINS, took / JOINS);
+    println!("{:<32} {:.1?} of CPU, {:.1?} in all", "a join", used / JOINS, took / JOINS);
     println!("{:<32} {}", "resident memory", resident(function.process.id())?);
     println!(
         "{:<32} {:.3} to the line, 1 in {} to the ledger",
@@ -113,16 +112,6 @@ impl RunningFunction {
         let answer = self.services.ask(&newcomer())?;
         ensure!(answer["statusCode"] == 302, "the producer answered {answer}");
         Ok(())
-    }
-
-    /// The processor time that all of its threads have used.
-    fn cpu(&self) -> Result<Duration> {
-        let mut nanoseconds = 0;
-        for thread in fs::read_dir(format!("/proc/{}/task", self.process.id()))? {
-            let times = fs::read_to_string(thread?.path().join("schedstat"))?;
-            nanoseconds += times.split(' ').next().unwrap_or_default().parse::<u64>()?;
-        }
-        Ok(Duration::from_nanos(nanoseconds))
     }
 }
 

@@ -6,35 +6,42 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
+mod bench_room;
 mod bench_server;
 mod function;
+mod guard;
+mod http;
 mod load;
-mod memory;
 mod room;
 mod stand_in;
+mod usage;
 
 use anyhow::Result;
+use clap::ValueEnum;
 
 use crate::process::{cargo, run as command};
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Part {
     /// The embedded store, beside the latency of its disk
     Store,
-    /// The room on one machine, beside nginx (needs nginx, wrk and curl)
+    /// The room on one machine, beside nginx (needs nginx and wrk)
     Room,
+    /// nginx with the guard of a shop, beside the same nginx without it (needs nginx, wrk and openssl)
+    Guard,
     /// The producer as a Lambda function, against services that answer at once
     Producer,
 }
 
 /// Measures this part, or all parts.
 pub(crate) fn run(part: Option<Part>) -> Result<()> {
-    match part {
-        Some(Part::Store) => store(),
-        Some(Part::Room) => room::room(),
-        Some(Part::Producer) => function::producer(),
-        None => store().and_then(|()| room::room()).and_then(|()| function::producer()),
-    }
+    let parts = part.map_or_else(|| Part::value_variants().to_vec(), |part| vec![part]);
+    parts.into_iter().try_for_each(|part| match part {
+        Part::Store => store(),
+        Part::Room => room::room(),
+        Part::Guard => guard::guard(),
+        Part::Producer => function::producer(),
+    })
 }
 
 fn store() -> Result<()> {

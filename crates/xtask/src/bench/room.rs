@@ -1,19 +1,20 @@
 //! Measures the room on one machine beside nginx.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use emulators::workspace::target;
 
+use super::bench_room::{order, start_room};
 use super::bench_server::BenchServer;
+use super::http::ask;
 use super::load::{ROUND, ROUNDS, WORKERS, compare, load, wrk};
-use super::memory::resident;
+use super::usage::resident;
 use crate::process::{cargo, run as command};
 
 pub(super) fn room() -> Result<()> {
@@ -26,30 +27,29 @@ pub(super) fn room() -> Result<()> {
 
     let (process, room) = start_room(&scratch.join("room"))?;
     // Paused, so that the visitors who poll keep waiting.
-    let mut pause = Command::new(target().join("release/beekeeper"));
-    command(pause.args(["pause", "--local", "--data"]).arg(scratch.join("room")).stdout(Stdio::null()))?;
+    order(&scratch.join("room"), &["pause"])?;
     let cookie = first_cookie(&room)?;
-    let poll = fetch(&format!("{room}/polling"), &cookie)?;
-    fs::write(scratch.join("www/polling"), &poll)?;
+    fs::write(scratch.join("www/polling"), poll(&room, &cookie)?)?;
     let (_nginx, nginx) = start_nginx(&scratch)?;
 
     println!(
         "\nbeside nginx, {WORKERS} workers each, wrk with keep-alive, {ROUNDS} rounds of {ROUND} in turns"
     );
-    let peer = || load(&format!("{nginx}/polling"), 64, None);
-    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, Some(&cookie)), peer)?;
-    let peer = || load(&format!("{nginx}/polling"), 256, None);
-    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, None), peer)?;
+    let header = format!("Cookie: {cookie}");
+    let peer = || load(&format!("{nginx}/polling"), 64, &[]);
+    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, &["--header", &header]), peer)?;
+    let peer = || load(&format!("{nginx}/polling"), 256, &[]);
+    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, &[]), peer)?;
     crowded(process, &room, &cookie, &scratch.join("room"))
 }
 
 /// Measures the room while all visitors who joined in the rounds before are waiting.
 fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
-    let poll = fetch(&format!("{room}/polling"), cookie)?;
-    let waiting = poll.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
+    let status = poll(room, cookie)?;
+    let waiting = status.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
     println!("\nwith {waiting} people waiting");
     println!("{:<32} {}", "resident memory", resident(process.0.id())?);
-    let latency = wrk(&format!("{room}/polling"), 64, Some(cookie))?;
+    let latency = wrk(&format!("{room}/polling"), 64, &["--header", &format!("Cookie: {cookie}")])?;
     let latency = latency
         .lines()
         .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
@@ -62,29 +62,9 @@ fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> 
     drop(process);
     let begun = Instant::now();
     let (_process, room) = start_room(directory)?;
-    fetch(&format!("{room}/polling"), cookie)?;
+    poll(&room, cookie)?;
     println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
     Ok(())
-}
-
-fn start_room(directory: &Path) -> Result<(BenchServer, String)> {
-    let mut room = Command::new(target().join("release/beekeeper"))
-        .args(["local", "--port", "0", "--rate", "60", "--data"])
-        .arg(directory)
-        .env("TOKIO_WORKER_THREADS", WORKERS)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("could not start target/release/beekeeper")?;
-    let output = BufReader::new(room.stdout.take().context("the room has no output")?);
-    let room = BenchServer(room);
-    for line in output.lines() {
-        if let Some(url) = line?.trim().strip_prefix("waiting room") {
-            let url = url.trim().trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1");
-            return Ok((room, url));
-        }
-    }
-    bail!("the room did not say where it is")
 }
 
 fn start_nginx(scratch: &Path) -> Result<(BenchServer, String)> {
@@ -110,16 +90,13 @@ fn start_nginx(scratch: &Path) -> Result<(BenchServer, String)> {
 }
 
 fn first_cookie(room: &str) -> Result<String> {
-    let answer = curl(&["-si", &format!("{room}/beekeeper")])?;
+    let answer = ask(&format!("{room}/beekeeper"), &[])?;
     let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
     Ok(set.and_then(|set| set.split(';').next()).context("the room gave no cookie")?.to_owned())
 }
 
-fn fetch(url: &str, cookie: &str) -> Result<String> {
-    curl(&["-s", "-H", &format!("Cookie: {cookie}"), url])
-}
-
-fn curl(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("curl").args(arguments).output().context("curl is needed")?;
-    Ok(String::from_utf8(output.stdout)?)
+fn poll(room: &str, cookie: &str) -> Result<String> {
+    let answer = ask(&format!("{room}/polling"), &[("Cookie", cookie)])?;
+    let (_, body) = answer.split_once("\r\n\r\n").with_context(|| format!("the room answered {answer}"))?;
+    Ok(body.to_owned())
 }

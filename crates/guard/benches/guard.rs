@@ -1,0 +1,89 @@
+//! What signing and verifying cost: `cargo bench -p guard`. One thread, no network.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints and may panic")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use guard::{
+    Decision, Guard, GuardOutcome, GuardRules, GuardedRequest, HttpRoom, MemorySessions, Moment, RoomKeys,
+    SessionKey,
+};
+use http::header::COOKIE;
+use http::{HeaderMap, Method};
+use pass::{Claims, KeyRing, Signer, TOKEN_USE, Verifier};
+
+const ROOM: &str = "https://wait.example";
+const NAME: &str = "sale";
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(measure());
+}
+
+async fn measure() {
+    let moment = Moment::now().unwrap();
+    let room_keys = KeyRing::generate().unwrap();
+    let signer = Signer::new(&room_keys.current).unwrap();
+    let pass = |visitor: usize| {
+        let subject = format!("{visitor:064x}");
+        signer.sign(&claims(subject, moment.now)).unwrap()
+    };
+    median("sign a pass", async || drop(black_box(pass(0)))).await;
+
+    let keys = room_keys.jwks().unwrap();
+    let rules = GuardRules::new(ROOM, NAME);
+    let verifier = Verifier { issuer: ROOM.into(), audience: NAME.into(), keys: keys.clone() };
+    let one = pass(0);
+    median("verify a pass", async || drop(black_box(verifier.verify(&one, moment.now).unwrap()))).await;
+
+    let key = SessionKey::new(&SessionKey::generate().unwrap()).unwrap();
+    let guard =
+        Guard::new(rules.clone(), key, MemorySessions::default(), RoomKeys::<HttpRoom>::given(&rules, keys));
+    let mut headers = HeaderMap::new();
+    let arrival = format!("/?bk_pass={one}");
+    let arrived = guard.decide(&request(&arrival, &headers), moment).await;
+    let Decision::Answer(answer) = arrived else { unreachable!("a pass is exchanged: {arrived:?}") };
+    let cookie = answer.set_cookie.unwrap().split(';').next().unwrap().to_owned();
+    headers.insert(COOKIE, cookie.parse().unwrap());
+    median("verify a session, and keep it", async || {
+        let decision = guard.decide(&request("/tickets/7", &headers), moment).await;
+        assert_eq!(decision.outcome(), GuardOutcome::Entered);
+    })
+    .await;
+}
+
+fn claims(sub: String, now: u64) -> Claims {
+    Claims {
+        iss: ROOM.into(),
+        aud: NAME.into(),
+        sub,
+        queue_position: Some(4711),
+        nonce: None,
+        token_use: TOKEN_USE.into(),
+        iat: now,
+        nbf: now,
+        exp: now + 300,
+    }
+}
+
+fn request<'a>(target: &'a str, headers: &'a HeaderMap) -> GuardedRequest<'a> {
+    GuardedRequest { method: &Method::GET, target, headers, client: None }
+}
+
+/// Prints the median of many rounds, because other programs of the machine slow some of them.
+async fn median(what: &str, mut work: impl AsyncFnMut()) {
+    const ROUNDS: usize = 51;
+    const ROUND: Duration = Duration::from_millis(20);
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let (begun, mut times) = (Instant::now(), 0_u32);
+        while begun.elapsed() < ROUND {
+            work().await;
+            times += 1;
+        }
+        rounds.push(begun.elapsed() / times);
+    }
+    rounds.sort();
+    println!("{what:<32} {:.1?}", rounds[ROUNDS / 2]);
+}

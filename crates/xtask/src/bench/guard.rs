@@ -1,0 +1,161 @@
+//! Measures nginx with the guard in front of a shop, beside the same nginx without the guard.
+//!
+//! Many visitors ask for a page and its files, as browsers do: over TLS, with the shipped configuration. The shop is a file
+//! that nginx serves itself, so it costs next to nothing. In front of a real shop, the guard costs less of the whole.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use emulators::Nginx;
+use emulators::workspace::{root, target};
+
+use super::bench_room::{order, start_room};
+use super::bench_server::BenchServer;
+use super::http::ask;
+use super::load::{ROUND, count, median, rate, wrk};
+use super::usage::cpu;
+use crate::process::{cargo, run as command};
+
+/// So many that nobody comes again while nginx keeps the answer to their last page.
+const VISITORS: usize = 4000;
+const ROUNDS: usize = 7;
+const CONNECTIONS: u32 = 64;
+const PAGE: usize = 8 << 10;
+
+const ASK_THE_GUARD: &str = "proxy_pass http://guard/auth-request;";
+/// How nginx is configured, and what is replaced in the shipped configuration for it.
+const CONFIGURATIONS: [(&str, &[(&str, &str)]); 4] = [
+    ("without the guard", &[("auth_request /_beekeeper/guard;", "")]),
+    ("auth_request answered by nginx", &[(ASK_THE_GUARD, "return 204;")]),
+    ("the guard, as shipped", &[]),
+    ("the guard, each answer asked for", &[("proxy_cache guard;", "")]),
+];
+
+pub(super) fn guard() -> Result<()> {
+    command(cargo().args(["bench", "--locked", "--package", "guard"]))?;
+    command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
+    let scratch = target().join("bench-guard");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    fs::create_dir_all(scratch.join("www"))?;
+    fs::write(scratch.join("www/page"), "x".repeat(PAGE))?;
+
+    let (_room, room) = start_room(&scratch.join("room"))?;
+    // Off, so that nobody has to wait for a pass.
+    order(&scratch.join("room"), &["off", "--yes"])?;
+    let issuer = room.replace("127.0.0.1", "localhost");
+    let arguments = ["guard", "demo", "--listen", "0", "--room", &issuer];
+    let (process, asked) = BenchServer::beekeeper(&arguments, &scratch.join("guard"), "nginx")?;
+    let guard = asked.trim_end_matches("/auth-request");
+    let cookies = scratch.join("cookies");
+    fs::write(&cookies, sessions(&room, guard)?)?;
+    let script = scratch.join("visitors.lua");
+    fs::write(&script, include_str!("visitors.lua").replace("COOKIES", &cookies.display().to_string()))?;
+
+    let servers = CONFIGURATIONS.map(|(_, changes)| start_nginx(guard, &scratch, changes));
+    let servers = servers.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let visit = |nginx: &Nginx| Visits::measure(nginx, &process, &script);
+        rounds.push(servers.iter().map(visit).collect::<Result<Vec<_>>>()?);
+    }
+    println!(
+        "\nnginx in front of a page of {PAGE} bytes, {VISITORS} visitors, wrk with {CONNECTIONS} connections, \
+         {ROUNDS} rounds of {ROUND} in turns; medians"
+    );
+    for (at, (what, _)) in CONFIGURATIONS.iter().enumerate() {
+        let of_rounds = |figure: fn(&Visits, &Visits) -> f64| {
+            median(rounds.iter().map(|round| figure(&round[at], &round[0])).collect())
+        };
+        println!(
+            "{what:<34} {:.2} of the requests, {:.2} of the work for each; {:.1}k/s, {:.0} us",
+            of_rounds(|this, first| this.rate / first.rate),
+            of_rounds(|this, first| this.work / first.work),
+            of_rounds(|this, _| this.rate / 1e3),
+            of_rounds(|this, _| this.work * 1e6),
+        );
+    }
+    Ok(())
+}
+
+/// What a round of visits measured.
+struct Visits {
+    /// Requests a second. The load generator needs the processors too.
+    rate: f64,
+    /// Seconds of processor time of nginx and the guard for each request. A busy machine changes it less.
+    work: f64,
+}
+
+impl Visits {
+    fn measure(nginx: &Nginx, guard: &BenchServer, script: &Path) -> Result<Self> {
+        let url = format!("https://127.0.0.1:{}/", nginx.https_port());
+        let workers = workers(nginx)?;
+        let used = || -> Result<Duration> {
+            workers.iter().copied().chain([guard.0.id()]).map(cpu).sum::<Result<Duration>>()
+        };
+        let before = used()?;
+        let report = wrk(&url, CONNECTIONS, &["--script", &script.display().to_string()])?;
+        let work = used()?.saturating_sub(before).as_secs_f64() / f64::from(count(&report)?);
+        Ok(Self { rate: rate(&report)?, work })
+    }
+}
+
+/// The processes that answer requests.
+fn workers(nginx: &Nginx) -> Result<Vec<u32>> {
+    let master = fs::read_to_string(nginx.folder().join("nginx.pid"))?;
+    let master = master.trim();
+    let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
+    children.split_whitespace().map(|pid| Ok(pid.parse()?)).collect()
+}
+
+/// A line for each visitor: the cookie of their session.
+fn sessions(room: &str, guard: &str) -> Result<String> {
+    (0..VISITORS).map(|_| Ok(session(&pass(room)?, guard)? + "\n")).collect()
+}
+
+fn pass(room: &str) -> Result<String> {
+    let begun = Instant::now();
+    loop {
+        let answer = ask(&format!("{room}/beekeeper"), &[])?;
+        if let Some((_, rest)) = answer.split_once("?bk_pass=") {
+            return Ok(rest.lines().next().unwrap_or_default().trim().to_owned());
+        }
+        // An order is in force after two seconds.
+        ensure!(begun.elapsed() < Duration::from_secs(30), "the room gave no pass: {answer}");
+        sleep(Duration::from_millis(200));
+    }
+}
+
+fn session(pass: &str, guard: &str) -> Result<String> {
+    let target = format!("/?bk_pass={pass}");
+    let asked = [("X-Forwarded-Method", "GET"), ("X-Forwarded-Uri", target.as_str())];
+    let answer = ask(&format!("{guard}/auth-request"), &asked)?;
+    let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = set.and_then(|set| set.split(';').next());
+    Ok(cookie.with_context(|| format!("the guard gave no session: {answer}"))?.to_owned())
+}
+
+fn start_nginx(guard: &str, scratch: &Path, changes: &[(&str, &str)]) -> Result<Nginx> {
+    let shipped = root().join("docs/guard/nginx.conf");
+    let shipped =
+        fs::read_to_string(&shipped).with_context(|| format!("could not read {}", shipped.display()))?;
+    let shop = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let folder = scratch.join("www");
+    let served = format!(
+        "http {{ server {{ listen {shop}; access_log off; keepalive_requests 100000000; root {}; \
+         location / {{ try_files /page =404; }} }}",
+        folder.display()
+    );
+    let here = [
+        ("http {\n", &*served),
+        ("127.0.0.1:8090", guard.trim_start_matches("http://")),
+        ("127.0.0.1:3000", &shop),
+        ("/run/beekeeper-guard", "guard-cache"),
+    ];
+    Nginx::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
+}
