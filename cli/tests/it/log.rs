@@ -13,9 +13,9 @@ fn a_local_room_logs_what_each_window_and_slice_did() {
     let mut released = None;
     for line in lines {
         assert!(!line.contains('\x1b'), "no colours off a terminal: {line}");
-        if line.contains("INFO trigger: trigger finished room=demo epoch=") {
+        if line.contains("INFO trigger{room=demo epoch=") && line.contains("trigger: trigger finished") {
             trigger.get_or_insert(line);
-        } else if line.contains("consumer: slice finished") && line.contains(" released=1 ") {
+        } else if line.contains(": slice finished") && line.contains(" released=1 ") {
             released = Some(line);
             break;
         }
@@ -28,6 +28,19 @@ fn a_local_room_logs_what_each_window_and_slice_did() {
     assert!(released.contains("INFO slice{window="), "{released}");
     for field in [" room=demo ", " epoch=", " slice=", " quota=600 ", " dropped=0 ", " failures=0"] {
         assert!(released.contains(field), "{field} in {released}");
+    }
+}
+
+#[test]
+fn a_warning_of_the_door_names_the_room_and_the_request() {
+    let mut room = Local::start(&["--trust-proxy", "10.0.0.1", "--join-limit", "1"]);
+    let client = Client::new(&room.url, "demo");
+    for _ in 0..3 {
+        client.get("/beekeeper");
+    }
+    let warning = room.log().find(|line| line.contains("WARN request{")).unwrap();
+    for field in ["{room=demo ", " id=", " method=GET path=\"/beekeeper\"", " epoch=", "refused"] {
+        assert!(warning.contains(field), "{field} in {warning}");
     }
 }
 

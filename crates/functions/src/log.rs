@@ -43,7 +43,7 @@ fn filter(set: Option<&str>) -> (Targets, Option<String>) {
 /// The span of one request to a function: every line that is logged in it names the room and the request.
 pub fn request_span(room: &str, request_id: &str) -> Span {
     // The span has the highest level, so that no log filter removes it.
-    tracing::error_span!("request", room, requestId = request_id)
+    tracing::error_span!("request", room, requestId = request_id, epoch = tracing::field::Empty)
 }
 
 /// Writes events as lines of JSON.

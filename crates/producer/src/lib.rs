@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use futures_util::future::{self, Either};
 use tokio::sync::Mutex;
+use tracing::Span;
+use tracing::field::display;
 use waitroom::ports::{
     Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch, RoomReader,
     StatusBoard, TicketCounter, TokenSource,
@@ -128,6 +130,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     async fn answer_in_any_time(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         let room = self.store.room().await?;
+        // For the span of the request, which the program around creates.
+        Span::current().record("epoch", display(room.epoch));
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {
             return self.straight_to_shop(&room, place, request).await;

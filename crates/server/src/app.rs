@@ -15,10 +15,12 @@ use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
 use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
+use tracing::field::display;
+use tracing::{Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
-use crate::connections::HttpService;
+use crate::connections::{HttpService, request_id};
 use crate::files::Files;
 use crate::join_limit::JoinLimit;
 use crate::metrics::{AnswerMetrics, increase};
@@ -173,6 +175,21 @@ impl App {
 }
 
 impl HttpService for App {
+    /// The span has the highest level at the door, so that no log filter removes it from the warnings there. At other routes
+    /// nothing warns, and to create a span takes a good part of the time of a poll.
+    async fn span(&self, request: &Request<Incoming>) -> Span {
+        let path = request.uri().path();
+        let is_door = self.route(path).is_some_and(|(route, _)| route.handler == Handler::Door);
+        if !is_door && !tracing::enabled!(Level::INFO) {
+            return Span::none();
+        }
+        let Ok(room) = self.store.room().await else { return Span::none() };
+        let (name, method) = (&room.settings.room, request.method());
+        // At the door the producer records it, here as on AWS.
+        let epoch = (!is_door).then(|| display(room.epoch));
+        tracing::error_span!("request", room = %name, epoch, id = request_id(), %method, path)
+    }
+
     async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
         let path = request.uri().path();
         let Some((route, parameter)) = self.route(path) else { return respond::not_found() };

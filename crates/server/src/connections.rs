@@ -1,9 +1,11 @@
 //! Accepts connections and limits each client, so that slow and greedy clients do not harm the others.
 
+use std::future::{self, Future};
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
@@ -15,7 +17,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use crate::respond::HttpResponse;
 
@@ -26,6 +28,23 @@ pub trait HttpService: Send + Sync + 'static {
         request: &Request<Incoming>,
         sender: IpAddr,
     ) -> impl Future<Output = HttpResponse> + Send;
+
+    /// The span of the request's log lines.
+    fn span(&self, request: &Request<Incoming>) -> impl Future<Output = Span> + Send {
+        // By default, info is not logged. Then the span is not created and costs nothing.
+        future::ready(tracing::info_span!(
+            "request",
+            id = request_id(),
+            method = %request.method(),
+            path = request.uri().path()
+        ))
+    }
+}
+
+/// Numbers the requests of this process, so that the log lines of one can be told from those of another.
+pub(crate) fn request_id() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Limits on connections and clients.
@@ -148,8 +167,7 @@ async fn answer<S: HttpService>(
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    // By default, info is not logged. Then the span is not created and costs nothing.
-    let span = tracing::info_span!("request", method = %request.method(), path = request.uri().path());
+    let span = service.span(&request).await;
     let answer = service.answer(&request, sender).instrument(span).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());

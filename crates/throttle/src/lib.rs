@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use tracing::field::{Empty, display};
+use tracing::{Instrument, Span};
 use visit::{VisitFailure, visit};
 use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, MAX_FAILURES, SAMPLE_SIZE, Sample, Verdict};
@@ -66,18 +68,21 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
 
     /// Measures the shop, sets the rate in force, and logs one line that says what was found.
     pub async fn run(&self, purpose: SamplePurpose) -> PortResult<ThrottleOutcome> {
-        let outcome = self.measure_and_hold(purpose).await;
-        match &outcome {
+        // The span has the highest level, so that no log filter removes it.
+        let span = tracing::error_span!("throttle", room = Empty, epoch = Empty);
+        let outcome = self.measure_and_hold(purpose).instrument(span.clone()).await;
+        span.in_scope(|| match &outcome {
             Ok((room, outcome)) => outcome.log(room),
             Err(error) => {
                 tracing::error!(error = error as &dyn Error, "throttle failed; the next run tries again");
             }
-        }
+        });
         outcome.map(|(_, outcome)| outcome)
     }
 
     async fn measure_and_hold(&self, purpose: SamplePurpose) -> PortResult<(Arc<Room>, ThrottleOutcome)> {
         let room = self.store.room().await?;
+        Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
         let mut memory = self.store.recall().await?;
         let started = self.clock.now();
         let recently = memory.history.last().is_some_and(|last| started.since(last.at) < self.minute / 2);
@@ -139,18 +144,16 @@ impl Measurement {
 
 impl ThrottleOutcome {
     /// The one line that every run logs, on one machine and on AWS. It is a warning while the shop is slow, failing or
-    /// not measured, and until the rate has recovered. Times are in seconds.
+    /// not measured, and until the rate has recovered. Times are in seconds. Its span has the room.
     fn log(&self, room: &Room) {
-        let (epoch, name, wanted) = (room.epoch, &room.settings.room, room.settings.rate);
+        let wanted = room.settings.rate;
         let Some(Finding { verdict, mean, threshold, failed, refused, rate, .. }) = self.finding() else {
-            tracing::info!(room = %name, %epoch, "throttle skipped: another run has measured this minute");
+            tracing::info!("throttle skipped: another run has measured this minute");
             return;
         };
         macro_rules! log {
             ($level:ident, $message:literal) => {
-                tracing::$level!(
-                    room = %name, %epoch, ?verdict, mean, threshold, failed, %rate, %wanted, $message
-                );
+                tracing::$level!(?verdict, mean, threshold, failed, %rate, %wanted, $message);
             };
         }
         match (self, verdict) {

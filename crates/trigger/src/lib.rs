@@ -10,13 +10,13 @@ use std::error::Error;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use tracing::field::{Empty, display};
+use tracing::{Instrument, Span};
 use waitroom::ports::{
     Clock, Dispatch, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
     RoomReader, StatusBoard,
 };
-use waitroom::{
-    Epoch, LineCount, LineStatus, LineTotals, Plan, Room, RoomId, RoomState, Slice, passed_before, was_empty,
-};
+use waitroom::{LineCount, LineStatus, LineTotals, Plan, Room, RoomState, Slice, passed_before, was_empty};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog {}
@@ -54,8 +54,6 @@ impl TriggerCause {
 /// What one run did. The values are the fields of its log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerReport {
-    pub room: RoomId,
-    pub epoch: Epoch,
     /// None if the line could not be counted.
     pub waiting: Option<u64>,
     /// The last plan that this run wrote, if one was due.
@@ -83,33 +81,29 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     pub async fn run(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
         let give_up = self.clock.now() + self.minute / 2;
         loop {
-            let error = match self.run_once(cause).await {
+            // The span has the highest level, so that no log filter removes it.
+            let span = tracing::error_span!("trigger", room = Empty, epoch = Empty);
+            let error = match self.run_once(cause).instrument(span.clone()).await {
                 Ok(report) => {
-                    report.log();
+                    span.in_scope(|| report.log());
                     return Ok(report);
                 }
                 Err(error) => error,
             };
             let again = self.clock.now() + self.minute / 60;
-            if error.fault == Fault::Broken || again > give_up {
-                tracing::error!(error = &error as &dyn Error, "trigger failed; the next run tries again");
+            let is_final = error.fault == Fault::Broken || again > give_up;
+            span.in_scope(|| log_failure(&error, is_final));
+            if is_final {
                 return Err(error);
             }
-            tracing::debug!(error = &error as &dyn Error, "trigger retries");
             self.clock.sleep_until(again).await;
         }
     }
 
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
         let room = self.store.room_now().await?;
-        let mut report = TriggerReport {
-            room: room.settings.room.clone(),
-            epoch: room.epoch,
-            waiting: None,
-            planned: None,
-            sent: 0,
-            not_sent: 0,
-        };
+        Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
+        let mut report = TriggerReport { waiting: None, planned: None, sent: 0, not_sent: 0 };
         let recent = self.plan_and_send(&room, cause, &mut report).await?;
         // A rough count. If it cannot be read, visitors are released without it.
         report.waiting = self.store.waiting().await.inspect_err(warn).ok();
@@ -228,11 +222,21 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 }
 
 impl TriggerReport {
-    /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window.
+    /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window. Its span has
+    /// the room.
     fn log(&self) {
-        let Self { room, epoch, waiting, planned, sent, not_sent } = self;
+        let Self { waiting, planned, sent, not_sent } = self;
         let (window, quota) = (planned.map(|plan| plan.number), planned.map(|plan| plan.quota));
-        tracing::info!(%room, %epoch, window, quota, sent, not_sent, waiting, "trigger finished");
+        tracing::info!(window, quota, sent, not_sent, waiting, "trigger finished");
+    }
+}
+
+fn log_failure(error: &PortError, is_final: bool) {
+    let error = error as &dyn Error;
+    if is_final {
+        tracing::error!(error, "trigger failed; the next run tries again");
+    } else {
+        tracing::debug!(error, "trigger retries");
     }
 }
 

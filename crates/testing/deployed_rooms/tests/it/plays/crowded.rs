@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use deployed_rooms::{Crowd, SamRoom, Stage, until};
 use http_contract::{IN_FORCE, Order, RoomUnderTest};
+use serde_json::Value;
 use waitroom::{Rate, Timestamp};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -33,6 +34,7 @@ fn nobody_is_lost_and_nobody_counted_twice_whatever_happens() {
     println!("obeyed after {:?}", begun.elapsed());
     everybody_is_admitted_once_in_their_turn(&room.stage);
     println!("admitted the first crowd after {:?}", begun.elapsed());
+    runs_are_logged(&room);
     faults_lose_nobody(&room);
     println!("admitted the second crowd after {:?}", begun.elapsed());
 }
@@ -132,6 +134,20 @@ fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     );
     assert_eq!(stage.released().unwrap(), crowd.in_line(), "what the slices recorded");
     nothing_is_left(stage);
+}
+
+/// The log has the same line for each run as on one machine. The play of the choices looks for the throttle's.
+fn runs_are_logged(room: &SamRoom) {
+    for (function, message, fields) in [
+        ("TriggerFunction", "trigger finished", ["room", "requestId", "epoch", "sent"]),
+        ("ConsumerFunction", "slice finished", ["room", "epoch", "window", "released"]),
+    ] {
+        let log = room.log(function).unwrap();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let report = lines.into_iter().find(|line| line["message"] == message).unwrap();
+        assert_eq!(report["room"], "crowded", "{report}");
+        assert!(fields.iter().all(|field| !report[field].is_null()), "{report}");
+    }
 }
 
 fn faults_lose_nobody(room: &SamRoom) {
