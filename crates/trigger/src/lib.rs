@@ -222,6 +222,12 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 }
 
 impl TriggerReport {
+    /// Whether nobody waits and nobody is released, as far as is known. CloudWatch charges for every hour in which a metric has
+    /// values, so a room writes none in such a minute.
+    pub fn found_nobody(&self) -> bool {
+        self.sent == 0 && self.waiting == Some(0)
+    }
+
     /// The one line that every run logs, on one machine and on AWS. A run that planned nothing has no window. Its span has
     /// the room.
     fn log(&self) {
@@ -242,4 +248,18 @@ fn log_failure(error: &PortError, is_final: bool) {
 
 fn warn(error: &PortError) {
     tracing::warn!(error = error as &dyn Error, "a call failed; the trigger goes on");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minute_counts_unless_nobody_waits_and_nobody_is_released() {
+        let report = TriggerReport { waiting: Some(0), planned: None, sent: 0, not_sent: 0 };
+        assert!(report.found_nobody());
+        assert!(!TriggerReport { waiting: Some(1), ..report.clone() }.found_nobody(), "somebody waits");
+        assert!(!TriggerReport { waiting: None, ..report.clone() }.found_nobody(), "nobody knows");
+        assert!(!TriggerReport { sent: 1, ..report }.found_nobody(), "a slice may release somebody");
+    }
 }

@@ -29,8 +29,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         let span = request_span(&room, &event.context.request_id);
         let cause = if event.payload.valve_changed { TriggerCause::Change } else { TriggerCause::Minute };
         let report = trigger.run(cause).instrument(span).await?;
-        // CloudWatch charges for every hour in which a metric has values. So a room without visitors writes none.
-        if report.sent > 0 || report.waiting != Some(0) {
+        if !report.found_nobody() {
             let rate = store.room().await.map(|room| match room.valve() {
                 Valve::Open(rate) => rate.get().into(),
                 Valve::Closed => 0,
