@@ -6,6 +6,9 @@ use std::fmt;
 
 use waitroom::{AuditEntry, SliceId, Token};
 
+/// How many copies of the status polls share.
+pub const STATUS_COPIES: u8 = 16;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Admission(Token),
@@ -37,7 +40,7 @@ impl Key {
     /// smallest unit that a write is charged by.
     pub(crate) const SLICES_PER_ITEM: u16 = 16;
 
-    pub(crate) const STATUS: std::ops::Range<u8> = 0..16;
+    pub(crate) const STATUS: std::ops::Range<u8> = 0..STATUS_COPIES;
 
     /// The item that this slice shares with up to fifteen others.
     pub(crate) fn slices_with(slice: SliceId) -> Self {

@@ -43,6 +43,7 @@ mod table;
 pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned};
 pub use dispatch::FunctionDispatch;
+pub use keys::STATUS_COPIES;
 pub use page_bucket::PageBucket;
 pub use secret::secret_text;
 pub use store::{AwsStore, RoomResources};

@@ -29,12 +29,15 @@ pub enum PortCall {
     Receive,
     Remove,
     CountWaiting,
+    CountIssued,
+    CountJoined,
     LookUp,
     Admit,
     RecentPlans,
     WritePlan,
     Claim,
     Record,
+    Position,
     Progress,
     Publish,
     History,
@@ -247,7 +250,7 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
                 None => self.inner.issued().await,
             }
         };
-        self.call(PortCall::CountWaiting, issued).await
+        self.call(PortCall::CountIssued, issued).await
     }
 
     async fn joined(&self) -> PortResult<Option<u64>> {
@@ -257,7 +260,7 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
                 None => self.inner.joined().await,
             }
         };
-        self.call(PortCall::CountWaiting, joined).await
+        self.call(PortCall::CountJoined, joined).await
     }
 }
 
@@ -300,7 +303,7 @@ impl<S: Slices> Slices for FaultyPorts<S> {
 
 impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
     async fn position(&self) -> PortResult<LinePosition> {
-        self.call(PortCall::Progress, self.inner.position()).await
+        self.call(PortCall::Position, self.inner.position()).await
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {

@@ -382,7 +382,7 @@ fn the_door_asks_a_visitor_to_come_again_after_three_seconds() {
 #[test]
 fn those_who_leave_before_the_first_report_count_for_how_far_the_line_is() {
     let mut world = World::new(15, 600);
-    world.set_faults(every(1, PortCall::Progress, InjectedFault::Refused(Fault::Busy)));
+    world.set_faults(every(1, PortCall::Position, InjectedFault::Refused(Fault::Busy)));
     world.join(30);
     world.run(Duration::from_secs(5));
     assert_eq!((world.outcome().released(), world.status().served), (30, 0));
