@@ -1,6 +1,10 @@
-//! Reads `tests/fixtures/ledger-format-1.json`: every kind of item, as the first version with this format wrote it.
+//! Reads what earlier versions wrote, from `tests/fixtures`:
 //!
-//! The file is never written again. Another format gets another file next to it.
+//! - `ledger-format-1.json`: items as the first version with this format wrote them.
+//! - `ledger-format-1-complete.json`: every kind of item, with every attribute that this format got since.
+//! - `key-secret.json`: a version of the secret with the keys.
+//!
+//! The files are never written again. Another format gets another file next to them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,27 +12,34 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use pass::KeyRing;
+use frozen_names::{Section, assert_frozen};
+use pass::{KeyRecord, KeyRing, ProofKey, SecretKeys};
 use serde_json::{Map, Value, json};
 use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, Lifetimes, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket,
-    Timestamp, Token, Window,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, IssuedTickets, Lifetimes, LineTotals,
+    MinuteRecord, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp, Token,
+    Window,
 };
 
 use crate::items::{
-    Item, ItemError, ProgressItem, Reader, decode_admission, decode_memory, decode_plan, decode_slices,
-    encode_admission, encode_memory, encode_plan, item, number, text,
+    Item, ItemError, ProgressItem, Reader, decode_admission, decode_entry, decode_memory, decode_minute,
+    decode_plan, decode_slices, decode_tickets, delete_later, encode_admission, encode_entry, encode_memory,
+    encode_plan, item, number, text,
 };
 use crate::keys::Key;
-use crate::room_item::{decode_room, encode_first_status, encode_room};
-use crate::signing_keys::{decode_record, decode_table_keys};
+use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
+use crate::signing_keys::{decode_record, decode_table_keys, encode_record};
 
 const SLICES: Key = Key::Slices(7, 0);
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ledger-format-1.json")
+const FIRST: &str = "ledger-format-1.json";
+const COMPLETE: &str = "ledger-format-1-complete.json";
+const SECRET: &str = "key-secret.json";
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 fn token_of_waiter() -> Token {
@@ -93,14 +104,14 @@ fn progress() -> ProgressItem {
     ProgressItem { served: 4100, passed: 0, latest: 7, closed: 4, released: 4090, before_epoch: 2 }
 }
 
-fn read() -> HashMap<String, Item> {
+fn read(name: &str) -> HashMap<String, Item> {
     let value = |value: &Value| match value.as_object().unwrap().iter().next().unwrap() {
         (kind, Value::String(text)) if kind == "S" => AttributeValue::S(text.clone()),
         (kind, Value::String(number)) if kind == "N" => AttributeValue::N(number.clone()),
         (kind, Value::Bool(flag)) if kind == "BOOL" => AttributeValue::Bool(*flag),
         other => panic!("{other:?}"),
     };
-    let items: Map<String, Value> = serde_json::from_str(&fs::read_to_string(path()).unwrap()).unwrap();
+    let items: Map<String, Value> = serde_json::from_str(&fs::read_to_string(path(name)).unwrap()).unwrap();
     let attributes = |item: &Value| {
         item.as_object().unwrap().iter().map(|(name, found)| (name.clone(), value(found))).collect()
     };
@@ -109,7 +120,7 @@ fn read() -> HashMap<String, Item> {
 
 #[test]
 fn items_of_format_1_are_read() {
-    let items = read();
+    let items = read(FIRST);
     let item = |key: Key| &items[&key.id()];
     let slice = AdmittedBy::Slice(SliceId { plan: 7, index: 2 });
     assert_eq!(decode_room(item(Key::Room)), Ok(room()));
@@ -154,14 +165,172 @@ fn an_item_of_a_newer_format_is_an_error_that_says_what_to_do() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Writes the file if it is missing: once for each format, before it is released.
+fn complete_room() -> Room {
+    let opens = Some(Timestamp::from_millis(1_700_000_600_000));
+    let valves = "0=3300 1700000000000=closed 1700000600001=3300".parse().unwrap();
+    Room { opens, valves, highest_rate: Some(Rate::MAX), quiet: true, ..room() }
+}
+
+fn complete_progress() -> ProgressItem {
+    ProgressItem { passed: 2100, ..progress() }
+}
+
+fn complete_plan() -> Plan {
+    let at = plan().window.start;
+    Plan { releases_from: at, valve_from: at, made_at: at, planned_before: at, ..plan() }
+}
+
+fn entry() -> AuditEntry {
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
+    let mut after = room();
+    after.settings.rate = Rate::MAX;
+    note.entry(28, Timestamp::from_millis(1_700_000_000_000), &room(), &after).unwrap()
+}
+
+fn minute() -> MinuteRecord {
+    let totals = LineTotals {
+        at: Timestamp::from_millis(1_700_000_000_000),
+        epoch: room().epoch,
+        joined: 4800,
+        released: 4090,
+        waiting: 710,
+        rate: Some(Rate::new(1650).unwrap()),
+    };
+    MinuteRecord { totals, longest_wait: Some(90) }
+}
+
+fn minute_key() -> Key {
+    Key::Minute(MinuteRecord::number(minute().totals.at))
+}
+
+#[test]
+fn items_with_every_attribute_are_read() {
+    let items = read(COMPLETE);
+    let item = |key: Key| &items[&key.id()];
+    assert_eq!(decode_room(item(Key::Room)), Ok(complete_room()));
+    assert_eq!(decode_last_entry(item(Key::Room)), Ok(28));
+    let admitted = decode_admission(token_of_waiter(), item(Key::Admission(token_of_waiter())));
+    assert_eq!(admitted, Ok(admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))));
+    assert_eq!(decode_plan(7, item(Key::Window(7))), Ok(complete_plan()));
+    assert_eq!(decode_slices(SLICES, item(SLICES)), Ok((10, Some(4100))));
+    assert_eq!(ProgressItem::decode(item(Key::Progress)), Ok(complete_progress()));
+    let issued = IssuedTickets { last: 4800, at: Timestamp::from_millis(1_700_000_000_000) };
+    assert_eq!(decode_tickets(item(Key::Tickets)), Ok(issued));
+    assert_eq!(decode_memory(item(Key::Throttle)), Ok(memory()));
+    assert_eq!(decode_entry(28, item(Key::Audit(28))), Ok(entry()));
+    assert_eq!(decode_minute(0, item(minute_key())), Ok(Some(minute())));
+    assert_eq!(item(Key::Status(15)), &encode_first_status(15, &complete_room()));
+
+    let keys = decode_table_keys(item(Key::Private), Some(item(Key::Proof))).unwrap().unwrap();
+    assert!(keys.proof.is_some());
+    assert_eq!(keys.moved_at, Some(Timestamp::from_millis(1_700_000_000_000)));
+    let record = decode_record(item(Key::Public)).unwrap();
+    assert_eq!((keys.ring.jwks().unwrap(), record.version), (record.jwks(), 1));
+}
+
+/// The secret has no format of its own: the names of its fields are frozen.
+#[test]
+fn a_key_of_the_secret_is_read_and_written() {
+    let text = fs::read_to_string(path(SECRET)).unwrap();
+    let keys: SecretKeys = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::to_value(&keys).unwrap(), serde_json::from_str::<Value>(&text).unwrap());
+    let fields: Map<String, Value> = serde_json::from_str(&text).unwrap();
+    assert_frozen(Section::KeySecret, fields.keys());
+    assert!(keys.signing.public().is_ok() && keys.proof.prover().is_ok());
+}
+
+/// The name of an attribute as the list has it.
+fn pattern(id: &str, attribute: &str) -> String {
+    let parts: Vec<_> = id.split('/').collect();
+    match parts[..] {
+        ["admission", _] => format!("admission/<token> {attribute}"),
+        ["status", _] => format!("status/<digit> {attribute}"),
+        ["window", _] => format!("window/<plan> {attribute}"),
+        ["window", ..] => {
+            let kind = attribute.trim_end_matches(|c: char| c.is_ascii_digit());
+            let slice = if kind == attribute { "" } else { "<slice>" };
+            format!("window/<plan>/<page> {kind}{slice}")
+        }
+        ["audit", _] => format!("audit/<slot> {attribute}"),
+        ["minute", _] => format!("minute/<minute> {attribute}"),
+        _ => format!("{id} {attribute}"),
+    }
+}
+
+#[test]
+fn the_fixtures_have_every_attribute_that_is_stored() {
+    let items = [read(FIRST), read(COMPLETE)].into_iter().flatten();
+    let names = items.flat_map(|(id, item)| {
+        let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
+        names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
+    });
+    assert_frozen(Section::LedgerAttributes, names);
+}
+
+/// Writes the files that are missing: once for each format, before it is released.
 /// `cargo test -p aws --lib fixture::write -- --ignored`
 #[test]
-#[ignore = "writes a missing fixture"]
+#[ignore = "writes missing fixtures"]
 fn write() {
-    if path().exists() {
-        return;
+    write_ledger(FIRST, &first_items());
+    write_ledger(COMPLETE, &complete_items());
+    if !path(SECRET).exists() {
+        let keys = SecretKeys::generate(None).unwrap();
+        fs::write(path(SECRET), serde_json::to_string_pretty(&keys).unwrap() + "\n").unwrap();
     }
+}
+
+fn complete_items() -> Vec<Item> {
+    let at = 1_700_000_000_000u64;
+    let later = 1_701_209_600u64;
+    let mut room = encode_room(&complete_room());
+    room.insert("last_entry".into(), number(28u64));
+    let mut window = encode_plan(&complete_plan());
+    window.extend(delete_later(Key::Window(7), &complete_plan()));
+    let MinuteRecord { totals, longest_wait } = minute();
+    let ring = KeyRing::generate().unwrap();
+    let mut record = KeyRecord::default();
+    record.publish(ring.current.public().unwrap(), Duration::from_mins(30), at / 1000);
+    record.version = 1;
+    let json = |value: serde_json::Result<String>| text(&value.unwrap());
+    vec![
+        room,
+        encode_first_status(15, &complete_room()),
+        encode_admission(token_of_waiter(), &admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))),
+        window,
+        item(
+            SLICES,
+            [
+                ("claim_0", text("00000000000000000000000000000001")),
+                ("released_0", number(10u64)),
+                ("lowest_0", number(4100u64)),
+                ("delete_after", number(later)),
+            ],
+        ),
+        complete_progress().encode(),
+        item(Key::Tickets, [("last", number(4800u64)), ("leased_at", number(at))]),
+        encode_memory(&memory()).unwrap(),
+        encode_entry(&entry()).unwrap(),
+        item(
+            minute_key(),
+            [
+                ("at", number(totals.at.as_millis())),
+                ("epoch", text(&totals.epoch)),
+                ("joined", number(totals.joined)),
+                ("released", number(totals.released)),
+                ("waiting", number(totals.waiting)),
+                ("rate", number(totals.rate.map_or(0, Rate::get))),
+                ("longest_wait", number(longest_wait.unwrap())),
+                ("delete_after", number(later)),
+            ],
+        ),
+        item(Key::Private, [("ring", json(serde_json::to_string(&ring))), ("moved_at", number(at))]),
+        item(Key::Proof, [("key", json(serde_json::to_string(&ProofKey::generate().unwrap())))]),
+        encode_record("write a fixture", &record).unwrap(),
+    ]
+}
+
+fn first_items() -> Vec<Item> {
     let slices = [
         ("claim_0", text("00000000000000000000000000000001")),
         ("released_0", number(10u64)),
@@ -173,7 +342,7 @@ fn write() {
         (serde_json::to_string(&ring.jwks().unwrap()).unwrap(), serde_json::to_string(&ring).unwrap());
     let private = item(Key::Private, [("ring", text(&ring))]);
     let public = item(Key::Public, [("jwks", text(&jwks))]);
-    let items = [
+    vec![
         encode_room(&room()),
         encode_first_status(15, &room()),
         encode_admission(token_of_waiter(), &admission(AdmittedBy::Slice(SliceId { plan: 7, index: 2 }))),
@@ -185,7 +354,13 @@ fn write() {
         encode_memory(&memory()).unwrap(),
         private,
         public,
-    ];
+    ]
+}
+
+fn write_ledger(name: &str, items: &[Item]) {
+    if path(name).exists() {
+        return;
+    }
     let value = |value: &AttributeValue| match value {
         AttributeValue::S(text) => json!({ "S": text }),
         AttributeValue::N(number) => json!({ "N": number }),
@@ -196,6 +371,5 @@ fn write() {
         |item: &Item| -> Value { item.iter().map(|(name, found)| (name.clone(), value(found))).collect() };
     let all: Map<String, Value> =
         items.iter().map(|item| (item["id"].as_s().unwrap().clone(), object(item))).collect();
-    fs::create_dir_all(path().parent().unwrap()).unwrap();
-    fs::write(path(), serde_json::to_string_pretty(&all).unwrap() + "\n").unwrap();
+    fs::write(path(name), serde_json::to_string_pretty(&all).unwrap() + "\n").unwrap();
 }

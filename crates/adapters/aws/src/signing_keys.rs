@@ -31,8 +31,8 @@ const ATTEMPTS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct TableKeys {
     pub(crate) ring: KeyRing,
-    proof: Option<ProofKey>,
-    moved_at: Option<Timestamp>,
+    pub(crate) proof: Option<ProofKey>,
+    pub(crate) moved_at: Option<Timestamp>,
 }
 
 pub(crate) fn encode_record(attempt: &'static str, record: &KeyRecord) -> PortResult<Item> {

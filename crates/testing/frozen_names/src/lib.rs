@@ -28,6 +28,7 @@ pub enum Section {
     PassClaims,
     LedgerKeys,
     LedgerAttributes,
+    KeySecret,
     Metrics,
     MonitoringMetrics,
     Guard,
@@ -40,7 +41,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -53,6 +54,7 @@ impl Section {
         Self::PassClaims,
         Self::LedgerKeys,
         Self::LedgerAttributes,
+        Self::KeySecret,
         Self::Metrics,
         Self::MonitoringMetrics,
         Self::Guard,
@@ -79,6 +81,7 @@ impl Section {
             Self::PassClaims => "pass claims",
             Self::LedgerKeys => "ledger keys",
             Self::LedgerAttributes => "ledger attributes",
+            Self::KeySecret => "key secret",
             Self::Metrics => "metrics",
             Self::MonitoringMetrics => "monitoring metrics",
             Self::Guard => "guard",
