@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("clock", &["waitroom"]),
     ("probe", &["waitroom"]),
     ("embedded", &["waitroom", "pass"]),
-    ("aws", &["waitroom", "pass", "clock"]),
+    ("aws", &["waitroom", "pass", "clock", "guard"]),
     // Programs.
     (
         "server",

@@ -21,7 +21,11 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    fn new<const N: usize>(update: &str, condition: &str, values: [(&str, AttributeValue); N]) -> Self {
+    pub(crate) fn new<const N: usize>(
+        update: &str,
+        condition: &str,
+        values: [(&str, AttributeValue); N],
+    ) -> Self {
         let values = values.map(|(name, value)| (name.to_owned(), value)).into();
         Self { update: update.into(), condition: condition.into(), values }
     }

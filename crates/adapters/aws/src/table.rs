@@ -1,4 +1,4 @@
-//! The ledger's table: strongly consistent reads, and conditional writes.
+//! A table with the key `id`: strongly consistent reads, and conditional writes.
 
 use std::collections::HashMap;
 
@@ -16,6 +16,17 @@ use crate::expressions::Statement;
 use crate::items::{Item, text};
 use crate::keys::Key;
 use crate::retry::{CallError, fault, with_retries, with_retries_judged_by};
+
+/// What says which item of a table is meant.
+pub(crate) trait ItemKey {
+    fn id(&self) -> String;
+}
+
+impl ItemKey for Key {
+    fn id(&self) -> String {
+        Self::id(*self)
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -49,7 +60,7 @@ impl Table {
         Self { client, name }
     }
 
-    pub(crate) async fn get(&self, attempt: &'static str, key: Key) -> PortResult<Option<Item>> {
+    pub(crate) async fn get(&self, attempt: &'static str, key: impl ItemKey) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
         let request = request.consistent_read(true);
         let answer = with_retries(|| request.clone().send()).await;
@@ -117,7 +128,7 @@ impl Table {
     pub(crate) async fn update(
         &self,
         attempt: &'static str,
-        key: Key,
+        key: impl ItemKey,
         statement: Statement,
     ) -> PortResult<Written> {
         let request = self
@@ -183,7 +194,8 @@ impl Table {
     }
 }
 
-fn primary(key: Key) -> HashMap<String, AttributeValue> {
+#[expect(clippy::needless_pass_by_value, reason = "keys are made where they are used")]
+fn primary(key: impl ItemKey) -> HashMap<String, AttributeValue> {
     HashMap::from([("id".to_owned(), text(&key.id()))])
 }
 

@@ -14,5 +14,6 @@ mod ledger;
 mod line;
 mod operator;
 mod room;
+mod shared_sessions;
 mod signing_keys;
 mod site;

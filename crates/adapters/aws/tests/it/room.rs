@@ -65,6 +65,10 @@ impl TestRoom {
         self
     }
 
+    pub(crate) fn ledger_config(&self) -> &SdkConfig {
+        &self.ledger
+    }
+
     /// An empty table and empty queues.
     pub(crate) async fn empty() -> Self {
         Self::empty_on(&Emulators::shared().dynamodb()).await

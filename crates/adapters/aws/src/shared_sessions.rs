@@ -1,0 +1,212 @@
+//! The live sessions of several guards in front of one shop, in a table of DynamoDB.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::Client;
+use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionId, SessionsFault};
+use waitroom::ports::{Fault, PortError, PortResult};
+
+use crate::expressions::Statement;
+use crate::items::{FORMAT, Item, number, text};
+use crate::table::{ItemKey, Table, Written};
+
+const OPEN: &str = "open";
+const KEEP: &str = "keep";
+
+/// A table with the key `id`, which is the visitor's subject. Several guards share it. Both calls are one conditional write.
+///
+/// A visitor's page consists of many requests, so an answer to [`keep`](LiveSessions::keep) counts for a minute. That is how
+/// long a session may live on at one guard after it was ended at another.
+#[derive(Clone, Debug)]
+pub struct SharedSessions {
+    table: Table,
+    answers: Arc<Mutex<Answers>>,
+}
+
+#[derive(Clone, Copy)]
+struct Subject<'a>(&'a str);
+
+impl ItemKey for Subject<'_> {
+    fn id(&self) -> String {
+        self.0.to_owned()
+    }
+}
+
+/// What the table last said of each subject's session.
+#[derive(Debug, Default)]
+struct Answers {
+    by_subject: HashMap<Box<str>, Answer>,
+    /// How many there were after old ones were last removed.
+    cleaned: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    id: SessionId,
+    is_live: bool,
+    until: u64,
+    at: u64,
+}
+
+impl SharedSessions {
+    pub fn new(config: &SdkConfig, table: String) -> Self {
+        Self { table: Table::new(Client::new(config), table), answers: Arc::default() }
+    }
+
+    /// Fails if there is no such table, if it has another key, or if reading it is not allowed.
+    pub async fn check(&self) -> PortResult<()> {
+        self.table.get("read the table of sessions", Subject("nobody")).await.map(drop)
+    }
+
+    /// The session that a write was refused for. Some emulators do not return it with the refusal.
+    async fn before(
+        &self,
+        attempt: &'static str,
+        subject: &str,
+        refused: Option<Item>,
+    ) -> PortResult<Option<LiveSession>> {
+        let item = match refused {
+            Some(item) => Some(item),
+            None => self.table.get(attempt, Subject(subject)).await?,
+        };
+        let unreadable = || {
+            let why = format!("the session of {subject} was not written by this version of the guard");
+            PortError::new(attempt, Fault::Broken, why)
+        };
+        item.map(|item| session_in(&item).ok_or_else(unreadable)).transpose()
+    }
+
+    async fn try_open(
+        &self,
+        subject: &str,
+        session: LiveSession,
+        rule: OneSession,
+        now: u64,
+    ) -> PortResult<Opening> {
+        let mut item = Item::from([("id".to_owned(), text(subject))]);
+        item.extend(attributes(&session).map(|(name, value)| (name.to_owned(), value)));
+        let refused = match self.table.put(OPEN, item, if_may_follow(&session, rule, now)).await? {
+            Written::Done(_) => return Ok(Opening::Opened),
+            Written::Refused(item) => self.before(OPEN, subject, item).await?,
+        };
+        Ok(match refused.map(|before| session.may_follow(&before, rule, now)) {
+            Some(Opening::Taken) => Opening::Taken,
+            // Or the item has changed since the write. Then the visitor gets another pass.
+            _ => Opening::Used,
+        })
+    }
+
+    async fn try_keep(&self, subject: &str, session: LiveSession, now: u64) -> PortResult<bool> {
+        let before = match self.table.update(KEEP, Subject(subject), keep(&session, now)).await? {
+            Written::Done(_) => return Ok(true),
+            Written::Refused(item) => self.before(KEEP, subject, item).await?,
+        };
+        // Another guard may have kept it for longer already.
+        Ok(before.is_some_and(|before| before.id == session.id && before.is_live(now)))
+    }
+}
+
+impl LiveSessions for SharedSessions {
+    async fn open(
+        &self,
+        subject: &str,
+        session: LiveSession,
+        rule: OneSession,
+        now: u64,
+    ) -> Result<Opening, SessionsFault> {
+        self.try_open(subject, session, rule, now).await.map_err(|error| fault(OPEN, error))
+    }
+
+    async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_live) = answers().known(subject, &session, now) {
+            return Ok(is_live);
+        }
+        let is_live = self.try_keep(subject, session, now).await.map_err(|error| fault(KEEP, error))?;
+        answers().learn(subject, &session, is_live, now);
+        Ok(is_live)
+    }
+}
+
+impl Answers {
+    /// For so many seconds an answer counts.
+    const COUNTS: u64 = 60;
+
+    fn known(&self, subject: &str, session: &LiveSession, now: u64) -> Option<bool> {
+        let answer = self.by_subject.get(subject).filter(|answer| answer.id == session.id)?;
+        let counts = now < answer.at.saturating_add(Self::COUNTS) && session.until <= answer.until;
+        counts.then_some(answer.is_live)
+    }
+
+    /// Removes old answers when there are twice as many as after the last time, so that it costs little in all.
+    fn learn(&mut self, subject: &str, session: &LiveSession, is_live: bool, now: u64) {
+        if self.by_subject.len() >= (2 * self.cleaned).max(1024) {
+            self.by_subject.retain(|_, answer| now < answer.at.saturating_add(Self::COUNTS));
+            self.cleaned = self.by_subject.len();
+        }
+        let answer = Answer { id: session.id, is_live, until: session.until, at: now };
+        self.by_subject.insert(subject.into(), answer);
+    }
+}
+
+/// The condition of [`LiveSession::may_follow`].
+fn if_may_follow(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
+    let values =
+        [(":pass", number(session.pass)), (":repeated", number(now.saturating_sub(LiveSession::REPEAT)))];
+    let mut statement = Statement::new(
+        "",
+        match rule {
+            OneSession::Newest => "attribute_not_exists(#id) OR #opened > :repeated OR #pass < :pass",
+            OneSession::First => {
+                "attribute_not_exists(#id) OR #opened > :repeated OR (#pass < :pass AND #until <= :now)"
+            }
+        },
+        values,
+    );
+    if rule == OneSession::First {
+        statement.values.insert(":now".into(), number(now));
+    }
+    statement
+}
+
+/// Lets a live session live on. A session that the table does not know becomes known.
+fn keep(session: &LiveSession, now: u64) -> Statement {
+    let mut statement = Statement::new(
+        "SET #session = :session, #pass = if_not_exists(#pass, :pass), #opened = if_not_exists(#opened, :opened), \
+         #until = :until, #forget = :forget, #format = :format",
+        "attribute_not_exists(#id) OR (#session = :session AND #until > :now AND #until < :until)",
+        [(":now", number(now))],
+    );
+    statement.values.extend(attributes(session).map(|(name, value)| (format!(":{name}"), value)));
+    statement
+}
+
+/// The attributes of an item, besides its key.
+fn attributes(session: &LiveSession) -> [(&'static str, aws_sdk_dynamodb::types::AttributeValue); 6] {
+    /// No session and no pass is as old as this, in seconds.
+    const REMEMBERED: u64 = 24 * 60 * 60;
+    [
+        ("session", text(&session.id)),
+        ("pass", number(session.pass)),
+        ("opened", number(session.opened)),
+        ("until", number(session.until)),
+        // DynamoDB deletes the item some time after this, if the operator has named the attribute as the time to live.
+        ("forget", number(session.until.saturating_add(REMEMBERED))),
+        ("format", number(FORMAT)),
+    ]
+}
+
+fn session_in(item: &Item) -> Option<LiveSession> {
+    let whole = |name: &str| item.get(name)?.as_n().ok()?.parse::<u64>().ok();
+    if whole("format")? > FORMAT {
+        return None;
+    }
+    let id = item.get("session")?.as_s().ok()?.parse().ok()?;
+    Some(LiveSession { id, pass: whole("pass")?, opened: whole("opened")?, until: whole("until")? })
+}
+
+fn fault(attempt: &'static str, error: PortError) -> SessionsFault {
+    SessionsFault { attempt, source: error.into() }
+}

@@ -1,0 +1,94 @@
+//! Guards that share a table of sessions decide as one guard does that has them in memory.
+
+use aws::SharedSessions;
+use guard::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionId};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::room::{TestRoom, run};
+
+const NOW: u64 = 1_800_000_000;
+
+fn session(id: u8, pass: u64, now: u64) -> LiveSession {
+    LiveSession { id: SessionId::from_bytes([id; 16]), pass, opened: now, until: now + 1200 }
+}
+
+impl TestRoom {
+    /// Another guard in front of the same shop.
+    fn guard(&self) -> SharedSessions {
+        SharedSessions::new(self.ledger_config(), self.resources.ledger_table.clone())
+    }
+}
+
+/// Visitors who open, use and replace sessions at random. Every call is made by a guard that has no answer from before.
+async fn compared(room: TestRoom) {
+    for (seed, rule) in [(1, OneSession::Newest), (2, OneSession::First)] {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (mut now, reference) = (NOW, MemorySessions::default());
+        let mut opened = 0;
+        for step in 0..150_u8 {
+            now += [0, 1, 2, 5, 60, 700][rng.random_range(0..6)];
+            let subject = format!("{seed}-{}", rng.random_range(0..3));
+            let at = now;
+            if rng.random_bool(0.4) {
+                let session = session(step, at - rng.random_range(0..100), at);
+                let expected = reference.open(&subject, session, rule, at).await.unwrap();
+                let opening = room.guard().open(&subject, session, rule, at).await.unwrap();
+                assert_eq!(opening, expected, "step {step} of {rule:?}: {session:?}");
+                opened += u32::from(opening == Opening::Opened);
+            } else {
+                let session = session(rng.random_range(0..=step), at, at);
+                let expected = reference.keep(&subject, session, at).await.unwrap();
+                let kept = room.guard().keep(&subject, session, at).await.unwrap();
+                assert_eq!(kept, expected, "step {step} of {rule:?}: {session:?}");
+            }
+        }
+        assert!(opened > 5, "{opened}");
+    }
+}
+
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn guards_that_share_a_table_decide_as_one() {
+    run(async { compared(TestRoom::empty().await).await });
+}
+
+/// It returns the item that made a condition fail, as DynamoDB does.
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn guards_that_share_a_table_of_localemu_decide_as_one() {
+    run(async { compared(TestRoom::on_localemu().await).await });
+}
+
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn a_session_that_was_ended_at_another_guard_is_over_within_a_minute() {
+    run(async {
+        let room = TestRoom::empty().await;
+        let (here, there) = (room.guard(), room.guard());
+        let (first, second) = (session(1, NOW, NOW), session(2, NOW + 30, NOW + 30));
+        let rule = OneSession::Newest;
+        assert_eq!(here.open("a", first, rule, NOW).await.unwrap(), Opening::Opened);
+        assert!(here.keep("a", first, NOW).await.unwrap());
+        assert_eq!(there.open("a", second, rule, NOW + 30).await.unwrap(), Opening::Opened);
+        assert!(here.keep("a", first, NOW + 31).await.unwrap(), "its answer counts for a minute");
+        assert!(!here.keep("a", first, NOW + 60).await.unwrap());
+        assert!(!here.keep("a", first, NOW + 61).await.unwrap());
+        assert!(here.keep("a", second, NOW + 61).await.unwrap());
+        let later = LiveSession { until: NOW + 1290, ..first };
+        assert!(!there.keep("a", later, NOW + 90).await.unwrap());
+    });
+}
+
+#[test]
+#[ignore = "needs DynamoDB Local and LocalEmu: cargo xtask test aws"]
+fn a_table_that_is_not_there_is_named() {
+    run(async {
+        let room = TestRoom::empty().await;
+        room.guard().check().await.unwrap();
+        let nowhere = SharedSessions::new(room.ledger_config(), "no-such-table".into());
+        let error = nowhere.check().await.unwrap_err();
+        let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
+        assert!(text.contains("table of sessions") && text.contains("ResourceNotFound"), "{text}");
+    });
+}
