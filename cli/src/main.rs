@@ -14,6 +14,7 @@ mod fixture;
 #[cfg(test)]
 mod frozen;
 mod guard_data;
+mod guard_sessions;
 mod local_settings;
 mod local_start;
 mod log;

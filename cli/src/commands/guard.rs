@@ -21,10 +21,11 @@ use crate::arguments::GuardArguments;
 use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::guard_data::GuardData;
+use crate::guard_sessions::GuardSessions;
 use crate::printer::{note, say};
 use crate::runtime::{asked_to_stop, listen_at, listen_for_monitoring};
 
-type ShopGuard = Guard<FileSessions, HttpRoom>;
+type ShopGuard = Guard<GuardSessions, HttpRoom>;
 
 pub(crate) fn run(arguments: &GuardArguments, json: bool) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
@@ -38,7 +39,7 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules).await?;
     let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
-    let guard = Arc::new(Guard::new(rules, key, sessions, keys));
+    let guard = Arc::new(Guard::new(rules, key, shared_or(sessions, arguments).await?, keys));
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
@@ -117,6 +118,21 @@ fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
     }
 }
 
+/// The sessions in the table that other guards use too, if there is one.
+#[cfg(feature = "aws")]
+async fn shared_or(file: FileSessions, arguments: &GuardArguments) -> Result<GuardSessions> {
+    Ok(match &arguments.sessions_table {
+        Some(table) => GuardSessions::Shared(table.open().await?),
+        None => GuardSessions::File(file),
+    })
+}
+
+#[cfg(not(feature = "aws"))]
+#[expect(clippy::unused_async, reason = "with AWS, the table is opened")]
+async fn shared_or(file: FileSessions, _arguments: &GuardArguments) -> Result<GuardSessions> {
+    Ok(GuardSessions::File(file))
+}
+
 /// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and asks again
 /// when a pass arrives. If something else answers, the URL is wrong.
 async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
@@ -158,8 +174,8 @@ fn greeting(guard: &ShopGuard, listens: &str, directory: &Path, metrics: Option<
     let rules = guard.rules();
     let mut lines = vec![
         format!("The guard of {} is ready\n", rules.name),
-        format!("  nginx           {listens}{}", ForwardAuth::<FileSessions, HttpRoom>::AUTH_REQUEST),
-        format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<FileSessions, HttpRoom>::FORWARD_AUTH),
+        format!("  nginx           {listens}{}", ForwardAuth::<GuardSessions, HttpRoom>::AUTH_REQUEST),
+        format!("  Traefik, Caddy  {listens}{}", ForwardAuth::<GuardSessions, HttpRoom>::FORWARD_AUTH),
         format!("  waiting room    {}/beekeeper", rules.room),
         format!("  its keys        {}", guard.keys().count()),
     ];

@@ -8,6 +8,7 @@
 //! | [`Account::deploy`], [`Account::changes`] | create or update the room; a dry run of an update |
 //! | [`Account::destroy`] | remove the room, and prove that nothing is left |
 //! | [`Account::room`] | a [`DeployedRoom`]: its store, alarms, logs and smoke check |
+//! | [`SessionTable`] | where the guards of a shop share their sessions |
 //! | [`DeployEvent`] | what is reported meanwhile |
 //! | [`CloudError`] | what failed, and what to do |
 //!
@@ -32,6 +33,7 @@ mod page;
 mod progress;
 mod remove;
 mod reservation;
+mod session_table;
 mod shop_check;
 mod smoke_check;
 mod stack;
@@ -40,6 +42,7 @@ mod warm_capacity;
 mod warnings;
 
 pub use access::{Access, Account};
+pub use aws::SharedSessions;
 pub use aws_model::{
     AccountLimit, Bound, Capacity, CostLine, Limit, Outlook, Reservation, ReservationTooLarge,
 };
@@ -53,5 +56,6 @@ pub use logs::{LogLine, LogQuery};
 pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
 pub use remove::Removal;
 pub use reservation::ReservationPlan;
+pub use session_table::{SessionTable, SessionTableError};
 pub use shop_check::ShopCheck;
 pub use warnings::{PlanWarning, about, grouped, lasting};

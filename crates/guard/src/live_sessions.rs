@@ -48,16 +48,8 @@ pub struct SessionsFault {
 
 /// The live sessions, at most one for each subject.
 ///
-/// Both calls are one conditional write, so that several guards can share a store. In a table of `DynamoDB` with the key
-/// `subject`, they are a `PutItem` and an `UpdateItem` with these conditions:
-///
-/// | call | condition |
-/// | --- | --- |
-/// | `open`, newest counts | `attribute_not_exists(subject) OR pass < :pass OR opened > :now - 3` |
-/// | `open`, first counts | `attribute_not_exists(subject) OR (until <= :now AND pass < :pass) OR opened > :now - 3` |
-/// | `keep` | `attribute_not_exists(subject) OR (id = :id AND until > :now)` |
-///
-/// An item may be deleted a day after its `until`: no session and no pass is as old then.
+/// In a store that several guards share, both calls are one conditional write. `SharedSessions` of the crate `aws` does that in
+/// a table of `DynamoDB`.
 pub trait LiveSessions: Send + Sync {
     /// Opens a session, if [`LiveSession::may_follow`] the one that is there.
     fn open(
