@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionId, SessionsFault};
 use waitroom::ports::{Fault, PortError, PortResult};
 
@@ -85,12 +86,11 @@ impl SharedSessions {
         rule: OneSession,
         now: u64,
     ) -> PortResult<Opening> {
-        let mut item = Item::from([("id".to_owned(), text(subject))]);
-        item.extend(attributes(&session).map(|(name, value)| (name.to_owned(), value)));
-        let refused = match self.table.put(OPEN, item, if_may_follow(&session, rule, now)).await? {
-            Written::Done(_) => return Ok(Opening::Opened),
-            Written::Refused(item) => self.before(OPEN, subject, item).await?,
-        };
+        let refused =
+            match self.table.put(OPEN, item(subject, &session), if_may_follow(&session, rule, now)).await? {
+                Written::Done(_) => return Ok(Opening::Opened),
+                Written::Refused(item) => self.before(OPEN, subject, item).await?,
+            };
         Ok(match refused.map(|before| session.may_follow(&before, rule, now)) {
             Some(Opening::Taken) => Opening::Taken,
             // Or the item has changed since the write. Then the visitor gets another pass.
@@ -183,8 +183,13 @@ fn keep(session: &LiveSession, now: u64) -> Statement {
     statement
 }
 
+fn item(subject: &str, session: &LiveSession) -> Item {
+    let key = [("id".to_owned(), text(subject))].into_iter();
+    key.chain(attributes(session).map(|(name, value)| (name.to_owned(), value))).collect()
+}
+
 /// The attributes of an item, besides its key.
-fn attributes(session: &LiveSession) -> [(&'static str, aws_sdk_dynamodb::types::AttributeValue); 6] {
+fn attributes(session: &LiveSession) -> [(&'static str, AttributeValue); 6] {
     /// No session and no pass is as old as this, in seconds.
     const REMEMBERED: u64 = 24 * 60 * 60;
     [
@@ -209,4 +214,19 @@ fn session_in(item: &Item) -> Option<LiveSession> {
 
 fn fault(attempt: &'static str, error: PortError) -> SessionsFault {
     SessionsFault { attempt, source: error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use frozen_names::{Section, assert_frozen};
+
+    use super::*;
+
+    #[test]
+    fn the_table_keeps_its_attributes() {
+        let session = LiveSession { id: SessionId::from_bytes([7; 16]), pass: 1, opened: 2, until: 3 };
+        let item = item("visitor", &session);
+        assert_eq!(session_in(&item), Some(session));
+        assert_frozen(Section::SessionTable, item.into_keys());
+    }
 }

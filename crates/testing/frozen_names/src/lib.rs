@@ -33,6 +33,7 @@ pub enum Section {
     MonitoringMetrics,
     Guard,
     GuardMetrics,
+    SessionTable,
     FileTables,
     FileSingles,
     ConfigurationKeys,
@@ -41,7 +42,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -59,6 +60,7 @@ impl Section {
         Self::MonitoringMetrics,
         Self::Guard,
         Self::GuardMetrics,
+        Self::SessionTable,
         Self::FileTables,
         Self::FileSingles,
         Self::ConfigurationKeys,
@@ -86,6 +88,7 @@ impl Section {
             Self::MonitoringMetrics => "monitoring metrics",
             Self::Guard => "guard",
             Self::GuardMetrics => "guard metrics",
+            Self::SessionTable => "session table",
             Self::FileTables => "file tables",
             Self::FileSingles => "file singles",
             Self::ConfigurationKeys => "configuration keys",
