@@ -23,7 +23,7 @@ const KEEP: &str = "keep";
 #[derive(Clone, Debug)]
 pub struct SharedSessions {
     table: Table,
-    answers: Arc<Mutex<Answers>>,
+    answers: Arc<Mutex<TableAnswers>>,
 }
 
 #[derive(Clone, Copy)]
@@ -37,14 +37,14 @@ impl ItemKey for Subject<'_> {
 
 /// What the table last said of each subject's session.
 #[derive(Debug, Default)]
-struct Answers {
-    by_subject: HashMap<Box<str>, Answer>,
+struct TableAnswers {
+    by_subject: HashMap<Box<str>, TableAnswer>,
     /// How many there were after old ones were last removed.
     cleaned: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Answer {
+struct TableAnswer {
     id: SessionId,
     is_live: bool,
     until: u64,
@@ -130,7 +130,7 @@ impl LiveSessions for SharedSessions {
     }
 }
 
-impl Answers {
+impl TableAnswers {
     /// For so many seconds an answer counts.
     const COUNTS: u64 = 60;
 
@@ -146,7 +146,7 @@ impl Answers {
             self.by_subject.retain(|_, answer| now < answer.at.saturating_add(Self::COUNTS));
             self.cleaned = self.by_subject.len();
         }
-        let answer = Answer { id: session.id, is_live, until: session.until, at: now };
+        let answer = TableAnswer { id: session.id, is_live, until: session.until, at: now };
         self.by_subject.insert(subject.into(), answer);
     }
 }
