@@ -79,7 +79,9 @@ impl Keys for EmbeddedStore {
                 return Ok(stored.clone());
             }
             let mut keys = first;
-            if let (1, Some((ring, proof))) = (number, take_keys_of_before(tables)?) {
+            if number == 1
+                && let Some((ring, proof)) = take_keys_of_before(tables)?
+            {
                 keys = SecretKeys { signing: ring.current, proof: proof.unwrap_or(keys.proof) };
             }
             secrets.insert(number, keys.clone());

@@ -1,35 +1,55 @@
-//! Opens `tests/fixtures/room-format-1.redb.gz`, a file that the first version with this format wrote.
+//! Opens what earlier versions wrote, from `tests/fixtures`:
 //!
-//! The file is never written again. Another format gets another file next to it.
+//! - `room-format-1.redb.gz`: a file that the first version with this format wrote.
+//! - `room-format-1-complete.redb.gz`: a file with everything that this format got since. Its room is about to take its keys out
+//!   of where they were kept before there was a record.
+//!
+//! The files are never written again. Another format gets another file next to them.
 
-use std::fs::{self, File};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use embedded::EmbeddedStore;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use frozen_names::{Section, assert_frozen};
 use futures_executor::block_on;
-use pass::SecretKeys;
+use pass::{KeyRing, ProofKey, SecretKeys};
 use port_contracts::slices::progress;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
+use tempfile::TempDir;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, KeyBoard, Keys, LineBack, LineFront, LineLength,
-    MinuteLog, PlanRecord, Plans, RoomReader, Slices, StatusBoard, ThrottleMemory, ThrottleStore,
-    TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, KeyAdmin, KeyBoard, Keys, LineBack, LineFront,
+    LineLength, MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleMemory,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
-    Admission, AdmittedBy, LineProgress, Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket,
-    Timestamp, Token, Window,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, KeyOrder, LineProgress, LineTotals, MinuteRecord,
+    Place, Plan, Rate, Room, RoomState, SliceId, Stretch, Ticket, Timestamp, Token, Valve, Window,
 };
 
 use crate::support::room;
 
+const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 const SLICE: SliceId = SliceId { plan: 1, index: 0 };
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/room-format-1.redb.gz")
+const FIRST: &str = "room-format-1.redb.gz";
+const COMPLETE: &str = "room-format-1-complete.redb.gz";
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+/// A directory with this file, unpacked.
+fn unpacked(name: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let mut packed = GzDecoder::new(File::open(path(name)).unwrap());
+    std::io::copy(&mut packed, &mut File::create(directory.path().join(EmbeddedStore::FILE)).unwrap())
+        .unwrap();
+    directory
 }
 
 fn now() -> Timestamp {
@@ -75,7 +95,7 @@ fn change(room: &mut Room) {
 }
 
 /// A store that would create a different room if the directory were empty.
-fn open(directory: &std::path::Path) -> EmbeddedStore {
+fn open(directory: &Path) -> EmbeddedStore {
     let mut other = room();
     other.epoch = "zz99".parse().unwrap();
     EmbeddedStore::open(directory, other, now).unwrap()
@@ -83,9 +103,7 @@ fn open(directory: &std::path::Path) -> EmbeddedStore {
 
 #[test]
 fn a_file_of_format_1_is_opened() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut packed = GzDecoder::new(File::open(path()).unwrap());
-    std::io::copy(&mut packed, &mut File::create(directory.path().join("room.redb")).unwrap()).unwrap();
+    let directory = unpacked(FIRST);
     let store = open(directory.path());
 
     let mut expected = room();
@@ -128,16 +146,76 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(block_on(store.secret_keys(1)).unwrap(), Some(moved));
 }
 
+fn open_later(room: &mut Room) {
+    change(room);
+    room.settings.rate = Rate::new(600).unwrap();
+    room.open_at(now() + Duration::from_mins(10));
+}
+
+fn totals() -> LineTotals {
+    let rate = Some(Rate::new(600).unwrap());
+    LineTotals { at: now(), epoch: room().epoch, joined: 4, released: 1, waiting: 2, rate }
+}
+
+#[test]
+fn a_file_with_everything_is_opened() {
+    let directory = unpacked(COMPLETE);
+    let store = open(directory.path());
+
+    let found = block_on(store.room()).unwrap();
+    let mut expected = room();
+    open_later(&mut expected);
+    expected.throttled = Some(Rate::new(150).unwrap());
+    let (valves, version) = (found.valves.clone(), found.version);
+    assert_eq!(*found, Room { valves, version, highest_rate: Some(expected.settings.rate), ..expected });
+    assert_eq!(found.valve_at(now() + Duration::from_mins(11)).valve, Valve::Open(found.rate()));
+    assert_eq!(block_on(store.joined()).unwrap(), Some(4));
+    let received: Vec<_> = block_on(store.receive(10, Duration::ZERO)).unwrap();
+    assert!(received.iter().all(|delivery| delivery.joined == Some(now())));
+    let minutes = block_on(store.minutes(Timestamp::default())).unwrap();
+    assert_eq!(minutes, [MinuteRecord { totals: totals(), longest_wait: Some(90) }]);
+    let subjects: Vec<_> =
+        block_on(store.entries(10)).unwrap().iter().map(|entry| entry.change.subject()).collect();
+    assert_eq!(
+        subjects,
+        [AuditSubject::Reset, AuditSubject::State, AuditSubject::Throttle, AuditSubject::Keys]
+    );
+
+    let record = block_on(store.key_record()).unwrap();
+    assert_eq!(record.keys().len(), 2);
+    let second = block_on(store.secret_keys(2)).unwrap().unwrap();
+    assert_eq!(second.signing.public().unwrap(), record.keys()[1].jwk);
+    let moved = block_on(store.create_secret_keys(1, SecretKeys::generate(None).unwrap())).unwrap();
+    assert_eq!(moved.signing.public().unwrap(), record.keys()[0].jwk);
+    assert_eq!(moved.proof, second.proof);
+}
+
+#[test]
+fn the_fixtures_have_every_table_and_every_record() {
+    let (mut tables, mut singles) = (Vec::new(), Vec::new());
+    for name in [FIRST, COMPLETE] {
+        let directory = unpacked(name);
+        let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
+        let transaction = database.begin_read().unwrap();
+        tables.extend(transaction.list_tables().unwrap().map(|table| table.name().to_owned()));
+        let table = transaction.open_table(SINGLE).unwrap();
+        singles.extend(table.iter().unwrap().map(|single| single.unwrap().0.value().to_owned()));
+    }
+    assert_frozen(Section::FileTables, tables);
+    assert_frozen(Section::FileSingles, singles);
+}
+
 /// Writes the file if it is missing: once for each format, before it is released.
 /// `cargo test -p embedded --test it fixture::write -- --ignored`
 #[test]
 #[ignore = "writes a missing fixture"]
 fn write() {
-    if path().exists() {
+    if path(COMPLETE).exists() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open(directory.path(), room(), now).unwrap();
+    let store = open(directory.path());
+    block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
     for ticket in 1..=4 {
         block_on(store.join(waiting(ticket))).unwrap();
     }
@@ -151,13 +229,39 @@ fn write() {
         assert_eq!(admitted, Admitted::Now);
     }
     block_on(store.record(SLICE, progress(1, 1))).unwrap();
-    block_on(store.change_room("change the room", change)).unwrap();
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::State);
+    block_on(store.change("set when the room opens", note, open_later)).unwrap();
     block_on(store.hold(Some(Rate::new(150).unwrap()))).unwrap();
     assert!(block_on(store.remember(memory())).unwrap());
-    block_on(store.create_secret_keys(1, SecretKeys::generate(None).unwrap())).unwrap();
+    block_on(store.note(totals())).unwrap();
+    block_on(store.note_wait(now(), Duration::from_secs(90))).unwrap();
     store.close();
-    fs::create_dir_all(path().parent().unwrap()).unwrap();
-    let mut packed = GzEncoder::new(File::create(path()).unwrap(), Compression::best());
-    std::io::copy(&mut File::open(directory.path().join("room.redb")).unwrap(), &mut packed).unwrap();
+
+    let file = directory.path().join(EmbeddedStore::FILE);
+    let proof = ProofKey::generate().unwrap();
+    write_keys_of_before(&file, &proof);
+    let store = open(directory.path());
+    let rotated = block_on(store.order_keys(KeyOrder::Rotate, Author::new("anna"))).unwrap();
+    let mut record = rotated.unwrap();
+    let second = SecretKeys::generate(Some(proof)).unwrap();
+    record.publish(second.signing.public().unwrap(), Duration::from_mins(30), now().as_secs());
+    block_on(store.create_secret_keys(2, second)).unwrap();
+    assert!(block_on(store.publish_keys(record)).unwrap());
+    store.close();
+
+    let mut packed = GzEncoder::new(File::create(path(COMPLETE)).unwrap(), Compression::best());
+    std::io::copy(&mut File::open(file).unwrap(), &mut packed).unwrap();
     packed.finish().unwrap();
+}
+
+fn write_keys_of_before(file: &Path, proof: &ProofKey) {
+    let database = Database::open(file).unwrap();
+    let transaction = database.begin_write().unwrap();
+    {
+        let mut table = transaction.open_table(SINGLE).unwrap();
+        let ring = serde_json::to_vec(&KeyRing::generate().unwrap()).unwrap();
+        table.insert("keys", ring.as_slice()).unwrap();
+        table.insert("proof-key", serde_json::to_vec(proof).unwrap().as_slice()).unwrap();
+    }
+    transaction.commit().unwrap();
 }
