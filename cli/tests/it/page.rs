@@ -10,15 +10,17 @@ use crate::support::{Local, operate, text};
 fn a_folder_with_a_colour_and_a_logo_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("page.toml"), "accent = \"#b3261e\"\nlogo = \"bee.svg\"").unwrap();
-    fs::write(folder.path().join("bee.svg"), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+    for image in ["bee.svg", "meadow.svg"] {
+        fs::write(folder.path().join(image), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+    }
     let room = Local::start(&["--page", folder.path().to_str().unwrap()]);
     let client = Client::new(&room.url, "demo");
     for path in ["/wait/index.html", "/preview/paused/wait/index.html"] {
         let page = client.get(path);
-        assert!(page.body.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"), "{path}");
+        assert!(page.body.contains("<img class=\"logo\" src=\"data:image/svg+xml;base64,"), "{path}");
         assert!(page.body.contains("--accent: #b3261e;"), "{path}");
     }
-    assert_eq!(client.get("/wait/bee.svg").header("content-type"), Some("image/svg+xml"));
+    assert_eq!(client.get("/wait/meadow.svg").header("content-type"), Some("image/svg+xml"));
 
     fs::write(folder.path().join("page.toml"), "accent = \"reddish\"").unwrap();
     let preview = client.get("/preview/paused/wait/index.html");

@@ -53,6 +53,8 @@ mod tests {
         assert!(check(&read()).is_ok());
         fs::write(folder.path().join("bee.png"), "PNG").unwrap();
         fs::write(folder.path().join("page.toml"), "logo = \"bee.png\"").unwrap();
+        assert!(check(&read()).is_ok(), "a small logo is inside the document");
+        fs::write(folder.path().join("bee.png"), [0; 10_000]).unwrap();
         let error = check(&read()).unwrap_err();
         assert!(error.source().unwrap().to_string().starts_with("bee.png is image/png"));
     }

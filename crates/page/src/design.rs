@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use waitroom::{Mistakes, Title};
 
 use crate::colour::Colour;
@@ -39,6 +41,8 @@ const SETTINGS: &str = "page.toml";
 /// Sizes are limited, because visitors on slow networks wait for every byte.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_DOCUMENT_BYTES: usize = 100 << 10;
+/// A larger logo stays a file, so that visitors see the page before the logo.
+const MAX_LOGO_INSIDE: usize = 5 << 10;
 
 impl Design {
     /// Reads a folder and checks everything in it.
@@ -156,8 +160,9 @@ impl Design {
             .filter_map(|(name, body)| {
                 let content_type = content_type(name)?;
                 let file = File { content_type, policy: policy(&[], &[]), body: body.to_vec() };
-                // A style sheet that is inside the document is not loaded.
-                (content_type != CSS || loaded.contains(name)).then(|| (name.to_owned(), file))
+                let is_inside =
+                    content_type == CSS || self.logo_inside().is_some_and(|(logo, _)| logo == name);
+                (!is_inside || loaded.contains(name)).then(|| (name.to_owned(), file))
             })
             .collect();
         files.insert(Page::DOCUMENT.into(), document);
@@ -181,12 +186,22 @@ impl Design {
     }
 
     fn filled_in(&self, document: &str, title: &Title) -> String {
-        let logo = match &self.logo {
-            Some(file) => format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(file)),
-            None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
+        let image = |source: &str| format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(source));
+        let logo = match (&self.logo, self.logo_inside()) {
+            (_, Some((_, data))) => image(&data),
+            (Some(file), None) => image(file),
+            (None, None) => include_str!("../../../site/logo.svg").trim_end().to_owned(),
         };
         // The title is inserted last, so that `{{logo}}` in a title is not replaced.
         document.replace("{{logo}}", &logo).replace("{{title}}", &escape(title.as_str()))
+    }
+
+    /// The name of the operator's logo and its content as a URL, if it is small enough to be inside the document. A logo that is
+    /// a file of its own is one more request of each visitor.
+    fn logo_inside(&self) -> Option<(&str, String)> {
+        let name = self.logo.as_deref()?;
+        let bytes = self.assets.get(name).filter(|bytes| bytes.len() <= MAX_LOGO_INSIDE)?;
+        Some((name, format!("data:{};base64,{}", content_type(name)?, STANDARD.encode(bytes))))
     }
 
     fn sheet(&self, name: &str) -> Option<&str> {
@@ -254,6 +269,9 @@ fn read_files(folder: &Path, mistakes: &mut Vec<String>) -> Result<BTreeMap<Stri
 mod tests {
     use std::io::Write;
 
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
 
     fn title(text: &str) -> Title {
@@ -291,13 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_page_is_one_small_file() {
-        let page = Design::default().page(&title("Spring sale of the Seal Brewing Company"));
-        assert_eq!(page.files().count(), 1);
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        encoder.write_all(document(&page).as_bytes()).unwrap();
-        let zipped = encoder.finish().unwrap().len();
-        assert!(zipped <= 20_000, "{zipped} bytes");
+    fn the_built_in_page_is_one_small_file_with_a_logo_too() {
+        let folder = folder(&[("page.toml", "logo = \"bee.png\"")]);
+        // An image cannot be compressed further.
+        let mut image = vec![0; MAX_LOGO_INSIDE];
+        StdRng::seed_from_u64(1).fill(&mut image[..]);
+        fs::write(folder.path().join("bee.png"), image).unwrap();
+        for design in [Design::default(), Design::read(folder.path()).unwrap()] {
+            let page = design.page(&title("Spring sale of the Seal Brewing Company"));
+            assert_eq!(page.files().count(), 1);
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(document(&page).as_bytes()).unwrap();
+            let zipped = encoder.finish().unwrap().len();
+            assert!(zipped <= 20_000, "{zipped} bytes");
+        }
     }
 
     #[test]
@@ -309,12 +334,39 @@ mod tests {
         ]);
         let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
         let html = document(&page);
-        assert!(html.contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"));
+        assert!(html.contains("<img class=\"logo\" src=\"data:image/svg+xml;base64,PHN2Zy8+\" alt=\"\">"));
         assert!(html.contains(":root { --accent: #ffff00; } }"), "yellow is legible on the dark page");
         assert!(!html.contains(":root { --accent: #ffff00; }\n"), "and not on the white one");
+        assert_eq!(page.files().count(), 1, "the logo is inside");
+    }
+
+    #[test]
+    fn a_large_logo_stays_a_file() {
+        let folder =
+            folder(&[("page.toml", "logo = \"bee.svg\""), ("bee.svg", &"x".repeat(MAX_LOGO_INSIDE + 1))]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        assert!(document(&page).contains("<img class=\"logo\" src=\"bee.svg\" alt=\"\">"));
         assert_eq!(page.file("bee.svg").unwrap().content_type, "image/svg+xml");
-        assert_eq!(page.files().count(), page.files().collect::<std::collections::BTreeMap<_, _>>().len());
-        assert_eq!(page.files().last().unwrap().0, Page::DOCUMENT, "after every file that it refers to");
+        let names: Vec<_> = page.files().map(|(name, _)| name).collect();
+        assert_eq!(
+            names,
+            ["bee.svg", Page::DOCUMENT],
+            "the document comes after every file that it refers to"
+        );
+    }
+
+    #[test]
+    fn a_logo_that_the_custom_page_loads_by_name_too_stays_a_file() {
+        let with_icon = CUSTOM_PAGE.replace("<link", "<link rel=icon href=bee.svg><link");
+        let folder = folder(&[
+            ("index.html", &with_icon),
+            ("own.css", ""),
+            ("page.toml", "logo = \"bee.svg\""),
+            ("bee.svg", "<svg/>"),
+        ]);
+        let page = Design::read(folder.path()).unwrap().page(&title("Sale"));
+        assert!(document(&page).contains("src=\"data:image/svg+xml;base64,"));
+        assert!(page.file("bee.svg").is_some());
     }
 
     #[test]
