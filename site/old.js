@@ -1,3 +1,3 @@
 setTimeout(function () {
   if (!document.documentElement.getAttribute("data-state")) location.replace("../beekeeper");
-}, 20000);
+}, 10000 + 20000 * Math.random());

@@ -11,8 +11,7 @@ use crate::{File, HTML};
 /// The program: the modules in `site/`, put together by `cargo xtask page`.
 const PROGRAM: &str = include_str!("../../../site/built/wait.min.js");
 /// For browsers that are too old for the program, and for a document that was not loaded to its end, where the program is:
-/// goes to the door every 20 seconds, as the page does without JavaScript. Written in ECMAScript 3, which every browser can
-/// parse.
+/// goes to the door after 10 to 30 seconds. Written in ECMAScript 3, which every browser can parse.
 const WITHOUT_PROGRAM: &str = include_str!("../../../site/old.js");
 const HEAD: &str = include_str!("../../../site/head.html");
 const ICON: &str = include_str!("../../../site/icon.html");

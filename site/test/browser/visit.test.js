@@ -301,7 +301,7 @@ for (const [what, change] of [
     await page.goto(`${room.base}/wait/index.html`);
     await page.getByText("Check now").first().waitFor();
     const trip = page.waitForRequest(room.door, { timeout: 60_000 });
-    await page.clock.runFor(20_000);
+    await page.clock.runFor(30_000);
     await trip;
   });
 }
