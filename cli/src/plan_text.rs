@@ -1,8 +1,8 @@
 //! The plan of a deployment, as text.
 
 use cloud::{
-    DeployAction, DeployPlan, Limit, LimitReading, ReservationPlan, ReservationTooLarge, about, grouped,
-    lasting,
+    DeployAction, DeployPlan, Limit, LimitReading, Outlook, ReservationPlan, ReservationTooLarge, about,
+    grouped, lasting,
 };
 
 /// One line for each fact, below the names of the parts.
@@ -169,7 +169,11 @@ fn expected(plan: &DeployPlan) -> Vec<String> {
     let Some(outlook) = &plan.outlook else { return Vec::new() };
     let people = grouped(outlook.visitors);
     let joined = match outlook.joined_after {
-        Some(seconds) => format!("if they come at once, all have joined after {} at least", lasting(seconds)),
+        Some(seconds) => format!(
+            "if they come at once, all have joined after {} at least{}",
+            lasting(seconds),
+            refused(outlook)
+        ),
         None => "not all of them can join".to_owned(),
     };
     let wait = lasting(outlook.last_waits_minutes * 60);
@@ -179,13 +183,19 @@ fn expected(plan: &DeployPlan) -> Vec<String> {
     ]
 }
 
+/// That a crowd which comes in one instant is more than API Gateway takes at the same moment.
+fn refused(outlook: &Outlook) -> String {
+    match outlook.refused_at_first {
+        0 => String::new(),
+        refused => format!("; up to {} are refused at first, and try again by themselves", about(refused)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use cloud::{
-        AccountLimit, Bound, Capacity, CostLine, Costs, Outlook, PlanWarning, Reservation, ShopCheck,
-    };
+    use cloud::{AccountLimit, Bound, Capacity, CostLine, Costs, PlanWarning, Reservation, ShopCheck};
     use config::Architecture;
 
     use super::*;
@@ -223,6 +233,7 @@ mod tests {
             visitors: 150_000,
             joins_per_second: capacity.joins_per_second,
             joined_after: Some(49),
+            refused_at_first: 145_000,
             waiting: capacity.waiting,
             last_waits_minutes: 500,
             dollars: 16.9,
@@ -275,7 +286,7 @@ costs      about $0.81 a month while nobody comes, on or off; on top: alarms $1.
            about $5.63 for 100,000 visitors who wait 10 minutes and poll 11 times each
            about $32.50 once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm
            estimated from list prices of us-east-1 of 2026-11-22, without free tier and tax
-expected   150,000 people: if they come at once, all have joined after 49 seconds at least
+expected   150,000 people: if they come at once, all have joined after 49 seconds at least; up to 145,000 are refused at first, and try again by themselves
            the last one waits 8 h 20 min, and all of them cost about $16.90
 warning    it is late
            go to bed";

@@ -14,6 +14,8 @@ pub struct ModelledRoom {
     pub further_files: u32,
     /// The room's own limit of requests a second, if it has one.
     pub requests_per_second: Option<f64>,
+    /// The room's own limit of requests at the same moment, if it has one of requests a second.
+    pub request_burst: Option<f64>,
     pub warm_reads: f64,
     pub warm_writes: f64,
     /// How many consumers have a reservation, so that no other function can use them.
@@ -53,6 +55,7 @@ impl ModelledRoom {
             architecture: Architecture::Arm64,
             further_files: 0,
             requests_per_second: None,
+            request_burst: None,
             warm_reads: facts().fixed.new_table_reads.value,
             warm_writes: facts().fixed.new_table_writes.value,
             reserved_consumers: 0,
@@ -66,11 +69,14 @@ impl ModelledRoom {
     pub fn of(config: &RoomConfig, architecture: Architecture, further_files: u32) -> Self {
         let default = Self::new(config.rate);
         let requests = config.requests_per_second.map_or(0, Whole::get);
+        // The template's default is AWS's.
+        let burst = config.request_burst.map_or(facts().account.api_burst.value, |burst| burst.get().into());
         Self {
             rate: config.rate,
             architecture,
             further_files,
             requests_per_second: (requests > 0).then(|| requests.into()),
+            request_burst: (requests > 0).then_some(burst),
             warm_reads: config.warm_reads.map_or(default.warm_reads, |reads| reads.get().into()),
             warm_writes: config.warm_writes.map_or(default.warm_writes, |writes| writes.get().into()),
             reserved_consumers: 0,

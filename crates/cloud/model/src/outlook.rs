@@ -12,6 +12,8 @@ pub struct Outlook {
     pub joins_per_second: Bound,
     /// How many seconds it takes at least until all have joined. None if they never do.
     pub joined_after: Option<u64>,
+    /// How many are refused at first if all open the link in the same instant. They come again at random, within a minute.
+    pub refused_at_first: u64,
     /// How many can wait.
     pub waiting: Bound,
     /// How many minutes the last of them waits.
@@ -35,6 +37,7 @@ impl Outlook {
             visitors,
             joins_per_second,
             joined_after: (joins_per_second.most > 0).then(|| visitors.div_ceil(joins_per_second.most)),
+            refused_at_first: visitors.saturating_sub(taken_at_once(limits, room)),
             waiting,
             last_waits_minutes,
             dollars: EventCosts::of(room, visitors, average).dollars,
@@ -54,6 +57,12 @@ impl Outlook {
     }
 }
 
+/// How many requests to the room API Gateway takes at the same moment.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of requests")]
+fn taken_at_once(limits: &AccountLimits, room: &ModelledRoom) -> u64 {
+    room.request_burst.map_or(limits.api_burst, |own| own.min(limits.api_burst)) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use waitroom::Rate;
@@ -70,6 +79,7 @@ mod tests {
         assert!(!outlook.joins_slowly() && !outlook.is_too_large() && !outlook.waits_long(), "{outlook:?}");
         assert!(outlook.joined_after < Some(60) && outlook.last_waits_minutes == 50, "{outlook:?}");
         assert!((5.0..25.0).contains(&outlook.dollars), "{outlook:?}");
+        assert_eq!(outlook.refused_at_first, 145_000, "all but a burst");
     }
 
     #[test]
@@ -80,9 +90,20 @@ mod tests {
     }
 
     #[test]
+    fn a_room_with_a_limit_of_its_own_refuses_more_of_a_crowd_at_first() {
+        let limits = AccountLimits::default_in("us-east-1");
+        let refused = |request_burst| {
+            let room = ModelledRoom { request_burst, ..ModelledRoom::new(Rate::new(3000).unwrap()) };
+            Outlook::of(&limits, &room, 20_000).refused_at_first
+        };
+        assert_eq!([None, Some(500.0), Some(9000.0)].map(refused), [15_000, 19_500, 15_000]);
+    }
+
+    #[test]
     fn nobody_costs_and_waits_nothing() {
         let outlook = outlook(&AccountLimits::default_in("us-east-1"), 300, 0);
         assert_eq!((outlook.joined_after, outlook.last_waits_minutes), (Some(0), 0));
+        assert_eq!(outlook.refused_at_first, 0);
         assert!(outlook.dollars < 0.01);
     }
 }
