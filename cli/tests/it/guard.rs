@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use crate::support::{Home, Local, text, web_server};
 
-const NGINX: &str = include_str!("../../../docs/guard/nginx.conf");
 const CADDY: &str = include_str!("../../../docs/guard/Caddyfile");
 
 /// A guard that is stopped when this is dropped.
@@ -391,28 +390,15 @@ fn two_guards_share_their_sessions() {
     );
 }
 
-/// nginx with the shipped configuration, in front of the guard on this port. The shop is a server of nginx itself, which says
-/// what it was told of the visitor.
+/// nginx with the shipped configuration, in front of the guard on this port. The shop says what it was told of the visitor.
 fn nginx(guard: u16) -> Nginx {
-    let shop = free_port();
     let says = "shop $request_uri subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number]";
-    let shop_itself = format!(
-        "http {{
-    server {{
-        listen 127.0.0.1:{shop};
-        location / {{ return 200 '{says}'; }}
-        location /broken {{ return 500 'the shop is broken'; }}
-        location /forbidden {{ return 403 'the shop forbids'; }}
-    }}
-"
+    let shop = format!(
+        "location / {{ return 200 '{says}'; }}
+         location /broken {{ return 500 'the shop is broken'; }}
+         location /forbidden {{ return 403 'the shop forbids'; }}"
     );
-    let changes = [
-        ("http {\n", &*shop_itself),
-        ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
-        ("127.0.0.1:3000", &format!("127.0.0.1:{shop}")),
-        ("/run/beekeeper-guard", "guard-cache"),
-    ];
-    Nginx::with_shipped(NGINX, "shop.example", &changes).unwrap()
+    Nginx::in_front_of_shop(guard, &shop, &[]).unwrap()
 }
 
 /// A request to the public URL of the shop. Returns the answer with its head.

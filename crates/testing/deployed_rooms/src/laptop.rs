@@ -151,9 +151,35 @@ impl Operator {
         bail!("{arguments:?} did not come to {at}: {all}{}", String::from_utf8_lossy(&output.stderr))
     }
 
+    /// Starts a command that runs until it is ended, and waits until it prints a line that contains `at`. Returns what it
+    /// printed until then.
+    pub fn started(&self, arguments: &[&str], at: &str) -> Result<(Running, String)> {
+        let mut child = self.beekeeper(arguments).stdout(Stdio::piped()).spawn()?;
+        let output = BufReader::new(child.stdout.take().context("it has an output")?);
+        let (running, mut all) = (Running(child), String::new());
+        for line in output.lines() {
+            all += &(line? + "\n");
+            if all.contains(at) {
+                return Ok((running, all));
+            }
+        }
+        bail!("{arguments:?} did not come to {at}: {all}")
+    }
+
     /// Lists everything that exists in the account.
     pub fn listing(&self) -> Result<String> {
         asked(self.aws, &["list"])
+    }
+}
+
+/// A command that runs. Dropping this ends it.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 

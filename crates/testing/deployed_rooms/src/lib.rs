@@ -22,7 +22,7 @@ mod sam_room;
 mod stage;
 
 pub use crowd::{Crowd, CrowdReport};
-pub use laptop::{Laptop, Operator};
+pub use laptop::{Laptop, Operator, Running};
 pub use rustix::process::Signal;
 pub use sam_room::SamRoom;
 pub use stage::{Stage, until};

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::server::{self, EmulatorServer};
-use crate::{debian, install, port};
+use crate::{debian, install, port, workspace};
 
 const GET_NGINX: &str = "nginx is needed: on Debian and Ubuntu `sudo apt-get install nginx`, or only `apt-get update` as root, \
                          and the test unpacks the package itself";
@@ -36,6 +36,22 @@ impl Nginx {
             replace(&mut configuration, shipped, here)?;
         }
         Self::start(folder, &configuration, ports)
+    }
+
+    /// Starts nginx with docs/guard/nginx.conf, for a guard on this port. The shop is a server of nginx itself, with these
+    /// directives. Its host is `shop.example`.
+    pub fn in_front_of_shop(guard: u16, shop: &str, changes: &[(&str, &str)]) -> Result<Self> {
+        let path = workspace::root().join("docs/guard/nginx.conf");
+        let shipped =
+            fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+        let address = format!("127.0.0.1:{}", port::free()?);
+        let here = [
+            ("http {\n", &*format!("http {{\n    server {{ listen {address}; {shop} }}\n")),
+            ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
+            ("127.0.0.1:3000", &address),
+            ("/run/beekeeper-guard", "guard-cache"),
+        ];
+        Self::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
     }
 
     fn start(folder: TempDir, configuration: &str, [http, https]: [u16; 2]) -> Result<Self> {

@@ -4,14 +4,13 @@
 //! that nginx serves itself, so it costs next to nothing. In front of a real shop, the guard costs less of the whole.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use emulators::Nginx;
-use emulators::workspace::{root, target};
+use emulators::workspace::target;
 
 use super::bench_room::{order, start_room};
 use super::bench_server::BenchServer;
@@ -57,7 +56,13 @@ pub(super) fn guard() -> Result<()> {
     let script = scratch.join("visitors.lua");
     fs::write(&script, include_str!("visitors.lua").replace("COOKIES", &cookies.display().to_string()))?;
 
-    let servers = CONFIGURATIONS.map(|(_, changes)| start_nginx(guard, &scratch, changes));
+    let port = guard.rsplit(':').next().unwrap_or_default().parse()?;
+    let folder = scratch.join("www");
+    let shop = format!(
+        "access_log off; keepalive_requests 100000000; root {}; location / {{ try_files /page =404; }}",
+        folder.display()
+    );
+    let servers = CONFIGURATIONS.map(|(_, changes)| Nginx::in_front_of_shop(port, &shop, changes));
     let servers = servers.into_iter().collect::<Result<Vec<_>>>()?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
@@ -138,24 +143,4 @@ fn session(pass: &str, guard: &str) -> Result<String> {
     let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
     let cookie = set.and_then(|set| set.split(';').next());
     Ok(cookie.with_context(|| format!("the guard gave no session: {answer}"))?.to_owned())
-}
-
-fn start_nginx(guard: &str, scratch: &Path, changes: &[(&str, &str)]) -> Result<Nginx> {
-    let shipped = root().join("docs/guard/nginx.conf");
-    let shipped =
-        fs::read_to_string(&shipped).with_context(|| format!("could not read {}", shipped.display()))?;
-    let shop = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
-    let folder = scratch.join("www");
-    let served = format!(
-        "http {{ server {{ listen {shop}; access_log off; keepalive_requests 100000000; root {}; \
-         location / {{ try_files /page =404; }} }}",
-        folder.display()
-    );
-    let here = [
-        ("http {\n", &*served),
-        ("127.0.0.1:8090", guard.trim_start_matches("http://")),
-        ("127.0.0.1:3000", &shop),
-        ("/run/beekeeper-guard", "guard-cache"),
-    ];
-    Nginx::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
 }
