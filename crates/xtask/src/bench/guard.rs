@@ -110,12 +110,18 @@ impl Visits {
     }
 }
 
-/// The processes that answer requests.
+/// The processes of nginx that work while it answers. Its cache loader has nothing to load, and ends by itself.
 fn workers(nginx: &Nginx) -> Result<Vec<u32>> {
     let master = fs::read_to_string(nginx.folder().join("nginx.pid"))?;
     let master = master.trim();
     let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
-    children.split_whitespace().map(|pid| Ok(pid.parse()?)).collect()
+    let mut workers = Vec::new();
+    for pid in children.split_whitespace() {
+        if !fs::read_to_string(format!("/proc/{pid}/cmdline"))?.contains("cache loader") {
+            workers.push(pid.parse()?);
+        }
+    }
+    Ok(workers)
 }
 
 /// A line for each visitor: the cookie of their session.
