@@ -104,6 +104,19 @@ fn pass(room: &Local) -> String {
     pass.to_owned()
 }
 
+/// A new pass of the visitor with this place. They may have to wait for their first.
+fn pass_of(door: &Client, place: &str) -> String {
+    let asked = Instant::now();
+    loop {
+        let answer = door.get_with("/beekeeper", place);
+        if let Some((_, pass)) = answer.location().split_once("?bk_pass=") {
+            return pass.to_owned();
+        }
+        assert!(asked.elapsed() < Duration::from_mins(2), "{answer:?}");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 /// The `Cookie` header of a browser that got this answer.
 fn cookie(answer: &HttpAnswer) -> String {
     answer.header("set-cookie").unwrap_or_else(|| panic!("{answer:?}")).split(';').next().unwrap().into()
@@ -351,17 +364,7 @@ fn two_guards_share_their_sessions() {
 
     let door = Client::new(&room.base(), "demo");
     let place = door.cookie(&door.get("/beekeeper"));
-    let pass = || {
-        let asked = Instant::now();
-        loop {
-            let answer = door.get_with("/beekeeper", &place);
-            if let Some((_, pass)) = answer.location().split_once("?bk_pass=") {
-                return pass.to_owned();
-            }
-            assert!(asked.elapsed() < Duration::from_mins(2), "{answer:?}");
-            std::thread::sleep(Duration::from_millis(500));
-        }
-    };
+    let pass = || pass_of(&door, &place);
     let first = cookie(&here.asked(&format!("/?bk_pass={}", pass()), &[]));
     assert_eq!(there.asked("/", &[("Cookie", &first)]).status, 200, "known at the other guard");
     // A pass that was signed in a later second.
@@ -602,31 +605,15 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
     );
 }
 
-/// A room that lets people in, as many as a test needs.
-fn room_with_a_line() -> Local {
-    Local::start(&["--shop", "https://shop.example/sale", "--rate", "600"])
-}
-
 #[test]
 #[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
 fn behind_nginx_a_session_that_was_ended_is_out_in_a_moment() {
-    let room = room_with_a_line();
+    let room = Local::start(&["--shop", "https://shop.example/sale"]);
     let guard = Guard::of(&room, &[]);
     let nginx = nginx(guard.port());
     let client = Client::new(&room.base(), "demo");
     let place = client.cookie(&client.get("/beekeeper"));
-    // The visitor's door: first they wait, then each visit brings a new pass.
-    let pass = || {
-        let deadline = Instant::now() + Duration::from_mins(1);
-        loop {
-            let door = client.send("GET", "/beekeeper", &[("Cookie", &place)]);
-            if let Some((_, pass)) = door.location().split_once("?bk_pass=") {
-                return pass.to_owned();
-            }
-            assert!(Instant::now() < deadline, "not admitted within a minute: {door:?}");
-            std::thread::sleep(Duration::from_millis(500));
-        }
-    };
+    let pass = || pass_of(&client, &place);
     let is_inside = |session: &str| status(&visit(&nginx, "/", &["--header", session])) == "200";
     let first = enter(&nginx, &pass());
     assert!(is_inside(&first));
