@@ -188,6 +188,16 @@ mod tests {
         assert_eq!(store.count(NOW + 901), Some(1));
     }
 
+    /// As the first version wrote it. A line has no format: later versions may only add words at its end.
+    #[test]
+    fn a_line_of_the_first_version_is_read() {
+        let written = "kFv3q0Yd AQEBAQEBAQEBAQEBAQEBAQ 1800000000 1800000000 1800001200";
+        let expected = session(1, NOW);
+        assert_eq!(read(written), Some(("kFv3q0Yd", expected)));
+        assert_eq!(line("kFv3q0Yd", &expected), format!("{written}\n"));
+        assert_eq!(read(&format!("{written} more")), Some(("kFv3q0Yd", expected)));
+    }
+
     #[tokio::test]
     async fn the_file_stays_small() {
         let folder = tempfile::tempdir().unwrap();
