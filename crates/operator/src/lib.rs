@@ -5,6 +5,8 @@
 //! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
 
 #[cfg(test)]
+mod frozen;
+#[cfg(test)]
 mod memory_store;
 mod order;
 mod reply;

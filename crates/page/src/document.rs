@@ -250,11 +250,18 @@ pub(crate) fn local(address: &str) -> Result<Option<String>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frozen_names::{Section, assert_frozen};
 
     const VALID: &str = "<html><head><link rel=stylesheet href=own.css></head><body>\
         <b data-bk=state></b><i data-bk=hint></i><u data-bk=when></u><p data-bk=message></p>\
         <button data-bk=enter></button><button data-bk=check></button>\
         <a href='https://shop.example'>Shop</a><img src='bee.png?v=2'></BODY></html>";
+
+    #[test]
+    fn elements_and_texts_of_a_page_keep_their_names() {
+        assert_frozen(Section::PageElements, ELEMENTS.iter().copied());
+        assert_frozen(Section::PageTexts, TEXTS.iter().copied());
+    }
 
     #[test]
     fn a_valid_page_lists_the_files_it_refers_to() {

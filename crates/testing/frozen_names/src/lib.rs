@@ -39,10 +39,14 @@ pub enum Section {
     ConfigurationKeys,
     Commands,
     ExitCodes,
+    OrderFields,
+    ReplyFields,
+    PageElements,
+    PageTexts,
 }
 
 impl Section {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -66,6 +70,10 @@ impl Section {
         Self::ConfigurationKeys,
         Self::Commands,
         Self::ExitCodes,
+        Self::OrderFields,
+        Self::ReplyFields,
+        Self::PageElements,
+        Self::PageTexts,
     ];
 
     /// The section's heading in the list.
@@ -94,6 +102,10 @@ impl Section {
             Self::ConfigurationKeys => "configuration keys",
             Self::Commands => "commands",
             Self::ExitCodes => "exit codes",
+            Self::OrderFields => "order fields",
+            Self::ReplyFields => "reply fields",
+            Self::PageElements => "page elements",
+            Self::PageTexts => "page texts",
         }
     }
 

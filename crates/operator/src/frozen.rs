@@ -1,0 +1,96 @@
+//! Compares the fields of orders and replies with `infra/frozen-names.txt`. The command line and the room may be of different
+//! versions, and scripts read the same fields from `--json`.
+
+use std::time::Duration;
+
+use frozen_names::{Section, assert_frozen};
+use serde::Serialize;
+use serde_json::Value;
+use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
+use waitroom::{AuditNote, Rate, Room, Stretch, Timestamp};
+
+use crate::memory_store::MemoryStore;
+use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Reply};
+
+const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// One order of each kind, in an order in which a room can carry them out.
+fn orders(key: &str) -> Vec<Order> {
+    vec![
+        Order::SetRate { rate: Rate::MAX },
+        Order::Message { text: "Soon".parse().unwrap() },
+        Order::Stretch { factor: Stretch::MAX },
+        Order::Pause,
+        Order::On,
+        Order::Off,
+        Order::OpenAt { at: NOON },
+        Order::OpenAt { at: NOON + Duration::from_mins(1) },
+        // The last change, and one that cannot be taken back: the first entry is the throttle's.
+        Order::Undo { number: 9 },
+        Order::Undo { number: 1 },
+        Order::RotateKeys,
+        Order::DropKey { id: key.to_owned() },
+        Order::Reset { epoch: "cd34".parse().unwrap() },
+        Order::Keys,
+        Order::Minutes { since: NOON },
+        Order::Status,
+        Order::History { most: 500 },
+    ]
+}
+
+/// The order's or the reply's word, alone and before the path of each field: `status line.served`.
+fn fields(tag: &str, message: &impl Serialize) -> Vec<String> {
+    let json = serde_json::to_value(message).unwrap();
+    let mut found = Vec::new();
+    collect(&json, "", &mut found);
+    let word = json[tag].as_str().unwrap();
+    found.retain(|path| path != tag);
+    let named = found.into_iter().map(|path| format!("{word} {path}"));
+    named.chain([word.to_owned()]).collect()
+}
+
+fn collect(json: &Value, path: &str, found: &mut Vec<String>) {
+    match json {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect(value, &path, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(value, &format!("{path}[]"), found)),
+        _ => found.push(path.to_owned()),
+    }
+}
+
+/// A status with everything that only some rooms have.
+fn complete(reply: Reply) -> Reply {
+    let Reply::Status(mut status) = reply else { return reply };
+    let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
+    let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
+    status.findings = vec![Finding { refused: true, ..finding }];
+    status.dead_letters = Some(1);
+    status.alarms = vec![Alarm { name: "a".to_owned(), state: AlarmState::Ringing, reason: "r".to_owned() }];
+    status.alarm_mail = Some(AlarmMail {
+        address: "a@shop.example".to_owned(),
+        topic: "arn".to_owned(),
+        state: AlarmMailState::Unknown,
+        error: Some("e".to_owned()),
+    });
+    Reply::Status(status)
+}
+
+#[test]
+fn orders_and_replies_keep_their_fields() {
+    let store = MemoryStore::new();
+    let key = store.publish_key();
+    let before = store.room.lock().unwrap().clone();
+    store.add_entry(&AuditNote::throttle(), &before, &Room { throttled: Some(Rate::MIN), ..before.clone() });
+    store.room.lock().unwrap().settings.health = Some("https://shop.example/health".parse().unwrap());
+    let (mut sent, mut replied) = (Vec::new(), Vec::new());
+    for order in orders(&key) {
+        sent.extend(fields("order", &order));
+        replied.extend(fields("reply", &complete(store.execute(order))));
+    }
+    assert_frozen(Section::OrderFields, sent);
+    assert_frozen(Section::ReplyFields, replied);
+}
