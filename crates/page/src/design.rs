@@ -160,8 +160,8 @@ impl Design {
             .filter_map(|(name, body)| {
                 let content_type = content_type(name)?;
                 let file = File { content_type, policy: policy(&[], &[]), body: body.to_vec() };
-                let is_inside =
-                    content_type == CSS || self.logo_inside().is_some_and(|(logo, _)| logo == name);
+                // What is inside the document is not loaded.
+                let is_inside = content_type == CSS || self.is_logo_inside(name);
                 (!is_inside || loaded.contains(name)).then(|| (name.to_owned(), file))
             })
             .collect();
@@ -186,22 +186,31 @@ impl Design {
     }
 
     fn filled_in(&self, document: &str, title: &Title) -> String {
-        let image = |source: &str| format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(source));
-        let logo = match (&self.logo, self.logo_inside()) {
-            (_, Some((_, data))) => image(&data),
-            (Some(file), None) => image(file),
-            (None, None) => include_str!("../../../site/logo.svg").trim_end().to_owned(),
+        let logo = match &self.logo {
+            Some(file) => {
+                format!("<img class=\"logo\" src=\"{}\" alt=\"\">", escape(&self.logo_source(file)))
+            }
+            None => include_str!("../../../site/logo.svg").trim_end().to_owned(),
         };
         // The title is inserted last, so that `{{logo}}` in a title is not replaced.
         document.replace("{{logo}}", &logo).replace("{{title}}", &escape(title.as_str()))
     }
 
-    /// The name of the operator's logo and its content as a URL, if it is small enough to be inside the document. A logo that is
-    /// a file of its own is one more request of each visitor.
-    fn logo_inside(&self) -> Option<(&str, String)> {
-        let name = self.logo.as_deref()?;
-        let bytes = self.assets.get(name).filter(|bytes| bytes.len() <= MAX_LOGO_INSIDE)?;
-        Some((name, format!("data:{};base64,{}", content_type(name)?, STANDARD.encode(bytes))))
+    /// The content of the logo as a URL, or its name if it stays a file.
+    fn logo_source(&self, name: &str) -> String {
+        match (self.assets.get(name), content_type(name)) {
+            (Some(bytes), Some(kind)) if self.is_logo_inside(name) => {
+                format!("data:{kind};base64,{}", STANDARD.encode(bytes))
+            }
+            _ => name.to_owned(),
+        }
+    }
+
+    /// Whether this file is the logo, and small enough to be inside the document. As a file, it is one more request of each
+    /// visitor.
+    fn is_logo_inside(&self, name: &str) -> bool {
+        let is_small = |bytes: &Vec<u8>| bytes.len() <= MAX_LOGO_INSIDE;
+        self.logo.as_deref() == Some(name) && self.assets.get(name).is_some_and(is_small)
     }
 
     fn sheet(&self, name: &str) -> Option<&str> {
