@@ -46,10 +46,11 @@ impl Nginx {
             fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
         let address = format!("127.0.0.1:{}", port::free()?);
         let here = [
-            ("http {\n", &*format!("http {{\n    server {{ listen {address}; {shop} }}\n")),
-            ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
+            ("127.0.0.1:8090", &*format!("127.0.0.1:{guard}")),
             ("127.0.0.1:3000", &address),
             ("/run/beekeeper-guard", "guard-cache"),
+            // Last, because its port may begin like one that is replaced.
+            ("http {\n", &format!("http {{\n    server {{ listen {address}; {shop} }}\n")),
         ];
         Self::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
     }
