@@ -12,6 +12,7 @@
 //! | `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Dispatch` | `dispatch` |
 //! | `RoomAdmin`, and what a deployment does | `operator`, `page_bucket` |
+//! | `LiveSessions` of a shop's guards | `shared_sessions` |
 
 mod config;
 mod dispatch;
