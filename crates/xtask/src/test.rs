@@ -1,5 +1,7 @@
 //! `cargo xtask test`: all tests, the quick ones, or those of one crate.
 
+use std::env;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use emulators::WITHOUT_TOOLS;
@@ -13,6 +15,9 @@ const PLAYS: &str = "plays::";
 
 /// How many of them run at once. Each spends most of its time waiting for real minutes, so these are more than processors.
 const PLAYS_AT_ONCE: &str = "4";
+
+/// The environment variable that says how many tests of a program run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
@@ -48,7 +53,12 @@ impl TestArguments {
 
 /// Every test that is not marked `#[ignore]`.
 fn quick() -> Result<()> {
-    run(cargo_test(&FunctionPackages::none()).env(WITHOUT_TOOLS, "1"))
+    let mut tests = cargo_test(&FunctionPackages::none());
+    if env::var_os(THREADS).is_none() {
+        // The longest tests wait most of their time.
+        tests.env(THREADS, "8");
+    }
+    run(tests.env(WITHOUT_TOOLS, "1"))
 }
 
 fn everything() -> Result<()> {

@@ -120,6 +120,7 @@ fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile, habits: VisitorHabits) 
 }
 
 #[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn who_waits_ten_minutes_asks_at_most_eleven_times() {
     for (rate, disorder, most) in [(600, 0, 9), (3000, 0, 9), (1000, 1000, 11), (3000, 1000, 11)] {
         let report = crowd(rate, disorder, Meanwhile::Nothing, VisitorHabits::NOW);
@@ -129,6 +130,7 @@ fn who_waits_ten_minutes_asks_at_most_eleven_times() {
 }
 
 #[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
     for rate in [300, 600, 3000] {
         let report = |habits| crowd(rate, 0, Meanwhile::Nothing, habits);
@@ -140,6 +142,7 @@ fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
 }
 
 #[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
     for rate in [600, 3000] {
         let report = |habits| crowd(rate, 0, Meanwhile::Doubled, habits).learned_after;
@@ -150,6 +153,7 @@ fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
 
 /// At fewer than 600 a minute, 1,000 places are more than two minutes, and a page then learns later.
 #[test]
+#[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_in_a_line_that_is_1000_places_out_of_order_learns_within_a_minute() {
     for rate in [600, 1000, 3000] {
         let report = crowd(rate, 1000, Meanwhile::Nothing, VisitorHabits::NOW);
