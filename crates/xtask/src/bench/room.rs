@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use emulators::workspace::target;
 
 use super::bench_room::{order, start_room};
@@ -28,8 +28,12 @@ pub(super) fn room() -> Result<()> {
     let (process, room) = start_room(&scratch.join("room"))?;
     // Paused, so that the visitors who poll keep waiting.
     order(&scratch.join("room"), &["pause"])?;
+    // The order is in force a second later.
+    sleep(Duration::from_secs(3));
     let cookie = first_cookie(&room)?;
-    fs::write(scratch.join("www/polling"), poll(&room, &cookie)?)?;
+    let waits = poll(&room, &cookie)?;
+    ensure!(waits.contains("\"waiting\":"), "the visitor who polls was let in: {waits}");
+    fs::write(scratch.join("www/polling"), waits)?;
     let (_nginx, nginx) = start_nginx(&scratch)?;
 
     println!(
