@@ -35,7 +35,8 @@ async fn main() -> Result<(), LambdaError> {
 
 async fn answer(authorizer: &Authorizer<HttpRoom>, asked: &AuthorizerEvent) -> Result<Value, LambdaError> {
     let now = SystemClock.now().as_secs();
-    let visitor = authorizer.visitor(&asked.headers(), asked.pass().as_deref(), now).await;
+    let headers = asked.headers();
+    let visitor = authorizer.visitor(&headers, asked.pass(&headers), now).await;
     visitor.map(|visitor| asked.allowed(&visitor)).map_err(|why| match why {
         NotAuthorized::Refused(_) => {
             tracing::info!(why = &why as &dyn Error, "a request is refused");
