@@ -16,7 +16,7 @@ use pass::{Discovery, Nonce};
 use poll::Poll;
 use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use tracing::field::display;
-use tracing::{Level, Span};
+use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme};
 
@@ -172,36 +172,20 @@ impl App {
             Err(_) => response,
         }
     }
-}
 
-impl HttpService for App {
-    /// The span has the highest level at the door, so that no log filter removes it from the warnings there. At other routes
-    /// nothing warns, and to create a span takes a good part of the time of a poll.
-    async fn span(&self, request: &Request<Incoming>) -> Span {
-        let path = request.uri().path();
-        let is_door = self.route(path).is_some_and(|(route, _)| route.handler == Handler::Door);
-        if !is_door && !tracing::enabled!(Level::INFO) {
-            return Span::none();
-        }
-        let Ok(room) = self.store.room().await else { return Span::none() };
-        let (name, method) = (&room.settings.room, request.method());
-        // At the door the producer records it, here as on AWS.
-        let epoch = (!is_door).then(|| display(room.epoch));
-        tracing::error_span!("request", room = %name, epoch, id = request_id(), %method, path)
-    }
-
-    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
-        let path = request.uri().path();
-        let Some((route, parameter)) = self.route(path) else { return respond::not_found() };
-        if !route.allows(request.method().as_str()) {
-            return respond::method_not_allowed(route);
-        }
+    async fn answer_route(
+        &self,
+        route: &Route,
+        parameter: &str,
+        request: &Request<Incoming>,
+        sender: IpAddr,
+    ) -> HttpResponse {
         let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let response = match self.handle(route, parameter, request, sender).await {
             Ok(response) => respond::with_headers_of(route, response),
             Err(NoAnswer::NotFound) => respond::not_found(),
             Err(NoAnswer::Unavailable(error)) => {
-                self.refusals.log(SystemClock.now(), path, &error);
+                self.refusals.log(SystemClock.now(), request.uri().path(), &error);
                 self.unavailable().await
             }
         };
@@ -209,6 +193,36 @@ impl HttpService for App {
             metrics.count(route.handler, response.status(), begun.elapsed());
         }
         response
+    }
+
+    /// The span has the highest level at the door, so that no log filter removes it from the warnings there. At other routes
+    /// nothing warns, and to create a span takes a good part of the time of a poll.
+    async fn span_of(&self, route: &Route, request: &Request<Incoming>) -> Span {
+        let is_door = route.handler == Handler::Door;
+        if !is_door && !tracing::enabled!(Level::INFO) {
+            return Span::none();
+        }
+        let Ok(room) = self.store.room().await else { return Span::none() };
+        let (name, method, path) = (&room.settings.room, request.method(), request.uri().path());
+        // At the door the producer records it, here as on AWS.
+        let epoch = (!is_door).then(|| display(room.epoch));
+        tracing::error_span!("request", room = %name, epoch, id = request_id(), %method, path)
+    }
+}
+
+impl HttpService for App {
+    /// None yet: [`App::span_of`] creates it when the route is known.
+    fn span(&self, _: &Request<Incoming>) -> Span {
+        Span::none()
+    }
+
+    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+        let Some((route, parameter)) = self.route(request.uri().path()) else { return respond::not_found() };
+        if !route.allows(request.method().as_str()) {
+            return respond::method_not_allowed(route);
+        }
+        let span = self.span_of(route, request).await;
+        self.answer_route(route, parameter, request, sender).instrument(span).await
     }
 }
 

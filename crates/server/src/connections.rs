@@ -1,6 +1,5 @@
 //! Accepts connections and limits each client, so that slow and greedy clients do not harm the others.
 
-use std::future::{self, Future};
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -30,14 +29,9 @@ pub trait HttpService: Send + Sync + 'static {
     ) -> impl Future<Output = HttpResponse> + Send;
 
     /// The span of the request's log lines.
-    fn span(&self, request: &Request<Incoming>) -> impl Future<Output = Span> + Send {
+    fn span(&self, request: &Request<Incoming>) -> Span {
         // By default, info is not logged. Then the span is not created and costs nothing.
-        future::ready(tracing::info_span!(
-            "request",
-            id = request_id(),
-            method = %request.method(),
-            path = request.uri().path()
-        ))
+        tracing::info_span!("request", id = request_id(), method = %request.method(), path = request.uri().path())
     }
 }
 
@@ -167,7 +161,7 @@ async fn answer<S: HttpService>(
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
     let begun = Instant::now();
-    let span = service.span(&request).await;
+    let span = service.span(&request);
     let answer = service.answer(&request, sender).instrument(span).await;
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
