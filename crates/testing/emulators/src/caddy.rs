@@ -3,9 +3,10 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::server::{self, EmulatorServer};
+use crate::shipped::replace;
 use crate::{debian, port};
 
 const GET_CADDY: &str = "Caddy is needed: on Debian and Ubuntu `sudo apt-get install caddy`, or only `apt-get update` as root, \
@@ -28,11 +29,7 @@ impl Caddy {
         let mut configuration = format!("{{\n\tadmin off\n\tauto_https off\n}}\n{configuration}");
         let (site, here) = (format!("{host} {{\n"), format!("http://127.0.0.1:{port} {{\n"));
         for (shipped, here) in [(&*site, &*here)].iter().chain(changes) {
-            ensure!(
-                configuration.contains(shipped),
-                "there is no {shipped:?} in the shipped configuration of Caddy"
-            );
-            configuration = configuration.replacen(shipped, here, 1);
+            replace(&mut configuration, shipped, here)?;
         }
         let file = folder.path().join("Caddyfile");
         fs::write(&file, configuration).with_context(|| format!("could not write {}", file.display()))?;

@@ -72,6 +72,7 @@ mod port;
 mod program;
 mod script;
 mod server;
+mod shipped;
 mod velocity;
 mod venv;
 pub mod workspace;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::server::{self, EmulatorServer};
+use crate::shipped::replace;
 use crate::{debian, install, port, workspace};
 
 const GET_NGINX: &str = "nginx is needed: on Debian and Ubuntu `sudo apt-get install nginx`, or only `apt-get update` as root, \
@@ -104,13 +105,6 @@ fn adapted(shipped: &str, host: &str, folder: &Path, [http, https]: [u16; 2]) ->
         replace(&mut configuration, shipped, &here)?;
     }
     Ok(configuration)
-}
-
-/// Fails if the configuration does not have this text.
-fn replace(configuration: &mut String, shipped: &str, here: &str) -> Result<()> {
-    ensure!(configuration.contains(shipped), "there is no {shipped:?} in the shipped configuration of nginx");
-    *configuration = configuration.replacen(shipped, here, 1);
-    Ok(())
 }
 
 /// Writes a certificate of this host, and its key, into the folder.
