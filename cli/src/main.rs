@@ -15,12 +15,16 @@ mod fixture;
 mod frozen;
 mod guard_data;
 mod guard_sessions;
+#[allow(dead_code, reason = "`report`, `simulate` and `rehearse` write their pages with it")]
+mod html_report;
 mod local_settings;
 mod local_start;
 mod log;
 mod opening_time;
 #[cfg(feature = "aws")]
 mod plan_text;
+#[allow(dead_code, reason = "`report`, `simulate` and `rehearse` draw with it")]
+mod plot;
 mod printer;
 mod reach;
 mod room;

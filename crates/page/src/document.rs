@@ -157,7 +157,7 @@ impl Link {
 }
 
 /// The text for a document, or for an attribute in quotation marks.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

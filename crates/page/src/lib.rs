@@ -16,6 +16,7 @@ mod policy;
 use std::collections::BTreeMap;
 
 pub use design::{Design, DesignError};
+pub use document::escape;
 
 /// The files below `/wait/`, by name. There are no subfolders.
 #[derive(Clone, Debug, PartialEq, Eq)]

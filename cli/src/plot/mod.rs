@@ -1,0 +1,13 @@
+//! One description of a plot, drawn twice: as text for the terminal ([`Plot::text`]), and as SVG for a page
+//! ([`Plot::svg`]). Both have ticks at round values, and tell series apart without colour.
+
+mod description;
+mod scale;
+mod svg;
+mod text;
+
+#[allow(unused_imports, reason = "what draws plots comes next")]
+pub(crate) use description::{Plot, PlotAxis, PlotSeries, PlotShape};
+#[allow(unused_imports, reason = "what draws plots comes next")]
+pub(crate) use scale::thousands;
+pub(crate) use svg::PLOT_CSS;
