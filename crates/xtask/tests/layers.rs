@@ -42,12 +42,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
     ("aws_model", &["waitroom", "config", "page"]),
+    // A room and its crowd on a virtual clock.
+    ("simulation", &[]),
     ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
         &[
-            "waitroom", "pass", "config", "clock", "operator", "probe", "page", "embedded", "server",
-            "guard", "cloud",
+            "waitroom",
+            "pass",
+            "config",
+            "clock",
+            "operator",
+            "probe",
+            "page",
+            "embedded",
+            "server",
+            "guard",
+            "cloud",
+            "simulation",
         ],
     ),
     // Testing.

@@ -1,0 +1,271 @@
+//! When visitors come.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+
+use crate::record;
+
+const MINUTE: f64 = 60_000.0;
+
+/// How a crowd comes, however large it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalShape {
+    /// Within a minute, half of them in its first ten seconds: a link that was announced for noon.
+    Spike,
+    /// Over half an hour: many after five minutes, and then fewer and fewer.
+    Email,
+    /// Evenly over this time.
+    Evenly(Duration),
+    /// As they were counted.
+    Counted(Vec<CountedStretch>),
+}
+
+/// So many came in a stretch of time, in milliseconds since the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedStretch {
+    pub from: u32,
+    pub to: u32,
+    pub visitors: u32,
+}
+
+/// A crowd, and how it comes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrivals {
+    shape: ArrivalShape,
+    visitors: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArrivalsError {
+    #[error("visitors come as a spike, as after an email, within a time like 10m, or as counted in a file")]
+    UnknownShape,
+    #[error("visitors may come within 1s to 7d")]
+    TooLong,
+    #[error("say how many visitors come: only a file with counts knows it by itself")]
+    NoVisitors,
+    #[error("from 1 to {} visitors can be simulated", Arrivals::MOST)]
+    WrongNumber,
+    #[error("line {line} of the counts: {problem}")]
+    WrongLine { line: usize, problem: String },
+    #[error("the record cannot be read: {0}")]
+    WrongRecord(String),
+    #[error("the counts have no visitors")]
+    Nobody,
+}
+
+impl ArrivalShape {
+    const LONGEST: Duration = Duration::from_hours(7 * 24);
+    const SPIKE: f64 = MINUTE;
+    /// Half of a spike comes within this time.
+    const HALF_OF_SPIKE: f64 = MINUTE / 6.0;
+    const EMAIL: f64 = 30.0 * MINUTE;
+    /// Most readers of an e-mail come after this time.
+    const PEAK_OF_EMAIL: f64 = 5.0 * MINUTE;
+
+    /// The counts of a file: what `beekeeper report` writes as CSV or JSON, or a number of visitors a minute on each line.
+    pub fn from_record(text: &str) -> Result<Self, ArrivalsError> {
+        let stretches = record::read(text)?;
+        if stretches.iter().all(|stretch| stretch.visitors == 0) {
+            return Err(ArrivalsError::Nobody);
+        }
+        Ok(Self::Counted(stretches))
+    }
+
+    /// One visitor's arrival, in milliseconds since the beginning.
+    fn one(&self, rng: &mut impl Rng) -> f64 {
+        match self {
+            Self::Spike => {
+                let mean = Self::HALF_OF_SPIKE / std::f64::consts::LN_2;
+                loop {
+                    let at = exponential(mean, rng);
+                    if at < Self::SPIKE {
+                        return at;
+                    }
+                }
+            }
+            Self::Email => loop {
+                let at = exponential(Self::PEAK_OF_EMAIL, rng) + exponential(Self::PEAK_OF_EMAIL, rng);
+                if at < Self::EMAIL {
+                    return at;
+                }
+            },
+            Self::Evenly(within) => rng.random::<f64>() * within.as_secs_f64() * 1000.0,
+            Self::Counted(stretches) => {
+                let all: f64 = stretches.iter().map(|stretch| f64::from(stretch.visitors)).sum();
+                let mut left = rng.random::<f64>() * all;
+                let chosen = stretches.iter().find(|stretch| {
+                    left -= f64::from(stretch.visitors);
+                    left < 0.0
+                });
+                chosen.or(stretches.last()).map_or(0.0, |stretch| stretch.any_instant(rng))
+            }
+        }
+    }
+}
+
+impl CountedStretch {
+    fn any_instant(self, rng: &mut impl Rng) -> f64 {
+        f64::from(self.from) + rng.random::<f64>() * f64::from(self.to.saturating_sub(self.from))
+    }
+}
+
+/// A random time until something that happens every `mean` on average.
+fn exponential(mean: f64, rng: &mut impl Rng) -> f64 {
+    -mean * (1.0 - rng.random::<f64>()).ln()
+}
+
+impl FromStr for ArrivalShape {
+    type Err = ArrivalsError;
+
+    /// `spike`, `email` or a time like `10m`.
+    fn from_str(text: &str) -> Result<Self, ArrivalsError> {
+        match text {
+            "spike" => Ok(Self::Spike),
+            "email" => Ok(Self::Email),
+            time => {
+                let within = humantime::parse_duration(time).map_err(|_| ArrivalsError::UnknownShape)?;
+                let is_possible = (Duration::from_secs(1)..=Self::LONGEST).contains(&within);
+                if is_possible { Ok(Self::Evenly(within)) } else { Err(ArrivalsError::TooLong) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for ArrivalShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spike => f.write_str("within a minute, half of them in its first ten seconds"),
+            Self::Email => f.write_str("over half an hour, most of them after five minutes"),
+            Self::Evenly(within) => write!(f, "evenly over {}", humantime::format_duration(*within)),
+            Self::Counted(stretches) => {
+                let minutes = stretches.last().map_or(0, |last| last.to).div_ceil(60_000);
+                write!(f, "as they were counted over {minutes} minutes")
+            }
+        }
+    }
+}
+
+impl Arrivals {
+    /// The most visitors of one crowd.
+    pub const MOST: u32 = 10_000_000;
+
+    /// `visitors` come in this shape; without a number, as many as were counted.
+    pub fn new(shape: ArrivalShape, visitors: Option<u64>) -> Result<Self, ArrivalsError> {
+        let visitors = match (&shape, visitors) {
+            (_, Some(visitors)) => visitors,
+            (ArrivalShape::Counted(stretches), None) => {
+                stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum()
+            }
+            (_, None) => return Err(ArrivalsError::NoVisitors),
+        };
+        let visitors = u32::try_from(visitors).ok().filter(|visitors| (1..=Self::MOST).contains(visitors));
+        Ok(Self { shape, visitors: visitors.ok_or(ArrivalsError::WrongNumber)? })
+    }
+
+    pub fn visitors(&self) -> u32 {
+        self.visitors
+    }
+
+    pub fn shape(&self) -> &ArrivalShape {
+        &self.shape
+    }
+
+    /// When each of them comes, in milliseconds since the beginning, first to last. The same seed gives the same times.
+    pub fn times(&self, seed: u64) -> Vec<u32> {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut times: Vec<u32> = match &self.shape {
+            ArrivalShape::Counted(stretches) if self.is_as_counted(stretches) => {
+                let of_stretch = |stretch: &CountedStretch| {
+                    let stretch = *stretch;
+                    (0..stretch.visitors).map(move |_| stretch)
+                };
+                let all = stretches.iter().flat_map(of_stretch);
+                all.map(|stretch| whole(stretch.any_instant(&mut rng))).collect()
+            }
+            shape => (0..self.visitors).map(|_| whole(shape.one(&mut rng))).collect(),
+        };
+        times.sort_unstable();
+        times
+    }
+
+    fn is_as_counted(&self, stretches: &[CountedStretch]) -> bool {
+        stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum::<u64>() == u64::from(self.visitors)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most seven days")]
+fn whole(millis: f64) -> u32 {
+    millis as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(shape: &str, visitors: u64) -> Vec<u32> {
+        Arrivals::new(shape.parse().unwrap(), Some(visitors)).unwrap().times(7)
+    }
+
+    /// How many come before this second.
+    fn before(times: &[u32], second: u32) -> usize {
+        times.partition_point(|at| *at < second * 1000)
+    }
+
+    #[test]
+    fn a_spike_is_over_after_a_minute_and_half_over_after_ten_seconds() {
+        let times = times("spike", 10_000);
+        assert_eq!((times.len(), before(&times, 60)), (10_000, 10_000));
+        assert!((4_900..5_300).contains(&before(&times, 10)), "{}", before(&times, 10));
+    }
+
+    #[test]
+    fn an_email_is_read_for_half_an_hour() {
+        let times = times("email", 10_000);
+        assert_eq!(before(&times, 1800), 10_000);
+        let minutes: Vec<_> =
+            (0..30).map(|minute| before(&times, 60 * minute + 60) - before(&times, 60 * minute)).collect();
+        let busiest = (0..30).max_by_key(|minute| minutes[*minute]).unwrap();
+        assert!((3..8).contains(&busiest) && minutes[29] < minutes[busiest] / 5, "{minutes:?}");
+    }
+
+    #[test]
+    fn a_time_is_filled_evenly() {
+        let times = times("10m", 6_000);
+        assert!((2_850..3_150).contains(&before(&times, 300)) && before(&times, 600) == 6_000);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_times() {
+        let crowd = Arrivals::new(ArrivalShape::Email, Some(500)).unwrap();
+        assert_eq!(crowd.times(1), crowd.times(1));
+        assert_ne!(crowd.times(1), crowd.times(2));
+    }
+
+    #[test]
+    fn counts_are_kept_and_can_be_scaled() {
+        let shape = ArrivalShape::from_record("30\n0\n10\n").unwrap();
+        let as_counted = Arrivals::new(shape.clone(), None).unwrap();
+        let times = as_counted.times(3);
+        assert_eq!((before(&times, 60), before(&times, 120), times.len()), (30, 30, 40));
+        let scaled = Arrivals::new(shape, Some(4_000)).unwrap().times(3);
+        assert!((2_850..3_150).contains(&before(&scaled, 60)) && scaled.len() == 4_000);
+        assert_eq!(before(&scaled, 60), before(&scaled, 120), "nobody came in the second minute");
+    }
+
+    #[test]
+    fn impossible_crowds_are_refused() {
+        for wrong in ["", "rush", "10", "0s", "8d", "-5m"] {
+            assert!(wrong.parse::<ArrivalShape>().is_err(), "{wrong}");
+        }
+        let new = |visitors| Arrivals::new(ArrivalShape::Spike, visitors);
+        assert_eq!(new(None), Err(ArrivalsError::NoVisitors));
+        for wrong in [0, u64::from(Arrivals::MOST) + 1, u64::MAX] {
+            assert_eq!(new(Some(wrong)), Err(ArrivalsError::WrongNumber));
+        }
+        assert_eq!(ArrivalShape::from_record("0\n0"), Err(ArrivalsError::Nobody));
+    }
+}

@@ -1,0 +1,10 @@
+//! A room and its crowd on a virtual clock.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`ArrivalShape`], [`Arrivals`] | when visitors come |
+
+mod arrivals;
+mod record;
+
+pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, CountedStretch};

@@ -1,0 +1,161 @@
+//! Reads how many visitors came when: a list of counts, or the record of a past event.
+
+use serde::Deserialize;
+
+use crate::{ArrivalsError, CountedStretch};
+
+const MINUTE: u32 = 60_000;
+
+/// A minute of a past event. `at` is when it ended, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct PastMinute {
+    at: u64,
+    joined: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct PastEvent {
+    minutes: Vec<PastMinute>,
+}
+
+pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, ArrivalsError> {
+    if text.trim_start().starts_with('{') {
+        let event: PastEvent =
+            serde_json::from_str(text).map_err(|error| ArrivalsError::WrongRecord(error.to_string()))?;
+        return stretches(event.minutes.into_iter());
+    }
+    let lines = || (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let Some((_, first)) = lines().next() else { return Err(ArrivalsError::Nobody) };
+    if first.trim().parse::<u32>().is_ok() {
+        return counts_a_minute(lines());
+    }
+    let columns: Vec<_> = first.split(',').map(|name| name.trim().trim_matches('"')).collect();
+    let column = |name: &str| {
+        let found = columns.iter().position(|column| *column == name);
+        let problem = || {
+            format!(
+                "there is no column {name:?}: write a number of visitors on each line, or the columns at and joined"
+            )
+        };
+        found.ok_or_else(|| ArrivalsError::WrongLine { line: 1, problem: problem() })
+    };
+    let (at, joined) = (column("at")?, column("joined")?);
+    let minutes: Vec<_> =
+        lines().skip(1).map(|(line, text)| past_minute(line, text, at, joined)).collect::<Result<_, _>>()?;
+    stretches(minutes.into_iter())
+}
+
+/// A number of visitors on each line, a line for each minute.
+fn counts_a_minute<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+) -> Result<Vec<CountedStretch>, ArrivalsError> {
+    let mut stretches = Vec::new();
+    let mut from = 0;
+    for (line, text) in lines {
+        let wrong = || ArrivalsError::WrongLine {
+            line,
+            problem: format!("{:?} is not a number of visitors", text.trim()),
+        };
+        let visitors = text.trim().parse().map_err(|_| wrong())?;
+        let to = later(from, line)?;
+        stretches.push(CountedStretch { from, to, visitors });
+        from = to;
+    }
+    Ok(stretches)
+}
+
+fn later(from: u32, line: usize) -> Result<u32, ArrivalsError> {
+    let too_long =
+        || ArrivalsError::WrongLine { line, problem: "visitors may come for seven days at most".into() };
+    from.checked_add(MINUTE).filter(|to| *to <= 7 * 24 * 60 * MINUTE).ok_or_else(too_long)
+}
+
+fn past_minute(line: usize, text: &str, at: usize, joined: usize) -> Result<PastMinute, ArrivalsError> {
+    let fields: Vec<_> = text.split(',').map(|field| field.trim().trim_matches('"')).collect();
+    let field = |index: usize| fields.get(index).copied().unwrap_or_default();
+    let wrong = |field: &str, what: &str| ArrivalsError::WrongLine {
+        line,
+        problem: format!("{field:?} is not {what}"),
+    };
+    let at = instant(field(at)).ok_or_else(|| wrong(field(at), "an instant like 2027-03-05T11:00:00Z"))?;
+    let joined = field(joined).parse().map_err(|_| wrong(field(joined), "a number of visitors"))?;
+    Ok(PastMinute { at, joined })
+}
+
+/// An instant as our own records write it: `2027-03-05 11:00:00 UTC`, or as RFC 3339 has it, or in milliseconds.
+fn instant(text: &str) -> Option<u64> {
+    if let Ok(millis) = text.parse() {
+        return Some(millis);
+    }
+    let text = text.strip_suffix(" UTC").map_or_else(|| text.to_owned(), |time| format!("{time}Z"));
+    let instant: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(instant.as_millisecond()).ok()
+}
+
+/// Each minute of a record ends at its instant, and begins when the one before it ended, or a minute earlier.
+fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStretch>, ArrivalsError> {
+    let mut all: Vec<CountedStretch> = Vec::new();
+    let mut begin = None;
+    for PastMinute { at, joined } in minutes {
+        let begin = *begin.get_or_insert(at.saturating_sub(MINUTE.into()));
+        let to = at.checked_sub(begin).and_then(|to| u32::try_from(to).ok());
+        let after = all.last().map_or(0, |last| last.to);
+        let to = to.filter(|to| *to <= 7 * 24 * 60 * MINUTE && *to >= after).ok_or_else(|| {
+            ArrivalsError::WrongRecord("its minutes are not in order, or longer than seven days".into())
+        })?;
+        all.push(CountedStretch { from: after.max(to.saturating_sub(MINUTE)), to, visitors: joined });
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stretch(from: u32, to: u32, visitors: u32) -> CountedStretch {
+        CountedStretch { from: from * 1000, to: to * 1000, visitors }
+    }
+
+    #[test]
+    fn counts_are_a_line_a_minute() {
+        assert_eq!(
+            read("3\n\n 0 \n7\n"),
+            Ok(vec![stretch(0, 60, 3), stretch(60, 120, 0), stretch(120, 180, 7)])
+        );
+    }
+
+    #[test]
+    fn a_past_event_is_read_as_csv_and_as_json() {
+        let expected = vec![stretch(0, 60, 30), stretch(60, 120, 5), stretch(240, 300, 2)];
+        let csv = "at,joined,released\n2027-03-05 11:00:07 UTC,30,1\n2027-03-05T11:01:07Z,5,2\n\"2027-03-05 11:04:07 UTC\",2,3\n";
+        assert_eq!(read(csv), Ok(expected.clone()));
+        let json = r#"{"minutes": [{"at": 60000, "joined": 30, "waiting": 3}, {"at": 120000, "joined": 5}, {"at": 300000, "joined": 2}]}"#;
+        assert_eq!(read(json), Ok(expected));
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_line() {
+        for (text, expected) in [
+            ("3\nmany\n", r#"line 2 of the counts: "many" is not a number of visitors"#),
+            ("3\n-1\n", r#"line 2 of the counts: "-1" is not a number of visitors"#),
+            (
+                "at,joined\n1,2\nnoon,3\n",
+                r#"line 3 of the counts: "noon" is not an instant like 2027-03-05T11:00:00Z"#,
+            ),
+            ("at,joined\n60000\n", r#"line 2 of the counts: "" is not a number of visitors"#),
+            (
+                "{\"minutes\": 3}",
+                "the record cannot be read: invalid type: integer `3`, expected a sequence at line 1 column 13",
+            ),
+            (
+                "at,joined\n120000,2\n60000,3\n",
+                "the record cannot be read: its minutes are not in order, or longer than seven days",
+            ),
+            ("", "the counts have no visitors"),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let error = read("when,who\n1,2\n").unwrap_err().to_string();
+        assert!(error.contains("there is no column \"at\""), "{error}");
+    }
+}
