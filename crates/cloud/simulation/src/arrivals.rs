@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::record;
+use crate::record::{self, CountedStretch, RecordError};
 
 const MINUTE: f64 = 60_000.0;
 
@@ -22,14 +22,6 @@ pub enum ArrivalShape {
     Evenly(Duration),
     /// As they were counted.
     Counted(Vec<CountedStretch>),
-}
-
-/// So many came in a stretch of time, in milliseconds since the beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountedStretch {
-    pub from: u32,
-    pub to: u32,
-    pub visitors: u32,
 }
 
 /// A crowd, and how it comes.
@@ -49,12 +41,6 @@ pub enum ArrivalsError {
     NoVisitors,
     #[error("from 1 to {} visitors can be simulated", Arrivals::MOST)]
     WrongNumber,
-    #[error("line {line} of the counts: {problem}")]
-    WrongLine { line: usize, problem: String },
-    #[error("the record cannot be read: {0}")]
-    WrongRecord(String),
-    #[error("the counts have no visitors")]
-    Nobody,
 }
 
 impl ArrivalShape {
@@ -67,12 +53,8 @@ impl ArrivalShape {
     const PEAK_OF_EMAIL: f64 = 5.0 * MINUTE;
 
     /// The counts of a file: what `beekeeper report` writes as CSV or JSON, or a number of visitors a minute on each line.
-    pub fn from_record(text: &str) -> Result<Self, ArrivalsError> {
-        let stretches = record::read(text)?;
-        if stretches.iter().all(|stretch| stretch.visitors == 0) {
-            return Err(ArrivalsError::Nobody);
-        }
-        Ok(Self::Counted(stretches))
+    pub fn from_record(text: &str) -> Result<Self, RecordError> {
+        record::read(text).map(Self::Counted)
     }
 
     /// One visitor's arrival, in milliseconds since the beginning.
@@ -101,16 +83,15 @@ impl ArrivalShape {
                     left -= f64::from(stretch.visitors);
                     left < 0.0
                 });
-                chosen.or(stretches.last()).map_or(0.0, |stretch| stretch.any_instant(rng))
+                chosen.or(stretches.last()).map_or(0.0, |stretch| instant_of(*stretch, rng))
             }
         }
     }
 }
 
-impl CountedStretch {
-    fn any_instant(self, rng: &mut impl Rng) -> f64 {
-        f64::from(self.from) + rng.random::<f64>() * f64::from(self.to.saturating_sub(self.from))
-    }
+/// A random instant of this stretch.
+fn instant_of(stretch: CountedStretch, rng: &mut impl Rng) -> f64 {
+    f64::from(stretch.from) + rng.random::<f64>() * f64::from(stretch.to.saturating_sub(stretch.from))
 }
 
 /// A random time until something that happens every `mean` on average.
@@ -184,7 +165,7 @@ impl Arrivals {
                     (0..stretch.visitors).map(move |_| stretch)
                 };
                 let all = stretches.iter().flat_map(of_stretch);
-                all.map(|stretch| whole(stretch.any_instant(&mut rng))).collect()
+                all.map(|stretch| whole(instant_of(stretch, &mut rng))).collect()
             }
             shape => (0..self.visitors).map(|_| whole(shape.one(&mut rng))).collect(),
         };
@@ -266,6 +247,6 @@ mod tests {
         for wrong in [0, u64::from(Arrivals::MOST) + 1, u64::MAX] {
             assert_eq!(new(Some(wrong)), Err(ArrivalsError::WrongNumber));
         }
-        assert_eq!(ArrivalShape::from_record("0\n0"), Err(ArrivalsError::Nobody));
+        assert_eq!(ArrivalShape::from_record("0\n0"), Err(RecordError::Nobody));
     }
 }

@@ -7,4 +7,5 @@
 mod arrivals;
 mod record;
 
-pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, CountedStretch};
+pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError};
+pub use record::{CountedStretch, RecordError};

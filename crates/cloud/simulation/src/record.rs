@@ -2,9 +2,25 @@
 
 use serde::Deserialize;
 
-use crate::{ArrivalsError, CountedStretch};
-
 const MINUTE: u32 = 60_000;
+
+/// So many came in a stretch of time, in milliseconds since the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedStretch {
+    pub from: u32,
+    pub to: u32,
+    pub visitors: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    #[error("line {line} of the counts: {problem}")]
+    WrongLine { line: usize, problem: String },
+    #[error("the record cannot be read: {0}")]
+    WrongRecord(String),
+    #[error("the counts have no visitors")]
+    Nobody,
+}
 
 /// A minute of a past event. `at` is when it ended, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -18,14 +34,21 @@ struct PastEvent {
     minutes: Vec<PastMinute>,
 }
 
-pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, ArrivalsError> {
+/// The stretches of a text, in which at least one visitor came.
+pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
+    let stretches = read_any(text)?;
+    let is_nobody = stretches.iter().all(|stretch| stretch.visitors == 0);
+    if is_nobody { Err(RecordError::Nobody) } else { Ok(stretches) }
+}
+
+fn read_any(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
     if text.trim_start().starts_with('{') {
         let event: PastEvent =
-            serde_json::from_str(text).map_err(|error| ArrivalsError::WrongRecord(error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| RecordError::WrongRecord(error.to_string()))?;
         return stretches(event.minutes.into_iter());
     }
     let lines = || (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, first)) = lines().next() else { return Err(ArrivalsError::Nobody) };
+    let Some((_, first)) = lines().next() else { return Err(RecordError::Nobody) };
     if first.trim().parse::<u32>().is_ok() {
         return counts_a_minute(lines());
     }
@@ -37,7 +60,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, ArrivalsError> {
                 "there is no column {name:?}: write a number of visitors on each line, or the columns at and joined"
             )
         };
-        found.ok_or_else(|| ArrivalsError::WrongLine { line: 1, problem: problem() })
+        found.ok_or_else(|| RecordError::WrongLine { line: 1, problem: problem() })
     };
     let (at, joined) = (column("at")?, column("joined")?);
     let minutes: Vec<_> =
@@ -48,11 +71,11 @@ pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, ArrivalsError> {
 /// A number of visitors on each line, a line for each minute.
 fn counts_a_minute<'a>(
     lines: impl Iterator<Item = (usize, &'a str)>,
-) -> Result<Vec<CountedStretch>, ArrivalsError> {
+) -> Result<Vec<CountedStretch>, RecordError> {
     let mut stretches = Vec::new();
     let mut from = 0;
     for (line, text) in lines {
-        let wrong = || ArrivalsError::WrongLine {
+        let wrong = || RecordError::WrongLine {
             line,
             problem: format!("{:?} is not a number of visitors", text.trim()),
         };
@@ -64,16 +87,16 @@ fn counts_a_minute<'a>(
     Ok(stretches)
 }
 
-fn later(from: u32, line: usize) -> Result<u32, ArrivalsError> {
+fn later(from: u32, line: usize) -> Result<u32, RecordError> {
     let too_long =
-        || ArrivalsError::WrongLine { line, problem: "visitors may come for seven days at most".into() };
+        || RecordError::WrongLine { line, problem: "visitors may come for seven days at most".into() };
     from.checked_add(MINUTE).filter(|to| *to <= 7 * 24 * 60 * MINUTE).ok_or_else(too_long)
 }
 
-fn past_minute(line: usize, text: &str, at: usize, joined: usize) -> Result<PastMinute, ArrivalsError> {
+fn past_minute(line: usize, text: &str, at: usize, joined: usize) -> Result<PastMinute, RecordError> {
     let fields: Vec<_> = text.split(',').map(|field| field.trim().trim_matches('"')).collect();
     let field = |index: usize| fields.get(index).copied().unwrap_or_default();
-    let wrong = |field: &str, what: &str| ArrivalsError::WrongLine {
+    let wrong = |field: &str, what: &str| RecordError::WrongLine {
         line,
         problem: format!("{field:?} is not {what}"),
     };
@@ -93,7 +116,7 @@ fn instant(text: &str) -> Option<u64> {
 }
 
 /// Each minute of a record ends at its instant, and begins when the one before it ended, or a minute earlier.
-fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStretch>, ArrivalsError> {
+fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStretch>, RecordError> {
     let mut all: Vec<CountedStretch> = Vec::new();
     let mut begin = None;
     for PastMinute { at, joined } in minutes {
@@ -101,7 +124,7 @@ fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStr
         let to = at.checked_sub(begin).and_then(|to| u32::try_from(to).ok());
         let after = all.last().map_or(0, |last| last.to);
         let to = to.filter(|to| *to <= 7 * 24 * 60 * MINUTE && *to >= after).ok_or_else(|| {
-            ArrivalsError::WrongRecord("its minutes are not in order, or longer than seven days".into())
+            RecordError::WrongRecord("its minutes are not in order, or longer than seven days".into())
         })?;
         all.push(CountedStretch { from: after.max(to.saturating_sub(MINUTE)), to, visitors: joined });
     }
