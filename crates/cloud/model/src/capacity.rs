@@ -84,27 +84,17 @@ impl Capacity {
         let exceeds = |traffic: Traffic| traffic.exceeds(limits, room);
         Self {
             joins_per_second: most(1_000_000, Limit::NewEnvironments, |joins| {
-                exceeds(Traffic {
-                    joins_per_second: number(joins),
-                    waiting,
-                    rate: room.rate,
-                    is_sudden: true,
-                })
+                exceeds(Traffic::of_line(number(joins), waiting, room.rate, true))
             }),
             crowd,
             waiting: most(whole(most_who_wait(room.rate)), Limit::Retention, |people| {
                 let joins_per_second = f64::from(room.rate.get()) / 60.0;
-                exceeds(Traffic {
-                    joins_per_second,
-                    waiting: number(people),
-                    rate: room.rate,
-                    is_sudden: false,
-                })
+                exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, false))
             }),
             kept_up: most(largest, Limit::LargestRate, |rate| exceeds(kept_up(at(rate)))),
             released: most(largest, Limit::LargestRate, |rate| {
                 let waiting = number(crowd).min(most_who_wait(at(rate)));
-                exceeds(Traffic { joins_per_second: 0.0, waiting, rate: at(rate), is_sudden: false })
+                exceeds(Traffic::of_line(0.0, waiting, at(rate), false))
             }),
         }
     }
@@ -128,12 +118,7 @@ impl Need {
 /// Visitors come and go at this rate.
 fn kept_up(rate: Rate) -> Traffic {
     let per_minute = f64::from(rate.get());
-    Traffic {
-        joins_per_second: per_minute / 60.0,
-        waiting: per_minute * f64::from(WAIT_MINUTES),
-        rate,
-        is_sudden: false,
-    }
+    Traffic::of_line(per_minute / 60.0, per_minute * f64::from(WAIT_MINUTES), rate, false)
 }
 
 /// Visitors further back than this lose their place before it is their turn.

@@ -9,6 +9,7 @@
 //! | [`Reservation`] | the functions that an account keeps for releasing |
 //! | [`Capacity`] | joins a second, people waiting, visitors a minute, each with the [`Limit`] that ends it |
 //! | [`EventCosts`], [`StandingCosts`] | what visitors cost, and a month without any |
+//! | [`Traffic`] | what happens in one second, and its [`Usage`] of every limit |
 //! | [`Outlook`] | what a crowd of a given size can expect |
 //!
 //! How often a page polls is not a formula here: the model walks through a wait with the page's own arithmetic,
@@ -37,4 +38,5 @@ pub use limit::Limit;
 pub use modelled_room::{Firewall, ModelledRoom};
 pub use outlook::Outlook;
 pub use reservation::{Reservation, ReservationTooLarge};
+pub use traffic::{Traffic, Usage};
 pub use visit::{Visit, WAIT_MINUTES};

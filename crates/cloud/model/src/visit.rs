@@ -37,9 +37,9 @@ pub(crate) fn longest_wait_minutes() -> f64 {
     facts().fixed.message_retention.value * 24.0 * 60.0
 }
 
-/// The requests from the link to the first answer: door, page and poll.
-pub(crate) fn requests_to_join(further_files: u32) -> f64 {
-    DOOR_AND_PAGE + f64::from(further_files) + 1.0
+/// The requests from the link to the page: the door and the page's files.
+pub(crate) fn requests_of_join(further_files: u32) -> f64 {
+    DOOR_AND_PAGE + f64::from(further_files)
 }
 
 /// Walks through a wait as the page does. Every number in the line belongs to somebody who waits. Where producers dropped
@@ -93,11 +93,11 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_has_three_requests_before_the_first_answer_and_one_after_the_last() {
+    fn a_visit_has_two_requests_before_its_polls_and_one_after_the_last() {
         let visit = Visit::waiting(10.0, rate(1000), 0);
         assert_eq!(visit.requests(), f64::from(visit.polls) + 3.0);
-        assert_eq!(requests_to_join(0), 3.0);
-        assert_eq!(requests_to_join(11), 14.0);
+        assert_eq!(requests_of_join(0), 2.0);
+        assert_eq!(requests_of_join(11), 13.0);
         assert_eq!(Visit::waiting(10.0, rate(1000), 2).requests(), visit.requests() + 2.0);
     }
 
