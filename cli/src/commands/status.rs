@@ -49,6 +49,15 @@ fn text(status: &Status, now: Timestamp) -> String {
     if let Some(opens) = room.opens {
         lines.insert(1, format!("opens          {}, {}", shown(opens), ahead(opens, now)));
     }
+    if room.rehearsal.is_some() {
+        lines.insert(
+            1,
+            format!(
+                "rehearsal      under way, or left behind: `beekeeper reset {}` ends it",
+                room.settings.room
+            ),
+        );
+    }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
     }

@@ -30,6 +30,7 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Undo { number: 1 },
         Order::RotateKeys,
         Order::DropKey { id: key.to_owned() },
+        Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() },
         Order::Reset { epoch: "cd34".parse().unwrap() },
         Order::Keys,
         Order::Minutes { since: NOON },

@@ -9,6 +9,7 @@ mod frozen;
 #[cfg(test)]
 mod memory_store;
 mod order;
+mod rehearsal;
 mod reply;
 mod status;
 mod store;
@@ -57,16 +58,23 @@ pub async fn execute(
         }
         Order::On => {
             let turn_on = |room: &mut Room| room.turn(RoomState::On);
-            store.change("turn the room on", note(AuditSubject::State), turn_on).await?
+            match rehearsal::open(store, "turn the room on", who, turn_on).await? {
+                Ok(changed) => changed,
+                Err(refused) => return Ok(refused),
+            }
         }
         Order::OpenAt { at } => {
             let open = move |room: &mut Room| room.open_at(at);
-            store.change("set when the room opens", note(AuditSubject::State), open).await?
+            match rehearsal::open(store, "set when the room opens", who, open).await? {
+                Ok(changed) => changed,
+                Err(refused) => return Ok(refused),
+            }
         }
         Order::Off => {
             let turn_off = |room: &mut Room| room.turn(RoomState::Off);
             store.change("turn the room off", note(AuditSubject::State), turn_off).await?
         }
+        Order::Rehearse { mark } => return rehearsal::begin(store, mark, who).await,
         Order::Undo { number } => return undo::execute(store, number, who).await,
         Order::History { most } => {
             return store.entries(most).await.map(|entries| Reply::History { entries });

@@ -16,15 +16,21 @@ use crate::{Order, Reply, execute};
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-/// A store in memory in which 7 visitors wait.
+/// A store in memory in which visitors wait.
 pub(crate) struct MemoryStore {
     pub(crate) room: Mutex<Room>,
     entries: Mutex<Vec<AuditEntry>>,
     keys: Mutex<KeyRecord>,
+    waiting: u64,
 }
 
 impl MemoryStore {
+    /// Seven visitors wait.
     pub(crate) fn new() -> Self {
+        Self::with_waiting(7)
+    }
+
+    pub(crate) fn with_waiting(waiting: u64) -> Self {
         let settings = Settings::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
@@ -33,7 +39,7 @@ impl MemoryStore {
         );
         let url = "https://room.example".parse().unwrap();
         let room = Room::new(settings, url, "ab12".parse().unwrap());
-        Self { room: Mutex::new(room), entries: Mutex::default(), keys: Mutex::default() }
+        Self { room: Mutex::new(room), entries: Mutex::default(), keys: Mutex::default(), waiting }
     }
 
     pub(crate) fn add_entry(&self, note: &AuditNote, before: &Room, after: &Room) {
@@ -45,6 +51,11 @@ impl MemoryStore {
     /// Carries out an order by Anna.
     pub(crate) fn execute(&self, order: Order) -> Reply {
         block_on(execute(self, order, Author::new("anna"), NOW)).unwrap()
+    }
+
+    /// The number of the last entry of the audit trail.
+    pub(crate) fn last_entry(&self) -> u64 {
+        self.entries.lock().unwrap().last().unwrap().number
     }
 
     /// Publishes a first key, and returns its id.
@@ -86,7 +97,7 @@ impl StatusBoard for MemoryStore {
 
 impl LineLength for MemoryStore {
     async fn waiting(&self) -> PortResult<u64> {
-        Ok(7)
+        Ok(self.waiting)
     }
 
     async fn issued(&self) -> PortResult<IssuedTickets> {
@@ -150,9 +161,9 @@ impl RoomAdmin for MemoryStore {
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
         let mut room = self.room.lock().unwrap();
         let before = room.clone();
-        room.epoch = epoch;
+        room.start_epoch(epoch);
         self.add_entry(&AuditNote::new(who, AuditSubject::Reset), &before, &room);
-        Ok(7)
+        Ok(self.waiting)
     }
 }
 

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use waitroom::{Epoch, Message, Rate, Stretch, Timestamp};
+use waitroom::{Epoch, Message, Rate, RehearsalMark, Stretch, Timestamp};
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,9 +29,13 @@ pub enum Order {
     },
     /// The door sends every visitor straight to the shop.
     Off,
-    /// Empties the line and starts this epoch.
+    /// Empties the line and starts this epoch. Ends a rehearsal.
     Reset {
         epoch: Epoch,
+    },
+    /// Marks the room for a rehearsal, if it is on, its line is empty, and no other rehearsal was left in it.
+    Rehearse {
+        mark: RehearsalMark,
     },
     /// Takes an order back: the one with this number in the audit trail, if it is the [last](crate::UndoableOrder::last).
     Undo {

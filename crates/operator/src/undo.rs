@@ -6,6 +6,7 @@
 use waitroom::ports::PortResult;
 use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room};
 
+use crate::rehearsal;
 use crate::reply::Reply;
 use crate::store::OperatorStore;
 
@@ -26,6 +27,8 @@ pub enum NothingToUndo {
     NoOrder,
     #[error("cannot take back the last order, because it was a reset: the places are gone")]
     Reset,
+    #[error("cannot take back the last order, because it was a rehearsal: `beekeeper reset` ends it")]
+    Rehearsal,
     #[error(
         "cannot take back the last order, because it changed the keys: a key that was replaced or dropped does not \
          come back; `beekeeper keys list` shows them"
@@ -45,6 +48,7 @@ impl UndoableOrder {
         let last = last.ok_or(NothingToUndo::NoOrder)?;
         let reverted = last.change.reverted().ok_or(match last.change.subject() {
             AuditSubject::Keys => NothingToUndo::Keys,
+            AuditSubject::Rehearsal => NothingToUndo::Rehearsal,
             _ => NothingToUndo::Reset,
         })?;
         Ok(Self { number: last.number, change: last.change.clone(), reverted })
@@ -61,6 +65,11 @@ pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author
         return failed("got another order meanwhile; look at `beekeeper history`, and undo again".into());
     }
     let UndoableOrder { change, reverted, .. } = order;
+    if rehearsal::would_open(&reverted)
+        && let Some(refusal) = rehearsal::refusal(&*store.room_now().await?)
+    {
+        return failed(refusal);
+    }
     let subject = reverted.subject();
     let is_changed = |room: &Room| reverted.apply(&mut room.clone());
     if !is_changed(&*store.room_now().await?) {

@@ -2,7 +2,7 @@
 //! tests of `stack_template` compare the two.
 
 use serde::Serialize;
-use waitroom::{Epoch, LineStatus, Rate, Room, RoomState, Stretch, Timestamp};
+use waitroom::{Epoch, LineStatus, Rate, RehearsalMark, Room, RoomState, Stretch, Timestamp};
 
 use crate::VisitorState;
 
@@ -17,6 +17,9 @@ pub enum PollAnswer {
         /// When the admission expires, for a page in the background. Absent while the room is off.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
+        /// While the operator rehearses the event. Pages ignore it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rehearsal: Option<RehearsalMark>,
     },
     Wait(Wait),
 }
@@ -41,6 +44,8 @@ pub struct Wait {
     /// Tells the page of a newcomer to go to `/beekeeper` once, which gives them a place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     join: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rehearsal: Option<RehearsalMark>,
 }
 
 impl PollAnswer {
@@ -50,7 +55,8 @@ impl PollAnswer {
             _ => None,
         };
         if until.is_some() || room.state == RoomState::Off {
-            return Self::Enter { allow: true, origin: room.settings.shop.to_string(), until };
+            let origin = room.settings.shop.to_string();
+            return Self::Enter { allow: true, origin, until, rehearsal: room.rehearsal };
         }
         Self::Wait(Wait {
             allow: false,
@@ -65,6 +71,7 @@ impl PollAnswer {
             message: room.settings.message.to_string(),
             stretch: room.stretch,
             join: visitor == VisitorState::Newcomer,
+            rehearsal: room.rehearsal,
         })
     }
 }
@@ -138,6 +145,14 @@ mod tests {
         let answer = poll(&room, VisitorState::Waiting);
         assert_eq!((&answer["state"], &answer["opens"]), (&json!("paused"), &json!(1_700_000_600_000_u64)));
         assert_eq!(poll(&room, admitted())["allow"], true, "who was admitted before may still enter");
+    }
+
+    #[test]
+    fn every_answer_shows_a_rehearsal() {
+        let room = Room { rehearsal: Some("abcdefghijkmnpqr".parse().unwrap()), ..room() };
+        for visitor in [VisitorState::Newcomer, VisitorState::Waiting, admitted()] {
+            assert_eq!(poll(&room, visitor)["rehearsal"], "abcdefghijkmnpqr");
+        }
     }
 
     #[test]

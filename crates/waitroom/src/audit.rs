@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Message, Rate, Room, RoomState, Stretch, Timestamp};
+use crate::{Epoch, Message, Rate, RehearsalMark, Room, RoomState, Stretch, Timestamp};
 
 /// One order, or one decision of the throttle that changed the rate in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +89,10 @@ pub enum AuditedChange {
         from: Rate,
         to: Rate,
     },
+    /// A rehearsal began, with this mark. A reset ends it.
+    Rehearsal {
+        to: RehearsalMark,
+    },
     /// Another key was asked for, in place of the one with this id.
     KeyRotation {
         from: String,
@@ -108,12 +112,12 @@ impl AuditedChange {
             Self::State { from, to, from_opens, to_opens } => (from, from_opens) != (to, to_opens),
             Self::Stretch { from, to } => from != to,
             Self::Reset { from, to } => from != to,
-            Self::KeyRotation { .. } | Self::KeyDrop { .. } => true,
+            Self::Rehearsal { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => true,
         }
     }
 
     /// What changes the room back. `None` if nothing can: a reset removed the line, the throttle would decide the same
-    /// again, and a key that was replaced or dropped does not come back.
+    /// again, only a reset ends a rehearsal, and a key that was replaced or dropped does not come back.
     pub fn reverted(&self) -> Option<Self> {
         Some(match self.clone() {
             Self::Rate { from, to } => Self::Rate { from: to, to: from },
@@ -122,7 +126,11 @@ impl AuditedChange {
                 Self::State { from: to, to: from, from_opens: to_opens, to_opens: from_opens }
             }
             Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
-            Self::Reset { .. } | Self::Throttle { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => {
+            Self::Reset { .. }
+            | Self::Throttle { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. } => {
                 return None;
             }
         })
@@ -150,9 +158,11 @@ impl AuditedChange {
                 is_as_before || has_opened
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
-            Self::Reset { .. } | Self::Throttle { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => {
-                false
-            }
+            Self::Reset { .. }
+            | Self::Throttle { .. }
+            | Self::Rehearsal { .. }
+            | Self::KeyRotation { .. }
+            | Self::KeyDrop { .. } => false,
         }
     }
 
@@ -164,6 +174,7 @@ impl AuditedChange {
             Self::Stretch { .. } => AuditSubject::Stretch,
             Self::Reset { .. } => AuditSubject::Reset,
             Self::Throttle { .. } => AuditSubject::Throttle,
+            Self::Rehearsal { .. } => AuditSubject::Rehearsal,
             Self::KeyRotation { .. } | Self::KeyDrop { .. } => AuditSubject::Keys,
         }
     }
@@ -183,6 +194,7 @@ impl fmt::Display for AuditedChange {
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
             Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
             Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
+            Self::Rehearsal { to } => write!(f, "rehearsal begun, with the mark {to}"),
             Self::KeyRotation { from } => write!(f, "keys: rotated, from {from}"),
             Self::KeyDrop { from } => write!(f, "keys: dropped {from}"),
         }
@@ -198,6 +210,7 @@ pub enum AuditSubject {
     Stretch,
     Reset,
     Throttle,
+    Rehearsal,
     /// The entry does not come from the room: see [`KeyOrder`](crate::KeyOrder).
     Keys,
 }
@@ -239,6 +252,7 @@ impl AuditNote {
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
+            AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
             AuditSubject::Keys => return None,
         };
         if self.subject == AuditSubject::Throttle && !change.is_change() {
@@ -279,6 +293,7 @@ mod tests {
         room.stretch = Stretch::MAX;
         room.epoch = "cd34".parse().unwrap();
         room.throttled = Some(rate(30));
+        room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
         room
     }
 
@@ -296,6 +311,7 @@ mod tests {
             (AuditSubject::Stretch, "stretch: 1 -> 12"),
             (AuditSubject::Reset, "reset, epoch: ab12 -> cd34"),
             (AuditSubject::Throttle, "rate in force: 60 -> 30"),
+            (AuditSubject::Rehearsal, "rehearsal begun, with the mark abcdefghijkmnpqr"),
         ];
         for (subject, expected) in rows {
             assert_eq!(entry(subject).change.to_string(), expected);
@@ -370,8 +386,11 @@ mod tests {
             assert!(!reverted.apply(&mut back), "{subject:?} a second time");
         }
         let kept = changed();
-        assert_eq!(back, Room { epoch: kept.epoch, throttled: kept.throttled, ..room() });
-        for subject in [AuditSubject::Reset, AuditSubject::Throttle] {
+        assert_eq!(
+            back,
+            Room { epoch: kept.epoch, throttled: kept.throttled, rehearsal: kept.rehearsal, ..room() }
+        );
+        for subject in [AuditSubject::Reset, AuditSubject::Throttle, AuditSubject::Rehearsal] {
             assert_eq!(entry(subject).change.reverted(), None);
             assert!(!entry(subject).change.apply(&mut back));
         }

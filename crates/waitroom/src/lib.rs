@@ -19,6 +19,7 @@
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
+//! | [`RehearsalMark`] | marks a room while its operator rehearses the event |
 //! | [`KeyOrder`] | what an operator orders about the keys that sign passes |
 //! | [`ports`] | what handlers need from stores, clocks and the shop |
 
@@ -39,6 +40,7 @@ mod place;
 mod plan;
 pub mod ports;
 mod rate;
+mod rehearsal;
 mod room;
 mod served;
 mod settings;
@@ -66,6 +68,7 @@ pub use passed::{passed_before, was_empty};
 pub use place::{Place, PlaceError, Scheme};
 pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};
+pub use rehearsal::{RehearsalMark, RehearsalMarkError};
 pub use room::{Room, RoomState, RoomStateError};
 pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::valve::WantedValve;
-use crate::{Epoch, Rate, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl};
+use crate::{
+    Epoch, Rate, RehearsalMark, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl,
+};
 
 /// A room as the ledger stores it: the operator's settings, and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,9 @@ pub struct Room {
     /// The factor by which pages poll less often.
     #[serde(default)]
     pub stretch: Stretch,
+    /// While the operator rehearses the event, and until the `reset` that ends it.
+    #[serde(default)]
+    pub rehearsal: Option<RehearsalMark>,
     /// Counts the changes, so that two concurrent changes cannot overwrite each other.
     pub version: u64,
 }
@@ -94,6 +99,7 @@ impl Room {
             highest_rate: None,
             valves: ValveSchedule::default(),
             stretch: Stretch::USUAL,
+            rehearsal: None,
             version: 0,
         }
     }
@@ -106,6 +112,20 @@ impl Room {
     /// Pauses the room until it opens by itself.
     pub fn open_at(&mut self, opens: Timestamp) {
         (self.state, self.opens) = (RoomState::Paused, Some(opens));
+    }
+
+    /// Marks the room for a rehearsal. Returns whether it did: the room has to be on, and not marked.
+    pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
+        let is_free = self.state == RoomState::On && self.rehearsal.is_none();
+        if is_free {
+            self.rehearsal = Some(mark);
+        }
+        is_free
+    }
+
+    /// What a reset does. It ends a rehearsal too.
+    pub fn start_epoch(&mut self, epoch: Epoch) {
+        (self.epoch, self.rehearsal) = (epoch, None);
     }
 
     /// The room at `now`: on, if it was to open by then.

@@ -168,7 +168,8 @@ fn an_item_of_a_newer_format_is_an_error_that_says_what_to_do() {
 fn complete_room() -> Room {
     let opens = Some(Timestamp::from_millis(1_700_000_600_000));
     let valves = "0=3300 1700000000000=closed 1700000600001=3300".parse().unwrap();
-    Room { opens, valves, highest_rate: Some(Rate::MAX), quiet: true, ..room() }
+    let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+    Room { opens, valves, highest_rate: Some(Rate::MAX), quiet: true, rehearsal, ..room() }
 }
 
 fn complete_progress() -> ProgressItem {

@@ -78,7 +78,8 @@ fn room() -> Room {
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
     let opens = Some(Timestamp::from_millis(1_700_000_600_000));
-    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, ..room }
+    let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+    Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 
 /// The attributes of an encoded item. The items here have all optional attributes.

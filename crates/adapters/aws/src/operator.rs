@@ -67,7 +67,7 @@ impl AwsStore {
         let purged = with_retries(|| purge.clone().send()).await;
         purged.map_err(|failure| failure.into_port_error("empty the line"))?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
-        let set_epoch = |room: &mut Room| room.epoch = epoch;
+        let set_epoch = |room: &mut Room| room.start_epoch(epoch);
         let reset_counters = || {
             vec![
                 Write::Update(Key::Progress, expressions::reset_progress()),
@@ -96,7 +96,7 @@ impl AwsStore {
             writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?);
             writes.extend(Key::STATUS.map(|digit| {
                 let (item, absent) = (status(digit, &after), absent_from_status(&after));
-                Write::Update(Key::Status(digit), expressions::set(&item, absent, None))
+                Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
             match self.table.write_together(attempt, writes).await {
                 Ok(true) => {
@@ -211,6 +211,7 @@ pub(crate) fn write_room(before: &Room, after: &Room, last_entry: Option<u64>) -
         ("throttled", after.throttled.is_none()),
         ("highest_rate", after.highest_rate.is_none()),
         ("valves", after.valves.is_empty()),
+        ("rehearsal", after.rehearsal.is_none()),
     ];
     let remove: Vec<_> = absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect();
     let mut item = encode_room(after);
@@ -243,12 +244,13 @@ mod tests {
     fn a_change_writes_the_whole_room_and_removes_what_it_does_not_have() {
         let held = Room { throttled: Some(Rate::MIN), ..room() };
         assert!(
-            update(&held, &room()).ends_with("REMOVE #health, #opens, #throttled, #highest_rate, #valves")
+            update(&held, &room())
+                .ends_with("REMOVE #health, #opens, #throttled, #highest_rate, #valves, #rehearsal")
         );
         let update = update(&room(), &held);
         assert!(
             update.contains("#throttled = :throttled")
-                && update.ends_with("REMOVE #health, #opens, #highest_rate, #valves"),
+                && update.ends_with("REMOVE #health, #opens, #highest_rate, #valves, #rehearsal"),
             "{update}"
         );
     }

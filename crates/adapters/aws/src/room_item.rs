@@ -39,6 +39,9 @@ pub(crate) fn encode_room(room: &Room) -> Item {
     if !room.valves.is_empty() {
         encoded.insert("valves".into(), text(&room.valves));
     }
+    if let Some(mark) = room.rehearsal {
+        encoded.insert("rehearsal".into(), text(&mark));
+    }
     if let Some(throttled) = room.throttled {
         encoded.insert("throttled".into(), number(throttled.get()));
     }
@@ -62,11 +65,12 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of the first format do not have these four.
+        // Rooms of the first format do not have these five.
         opens: room.optional("opens", Reader::time)?,
         highest_rate: room.optional("highest_rate", Reader::bounded::<_, u32>)?,
         quiet: room.optional("quiet", Reader::flag)?.unwrap_or_default(),
         valves: room.optional("valves", Reader::parsed)?.unwrap_or_default(),
+        rehearsal: room.optional("rehearsal", Reader::parsed)?,
         stretch: room.bounded::<_, u32>("stretch")?,
         version: room.number("version")?,
     })
@@ -100,12 +104,16 @@ pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
     if let Some(opens) = room.opens {
         encoded.insert("opens".into(), number(opens.as_millis()));
     }
+    if let Some(mark) = room.rehearsal {
+        encoded.insert("rehearsal".into(), text(&mark));
+    }
     encoded
 }
 
 /// The attributes of the status that this room does not have.
-pub(crate) fn absent_from_status(room: &Room) -> &'static [&'static str] {
-    if room.opens.is_none() { &["opens"] } else { &[] }
+pub(crate) fn absent_from_status(room: &Room) -> Vec<&'static str> {
+    let absent = [("opens", room.opens.is_none()), ("rehearsal", room.rehearsal.is_none())];
+    absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect()
 }
 
 /// The status of a new line.
@@ -147,6 +155,7 @@ mod tests {
             opens: Some(Timestamp::from_millis(1_700_000_600_000)),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
+            rehearsal: Some("abcdefghijkmnpqr".parse().unwrap()),
             state: RoomState::Paused,
             version: 7,
             ..room
@@ -161,8 +170,9 @@ mod tests {
         plain.throttled = None;
         plain.opens = None;
         plain.valves = ValveSchedule::default();
+        plain.rehearsal = None;
         let item = encode_room(&plain);
-        assert!(["health", "throttled", "opens"].iter().all(|name| !item.contains_key(*name)));
+        assert!(["health", "throttled", "opens", "rehearsal"].iter().all(|name| !item.contains_key(*name)));
         assert_eq!(decode_room(&item), Ok(plain));
     }
 
@@ -174,10 +184,11 @@ mod tests {
         assert_eq!(status["origin"], text("https://shop.example:8443/sale?a=1"));
         assert_eq!(status["cors"], text("https://shop.example:8443"));
         assert_eq!(status["rate"], number(1u64), "the rate in force");
-        assert_eq!((&status["opens"], absent_from_status(&room())), (&number(1_700_000_600_000u64), &[][..]));
-        let plain = Room { opens: None, ..room() };
-        assert!(!encode_status(0, &plain).contains_key("opens"));
-        assert_eq!(absent_from_status(&plain), ["opens"]);
+        assert_eq!(status["rehearsal"], text("abcdefghijkmnpqr"));
+        assert_eq!((&status["opens"], absent_from_status(&room()).len()), (&number(1_700_000_600_000u64), 0));
+        let plain = Room { opens: None, rehearsal: None, ..room() };
+        assert!(["opens", "rehearsal"].iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
+        assert_eq!(absent_from_status(&plain), ["opens", "rehearsal"]);
         let first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
     }
@@ -186,7 +197,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &["health", "throttled", "opens", "quiet", "highest_rate", "valves"],
+            &["health", "throttled", "opens", "quiet", "highest_rate", "valves", "rehearsal"],
             decode_room,
         );
         let rows = [

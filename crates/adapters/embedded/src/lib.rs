@@ -170,7 +170,7 @@ impl EmbeddedStore {
         self.change("start a new epoch", move |draft| {
             let before = draft.room().unwrap_or_else(|| shared.room());
             let mut room = Room::clone(&before);
-            room.epoch = epoch;
+            room.start_epoch(epoch);
             room.version += 1;
             draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), (shared.now)(), &before, &room)?;
             draft.begin_epoch(&Arc::new(room))

@@ -55,6 +55,7 @@ macro_rules! port_contracts {
             room::a_change_is_seen_within_two_seconds,
             room::a_change_of_the_valve_is_scheduled,
             room::a_paused_room_opens_by_itself,
+            room::a_rehearsal_is_kept_until_it_is_removed,
             room::of_concurrent_changes_none_is_lost,
             room::a_quiet_room_is_woken_once,
             room::the_throttle_can_hold_the_rate_down_and_end_that,

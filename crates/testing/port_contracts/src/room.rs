@@ -60,6 +60,19 @@ pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
     assert_eq!((room.state, room.opens, room.version), (RoomState::On, None, paused.version + 1));
 }
 
+pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let mark = "abcdefghijkmnpqr".parse().expect("a mark");
+    fixture.change_room(move |room| assert!(room.rehearse(mark))).await;
+    store.hold(Some(Rate::MIN)).await.expect("hold");
+    assert_eq!(store.room_now().await.expect("room").rehearsal, Some(mark));
+    let epoch = "cd34".parse().expect("an epoch");
+    fixture.change_room(move |room| room.start_epoch(epoch)).await;
+    let room = store.room_now().await.expect("room");
+    assert_eq!((room.rehearsal, room.epoch), (None, epoch));
+}
+
 pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();

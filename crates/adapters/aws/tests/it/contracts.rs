@@ -40,6 +40,11 @@ impl Fixture for OnDynamoDbLocal {
         if let Some(opens) = room.opens {
             item.insert("opens".into(), AttributeValue::N(opens.as_millis().to_string()));
         }
+        item.insert("epoch".into(), AttributeValue::S(room.epoch.to_string()));
+        match room.rehearsal {
+            Some(mark) => item.insert("rehearsal".into(), AttributeValue::S(mark.to_string())),
+            None => item.remove("rehearsal"),
+        };
         item.insert("version".into(), AttributeValue::N((room.version + 1).to_string()));
         self.0.put(item).await;
     }

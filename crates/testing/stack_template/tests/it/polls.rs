@@ -78,6 +78,20 @@ fn a_poll_shows_that_the_room_is_paused() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn every_poll_shows_a_rehearsal() {
+    for state in [RoomState::On, RoomState::Paused, RoomState::Off] {
+        let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+        (ledger.room.state, ledger.room.rehearsal) = (state, Some("abcdefghijkmnpqr".parse().unwrap()));
+        for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
+            let visitor: Vec<_> = visitor.iter().map(String::as_str).collect();
+            ledger.check(&visitor);
+            assert_eq!(ledger.poll_answer(&visitor)["rehearsal"], "abcdefghijkmnpqr");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn a_poll_says_when_the_room_opens_until_it_is_on() {
     let millisecond = Duration::from_millis(1);
     for (opens, state) in [

@@ -106,6 +106,9 @@ impl Ledger {
             if let Some(opens) = self.room.opens {
                 item["opens"] = json!({ "N": opens.as_millis().to_string() });
             }
+            if let Some(mark) = self.room.rehearsal {
+                item["rehearsal"] = json!({ "S": mark.to_string() });
+            }
             item["cors"] = json!({ "S": shop.as_url().origin().ascii_serialization() });
         }
         if self.has_progress {
