@@ -1,12 +1,16 @@
-//! The port `Probe`: the throttle's requests to the shop, over HTTP and HTTPS.
+//! Requests to a shop or a room from outside, over HTTP and HTTPS: the port `Probe`, which the throttle uses, and what
+//! `beekeeper doctor` looks at.
+
+mod certificate;
+mod der;
 
 use std::io;
 use std::time::Instant;
 
-use http_body_util::Empty;
-use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, LOCATION, USER_AGENT};
-use hyper::{Method, Request};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CACHE_CONTROL, DATE, HOST, LOCATION, USER_AGENT};
+use hyper::{Method, Request, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -14,35 +18,112 @@ use hyper_util::rt::TokioExecutor;
 use url::Url;
 use waitroom::ports::{Probe, ProbeError, ProbeReply};
 
+pub use certificate::{ServerCertificate, read_certificate};
+
 /// Opens a new connection for every request, as a new visitor's browser does.
 #[derive(Clone, Debug)]
 pub struct HttpProbe(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
 
+/// Where a URL is asked for. Usually at its own host. Only an emulator is asked at another, and told the host by this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebAddress {
+    pub url: Url,
+    pub host: Option<String>,
+}
+
+/// A response with its body.
+#[derive(Clone, Debug)]
+pub struct FetchedPage {
+    pub status: u16,
+    /// The `Date` header, unchanged: the server's clock.
+    pub date: Option<String>,
+    pub body: Vec<u8>,
+}
+
 impl HttpProbe {
+    /// Larger than any response of a room.
+    const LARGEST: usize = 4 << 20;
+
     /// Fails if the machine has no trusted root certificates.
     pub fn new() -> io::Result<Self> {
         let connector =
             HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
         Ok(Self(Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector)))
     }
+
+    /// Reads what is at this address. Follows no redirects.
+    pub async fn fetch(&self, at: &WebAddress) -> Result<FetchedPage, ProbeError> {
+        let response = self.send(&at.url, at.host.as_deref(), "beekeeper").await?;
+        let status = response.status().as_u16();
+        let date = response.headers().get(DATE).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);
+        let body = Limited::new(response.into_body(), Self::LARGEST).collect().await.map_err(ProbeError)?;
+        Ok(FetchedPage { status, date, body: body.to_bytes().into() })
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        host: Option<&str>,
+        agent: &str,
+    ) -> Result<Response<Incoming>, ProbeError> {
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(url.as_str())
+            .header(USER_AGENT, agent)
+            .header(CACHE_CONTROL, "no-cache");
+        if let Some(host) = host {
+            request = request.header(HOST, host);
+        }
+        let request = request.body(Empty::new()).map_err(|error| ProbeError(error.into()))?;
+        self.0.request(request).await.map_err(|error| ProbeError(error.into()))
+    }
+}
+
+impl WebAddress {
+    /// At the URL's own host.
+    pub fn of(url: Url) -> Self {
+        Self { url, host: None }
+    }
+
+    /// At this endpoint, if there is one: an emulator, which finds the room by its host name.
+    pub fn through(endpoint: Option<&Url>, url: Url) -> Self {
+        let Some(endpoint) = endpoint else { return Self::of(url) };
+        let host = url.host_str().map(|host| match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        });
+        let mut there = endpoint.clone();
+        there.set_path(url.path());
+        there.set_query(url.query());
+        Self { url: there, host }
+    }
 }
 
 impl Probe for HttpProbe {
     async fn ask(&self, url: &Url) -> Result<ProbeReply, ProbeError> {
-        let request = Request::builder()
-            .method(Method::GET)
-            .uri(url.as_str())
-            .header(USER_AGENT, "beekeeper-throttle")
-            .header(CACHE_CONTROL, "no-cache")
-            .body(Empty::new())
-            .map_err(|error| ProbeError(error.into()))?;
         let start = Instant::now();
-        let response = self.0.request(request).await.map_err(|error| ProbeError(error.into()))?;
+        let response = self.send(url, None, "beekeeper-throttle").await?;
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         Ok(ProbeReply {
             status: response.status().as_u16(),
             location: location.map(ToOwned::to_owned),
             took: start.elapsed(),
         })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emulator_is_asked_for_the_host_of_the_room() {
+        let room: Url = "https://abc.execute-api.example/prod/polling?a=1".parse().unwrap();
+        assert_eq!(WebAddress::through(None, room.clone()), WebAddress::of(room.clone()));
+        let endpoint = "http://127.0.0.1:4566".parse().unwrap();
+        let there = WebAddress::through(Some(&endpoint), room);
+        assert_eq!(there.url.as_str(), "http://127.0.0.1:4566/prod/polling?a=1");
+        assert_eq!(there.host.as_deref(), Some("abc.execute-api.example"));
     }
 }

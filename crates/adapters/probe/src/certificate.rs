@@ -1,0 +1,125 @@
+//! The certificate that a server shows: who would refuse it, and until when it is valid.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use url::Url;
+use waitroom::Timestamp;
+
+use crate::der;
+
+/// The timeout of each step: connecting, sending, receiving.
+const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerCertificate {
+    /// The last instant at which it is valid; none if it cannot be read.
+    pub expires: Option<Timestamp>,
+    /// Why this machine does not trust it, as a browser would not.
+    pub refused: Option<String>,
+}
+
+/// Connects to the server of an https URL, and reads the certificate that it shows. Sends no request. Blocks for up to
+/// fifteen seconds.
+pub fn read_certificate(url: &Url) -> io::Result<ServerCertificate> {
+    let unusable = || io::Error::new(io::ErrorKind::InvalidInput, "the URL has no host");
+    let (host, port) = (url.host_str().ok_or_else(unusable)?, url.port_or_known_default().unwrap_or(443));
+    // An IPv6 address is in brackets in a URL.
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let verifier = Arc::new(RecordingVerifier::new()?);
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier.clone())
+        .with_no_client_auth();
+    let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
+    let mut connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
+    let mut stream = connect(&host, port)?;
+    let mut shaken = Ok(());
+    while shaken.is_ok() && connection.is_handshaking() {
+        shaken = connection.complete_io(&mut stream).map(drop);
+    }
+    // A certificate that is refused ends the handshake, and is what the caller wants to know.
+    let shown = verifier.shown.lock().unwrap_or_else(PoisonError::into_inner).take();
+    shown.ok_or_else(|| shaken.err().unwrap_or_else(|| io::Error::other("the server showed no certificate")))
+}
+
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = io::Error::other("the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, STEP_TIMEOUT) {
+            Ok(stream) => {
+                stream.set_read_timeout(Some(STEP_TIMEOUT))?;
+                stream.set_write_timeout(Some(STEP_TIMEOUT))?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Verifies as every client of this machine does, and keeps what was shown, refused or not.
+#[derive(Debug)]
+struct RecordingVerifier {
+    trusted: Arc<WebPkiServerVerifier>,
+    shown: Mutex<Option<ServerCertificate>>,
+}
+
+impl RecordingVerifier {
+    fn new() -> io::Result<Self> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let trusted = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::new(default_provider()))
+            .build()
+            .map_err(|_| io::Error::other("this machine has no trusted root certificates"))?;
+        Ok(Self { trusted, shown: Mutex::default() })
+    }
+}
+
+impl ServerCertVerifier for RecordingVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self.trusted.verify_server_cert(end_entity, intermediates, name, ocsp, now);
+        let refused = verified.as_ref().err().map(ToString::to_string);
+        let shown = ServerCertificate { expires: der::expires(end_entity), refused };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
+        verified
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.trusted.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.trusted.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.trusted.supported_verify_schemes()
+    }
+}
