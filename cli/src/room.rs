@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
 use config::RoomConfig;
 use operator::{AlarmChange, Order, Reply, Status};
-use server::control::{self, UpkeepOrder, UpkeepReply};
+use server::control::{self, RunningRoom, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
 use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
 
@@ -186,7 +186,7 @@ impl RoomHandle {
                         Ok(RoomCopy { file: directory.join(file), waiting, admissions })
                     }
                     UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
-                    UpkeepReply::Port { .. } => Err(self.unexpected()),
+                    UpkeepReply::Port { .. } | UpkeepReply::Checked(_) => Err(self.unexpected()),
                 }
             }
             #[cfg(feature = "aws")]
@@ -200,6 +200,20 @@ impl RoomHandle {
             Location::Here { directory, .. } => {
                 match control::send_upkeep(directory, UpkeepOrder::Port).await {
                     Ok(UpkeepReply::Port { port }) => Some(port),
+                    _ => None,
+                }
+            }
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => None,
+        }
+    }
+
+    /// How a room on this machine was started, and whether it can write. None if its version cannot tell.
+    pub(crate) async fn check_here(&self) -> Option<RunningRoom> {
+        match &self.place {
+            Location::Here { directory, .. } => {
+                match control::send_upkeep(directory, UpkeepOrder::Check).await {
+                    Ok(UpkeepReply::Checked(running)) => Some(running),
                     _ => None,
                 }
             }

@@ -12,8 +12,8 @@ use operator::Status;
 use probe::HttpProbe;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
-use server::control::{self, Control};
-use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, Preview, TrustedProxies, schedule};
+use server::control::{self, Control, RoomStart};
+use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use waitroom::ports::{Clock, ThrottleStore};
@@ -50,7 +50,10 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));
     let app = Arc::new(app);
     app.warm_up().await.context("could not create the keys that sign passes")?;
-    let control = Control::bind(&directory, port).with_context(|| {
+    let limits = Limits::of_this_process();
+    let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
+    let started = RoomStart { port, connections: limits.connections, join_limit, throttle };
+    let control = Control::bind(&directory, started).with_context(|| {
         format!("could not create the control socket {}", control::socket(&directory).display())
     })?;
 
@@ -71,7 +74,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         let mut ended = ended.clone();
         async move { drop(ended.changed().await) }
     };
-    let doors = tokio::spawn(serve(door, app, Limits::of_this_process(), access_log, until_the_end()));
+    let doors = tokio::spawn(serve(door, app, limits, access_log, until_the_end()));
     let shop = demonstration.map(|listener| {
         let site = Arc::new(DemoShop::new(store.clone()));
         tokio::spawn(serve(listener, site, Limits::default(), AccessLog::Off, until_the_end()))

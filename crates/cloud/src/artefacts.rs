@@ -141,6 +141,16 @@ impl<'a> ArtefactBucket<'a> {
         Ok(true)
     }
 
+    /// Whether the bucket has this object.
+    pub(crate) async fn has(&self, key: &str) -> Result<bool, CloudError> {
+        let head = self.s3.head_object().bucket(&self.name).key(key);
+        let Err(error) = head.expected_bucket_owner(&self.account.id).send().await else { return Ok(true) };
+        match error.raw_response().map(|response| response.status().as_u16()) {
+            Some(404) => Ok(false),
+            _ => Err(self.account.errors.call_failed(format!("look for {key} in the bucket {}", self.name), error)),
+        }
+    }
+
     /// The URL by which CloudFormation reads an object.
     pub(crate) fn url(&self, key: &str) -> String {
         let (bucket, region) = (&self.name, &self.account.region);

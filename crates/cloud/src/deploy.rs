@@ -45,7 +45,7 @@ pub struct ResourceChange {
 }
 
 /// What one deployment needs: the configuration, and what to upload.
-struct Deployment<'a> {
+pub(crate) struct Deployment<'a> {
     config: &'a RoomConfig,
     bundle: &'a Bundle,
     architecture: Architecture,
@@ -54,7 +54,7 @@ struct Deployment<'a> {
 }
 
 impl<'a> Deployment<'a> {
-    fn new(
+    pub(crate) fn new(
         account: &'a Account,
         config: &'a RoomConfig,
         custom_page: Option<&Page>,
@@ -77,11 +77,16 @@ impl<'a> Deployment<'a> {
         packages.chain([self.template_key()]).collect()
     }
 
-    fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
+    pub(crate) fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
         let mut parameters = bundle::parameters(self.config, self.architecture);
         parameters
             .extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
         bundle::with_defaults(&parameters)
+    }
+
+    /// Whether the latest deployment uploaded the same: it deletes every other template at its end.
+    pub(crate) async fn is_uploaded(&self) -> Result<bool, CloudError> {
+        Ok(self.artefacts.exists().await? && self.artefacts.has(&self.template_key()).await?)
     }
 
     async fn upload(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {

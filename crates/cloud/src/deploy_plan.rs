@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::artefacts::ArtefactBucket;
 use crate::bundle::unreadable;
-use crate::limits::{LimitReading, taken};
-use crate::modelled::modelled;
+use crate::forecast::Forecast;
+use crate::limits::LimitReading;
 use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, next_step};
@@ -102,21 +102,12 @@ impl Account {
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
-        let functions = self.function_limits().await;
-        let (limits, reserved, shop) = futures_util::join!(
-            self.read_limits(&functions),
-            self.plan_reservation(config, existing, &functions),
+        let (forecast, shop) = futures_util::join!(
+            self.forecast(config, architecture, page, existing, expected),
             ShopCheck::measure(config)
         );
         let shop = shop?;
-        let room = modelled(config, architecture, page, reserved.reservation());
-        let allowed = taken(&limits, &self.region);
-        let capacity = Capacity::of(&allowed, &room, expected.unwrap_or(Capacity::USUAL_CROWD));
-        let outlook = expected.map(|visitors| Outlook::of(&allowed, &room, visitors));
-        let mut warnings = warnings::of_limits(&allowed, &capacity, config.rate);
-        warnings.extend(warnings::of_unread(&limits));
-        warnings.extend(outlook.iter().flat_map(|outlook| warnings::of_crowd(outlook, config.rate)));
-        warnings.extend(outlook.as_ref().and_then(|outlook| warnings::of_door(outlook, &room)));
+        let Forecast { limits, reserved, capacity, outlook, mut warnings, room } = forecast;
         warnings.extend(warnings::of_shop(config, &shop));
         Ok(DeployPlan {
             room: config.room.to_string(),

@@ -3,6 +3,8 @@
 use aws::{AwsStore, RoomResources, tuned};
 use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
+use probe::WebAddress;
+use url::Url;
 use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
@@ -107,6 +109,12 @@ impl DeployedRoom {
     /// Who operates the room: the ARN of the credentials.
     pub fn author(&self) -> Author {
         Author::new(&self.account.arn)
+    }
+
+    /// Where a URL of this room is asked for.
+    pub fn address(&self, url: Url) -> WebAddress {
+        let endpoint = self.account.config.endpoint_url().and_then(|endpoint| endpoint.parse().ok());
+        WebAddress::through(endpoint.as_ref(), url)
     }
 
     /// How many messages are in the queue of dead letters.

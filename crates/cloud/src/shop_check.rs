@@ -1,12 +1,11 @@
 //! How the shop responds before a deployment.
 
 use clock::SystemClock;
-use config::{DomainName, RoomConfig};
+use config::RoomConfig;
 use probe::HttpProbe;
 use serde::Serialize;
 use throttle::Measurement;
 use waitroom::throttle_rules::Baseline;
-use waitroom::{Epoch, Room, WebUrl};
 
 use crate::{CloudError, CloudErrorKind};
 
@@ -30,15 +29,8 @@ impl ShopCheck {
             CloudError::new(CloudErrorKind::Other, attempt, reason)
         };
         let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
-        // A response that redirects to the room counts as refused. Before the first deployment only a custom domain is
-        // known. Without one, this uses a URL that no shop redirects to.
-        let domain = config.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
-        let url: WebUrl = format!("https://{domain}")
-            .parse()
-            .map_err(|error| failed(format!("the domain {domain} is not valid: {error}")))?;
-        // Measuring does not use the epoch.
-        let epoch: Epoch = "none".parse().map_err(|error| failed(format!("{error}")))?;
-        let room = Room::new(config.settings(), url, epoch);
+        // A response that redirects to the room counts as refused.
+        let room = config.undeployed_room().ok_or_else(|| failed("its domain is not valid".into()))?;
         let Measurement { sample, refused } = throttle::measure(&probe, &SystemClock, &room).await;
         Ok(Self {
             url: config.health.as_ref().unwrap_or(&config.shop).to_string(),

@@ -15,6 +15,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use probe::WebAddress;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
@@ -211,15 +212,8 @@ struct SmokeClient {
 impl SmokeClient {
     fn new(endpoint: Option<&str>, stage: &str) -> Result<Self, String> {
         let parse = |url: &str| url.parse::<Url>().map_err(|error| format!("{url}: {error}"));
-        let mut base = parse(stage)?;
-        let mut host = None;
-        if let Some(endpoint) = endpoint {
-            let name = base.host_str();
-            host = name.map(|name| base.port().map_or(name.to_owned(), |port| format!("{name}:{port}")));
-            let path = base.path().to_owned();
-            base = parse(endpoint)?;
-            base.set_path(&path);
-        }
+        let endpoint = endpoint.map(parse).transpose()?;
+        let WebAddress { url: base, host } = WebAddress::through(endpoint.as_ref(), parse(stage)?);
         let connector =
             HttpsConnectorBuilder::new().with_native_roots().map_err(|error| error.to_string())?;
         let connector = connector.https_or_http().enable_all_versions().build();

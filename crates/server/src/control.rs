@@ -26,6 +26,8 @@ pub enum UpkeepOrder {
     BackUp,
     /// Asks where the room listens. Its URL may be that of a web server in front of it.
     Port,
+    /// Asks whether the room can write to its file, and how it was started.
+    Check,
 }
 
 /// How a room replies to an [`UpkeepOrder`].
@@ -41,9 +43,52 @@ pub enum UpkeepReply {
     Port {
         port: u16,
     },
+    Checked(RunningRoom),
     Failed {
         error: String,
     },
+}
+
+/// How a room on one machine was started, and whether it can write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningRoom {
+    /// The version of its program.
+    pub version: String,
+    /// How many connections it accepts at once, as far as the system lets it open files.
+    pub connections: usize,
+    /// `--join-limit`: how many places one address may take.
+    pub join_limit: Option<u32>,
+    pub throttle: bool,
+    /// Why nothing can be written to its file. `None` if a write was just stored.
+    pub unwritable: Option<String>,
+    /// How many bytes are free on the disk of its file, and how large that file is. `None` if the system does not tell.
+    pub free: Option<u64>,
+    pub size: Option<u64>,
+}
+
+/// What a room on one machine says about itself. It does not change while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomStart {
+    /// Where the room listens for visitors.
+    pub port: u16,
+    pub connections: usize,
+    pub join_limit: Option<u32>,
+    pub throttle: bool,
+}
+
+impl RoomStart {
+    async fn check(self, store: &EmbeddedStore, directory: &Path) -> RunningRoom {
+        let written = store.check_writes().await;
+        RunningRoom {
+            version: env!("CARGO_PKG_VERSION").into(),
+            connections: self.connections,
+            join_limit: self.join_limit,
+            throttle: self.throttle,
+            unwritable: written.err().map(|error| error.to_string()),
+            free: free(directory),
+            size: directory.join(EmbeddedStore::FILE).metadata().ok().map(|file| file.len()),
+        }
+    }
 }
 
 /// The socket. It is removed when this is dropped.
@@ -51,7 +96,7 @@ pub enum UpkeepReply {
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    port: u16,
+    start: RoomStart,
 }
 
 pub fn socket(directory: &Path) -> PathBuf {
@@ -60,8 +105,8 @@ pub fn socket(directory: &Path) -> PathBuf {
 
 impl Control {
     /// Opens the socket. This process must have the store in the directory open. Then no other process can be using
-    /// the socket. `port` is where the room listens for visitors.
-    pub fn bind(directory: &Path, port: u16) -> io::Result<Self> {
+    /// the socket.
+    pub fn bind(directory: &Path, start: RoomStart) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
         let path = socket(directory);
@@ -73,7 +118,7 @@ impl Control {
         remove_unfinished_backups(directory)?;
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path, port })
+        Ok(Self { listener, path, start })
     }
 
     fn directory(&self) -> &Path {
@@ -86,9 +131,9 @@ impl Control {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (store, directory) = (store.clone(), self.directory().to_owned());
-                    let port = self.port;
+                    let start = self.start;
                     tokio::spawn(async move {
-                        if let Err(error) = converse(stream, &store, &directory, port).await {
+                        if let Err(error) = converse(stream, &store, &directory, start).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
                                 "the operator closed the connection early"
@@ -114,7 +159,12 @@ impl Drop for Control {
     }
 }
 
-async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path, port: u16) -> io::Result<()> {
+async fn converse(
+    stream: UnixStream,
+    store: &EmbeddedStore,
+    directory: &Path,
+    start: RoomStart,
+) -> io::Result<()> {
     let who = local_user(stream.peer_cred()?.uid());
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
@@ -122,7 +172,8 @@ async fn converse(stream: UnixStream, store: &EmbeddedStore, directory: &Path, p
     let mut reply = if let Ok(order) = serde_json::from_str(&line) {
         let reply = match order {
             UpkeepOrder::BackUp => back_up(store.clone(), directory.to_owned()).await,
-            UpkeepOrder::Port => UpkeepReply::Port { port },
+            UpkeepOrder::Port => UpkeepReply::Port { port: start.port },
+            UpkeepOrder::Check => UpkeepReply::Checked(start.check(store, directory).await),
         };
         serde_json::to_vec(&reply)?
     } else {
@@ -182,8 +233,7 @@ fn lack_of_space(directory: &Path) -> Option<String> {
     const MEGABYTE: u64 = 1 << 20;
 
     let file = directory.join(EmbeddedStore::FILE).metadata().ok()?.len();
-    let disk = rustix::fs::statvfs(directory).ok()?;
-    let (needed, free) = (2 * file + 16 * MEGABYTE, disk.f_bavail.saturating_mul(disk.f_frsize));
+    let (needed, free) = (2 * file + 16 * MEGABYTE, free(directory)?);
     (free < needed).then(|| {
         format!(
             "needs {} MB for a backup on the disk of {}, and only {} MB are free: free some space",
@@ -192,6 +242,12 @@ fn lack_of_space(directory: &Path) -> Option<String> {
             free / MEGABYTE
         )
     })
+}
+
+/// How many bytes this user may still write to the disk of a directory.
+fn free(directory: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(directory).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Removes what a room or a command that was killed left of a backup.

@@ -19,6 +19,12 @@ const MINUTE: Duration = Duration::from_mins(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacesPerMinute(NonZeroU32);
 
+impl PlacesPerMinute {
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
 impl FromStr for PlacesPerMinute {
     type Err = ParseIntError;
 

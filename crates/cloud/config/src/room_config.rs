@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use waitroom::{Mistakes, Rate, RoomId, Settings, Title, WebUrl};
+use waitroom::{Epoch, Mistakes, Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::ConfigValue::{Flag, Number, Text};
 use crate::read::EntryReader;
@@ -211,6 +211,15 @@ impl RoomConfig {
         settings
     }
 
+    /// The room as it would be, to look at its shop before it is deployed. Of its URL, only a domain of its own is known then.
+    /// Without one, it has a URL that no shop redirects to. `None` if the domain cannot be in a URL.
+    pub fn undeployed_room(&self) -> Option<Room> {
+        let domain = self.domain.as_ref().map_or("waiting-room.invalid", DomainName::as_str);
+        let url = format!("https://{domain}").parse().ok()?;
+        let epoch: Epoch = "none".parse().ok()?;
+        Some(Room::new(self.settings(), url, epoch))
+    }
+
     /// Checks the settings that depend on each other.
     fn consistent(self) -> Result<Self, Mistakes> {
         let alone = match (&self.domain, &self.certificate) {
@@ -252,6 +261,14 @@ mod tests {
     /// Every setting as a new file shows it.
     fn examples<'a>() -> impl Iterator<Item = (&'a str, ConfigValue<'a>)> {
         ROWS.iter().map(|row| (row.key, row.example))
+    }
+
+    #[test]
+    fn a_room_that_is_not_deployed_has_its_own_domain_or_none() {
+        let mut config = read(SMALLEST).unwrap();
+        assert_eq!(config.undeployed_room().unwrap().issuer(), "https://waiting-room.invalid");
+        config.domain = Some("queue.shop.example".parse().unwrap());
+        assert_eq!(config.undeployed_room().unwrap().issuer(), "https://queue.shop.example");
     }
 
     #[test]
