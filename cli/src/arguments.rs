@@ -2,6 +2,7 @@
 
 mod deploy;
 mod destroy;
+mod doctor;
 mod guard;
 mod init;
 mod keys;
@@ -23,6 +24,7 @@ pub(crate) use deploy::Deploy;
 #[cfg(feature = "aws")]
 pub(crate) use deploy::people;
 pub(crate) use destroy::Destroy;
+pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Deploy(Deploy),
     /// Remove a room and all its resources from AWS
     Destroy(Destroy),
+    /// Check whether a room is ready: account, page, shop, alarms; before deploying, and before the event
+    Doctor(ExamineRoom),
     /// Show the state of a room
     Status(ShowStatus),
     /// Show who gave which order, and when; or how the line was, minute by minute

@@ -1,6 +1,5 @@
 //! Code that the commands for rooms on AWS share.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use cloud::{Access, Bundle, DeployEvent, FunctionPackage, Resource};
 use config::{Architecture, RoomConfig};
-use page::{Design, Page};
 use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
@@ -26,12 +24,6 @@ pub(crate) fn access(config: &RoomConfig) -> Access {
         aws_profile: config.aws_profile.as_ref().map(ToString::to_string),
         account: config.account.as_ref().map(ToString::to_string),
     }
-}
-
-/// The operator's own page or design, if the room has one.
-pub(crate) fn custom_page(config: &RoomConfig) -> Result<Option<Page>> {
-    let Some(folder) = &config.page else { return Ok(None) };
-    Ok(Some(Design::read(Path::new(folder.as_str()))?.page(&config.title)))
 }
 
 /// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.

@@ -7,7 +7,9 @@ mod aws;
 mod commands;
 mod config_file;
 mod config_folder;
+mod custom_page;
 mod data;
+mod doctor;
 mod exit;
 #[cfg(test)]
 mod fixture;
@@ -39,8 +41,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, guard, history, init, keys, list, local, logs, man,
-    message, off, on, reset, set_rate, status, undo,
+    backup, change, completions, config, deploy, destroy, doctor as doctor_command, guard, history, init,
+    keys, list, local, logs, man, message, off, on, reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -73,6 +75,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Config(config) => config::run(config, json),
         Command::Deploy(deploy) => deploy::run(deploy, json),
         Command::Destroy(destroy) => destroy::run(destroy, json),
+        Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),

@@ -79,6 +79,16 @@ impl Journey {
             || self.redirects.iter().skip(1).any(is_door)
     }
 
+    /// Whether the shop asks for a sign-in, which is another way to let nobody in without a pass.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        matches!(self.end, End::Answer { status: 401, .. })
+    }
+
+    /// Whether a shop sends visitors without a pass to a waiting room that is not its own.
+    pub(crate) fn leads_to_another_room(&self) -> bool {
+        self.end != End::OwnRoom && self.redirects.iter().skip(1).any(is_door)
+    }
+
     /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.
     pub(crate) fn begins_at_a_door(&self) -> bool {
         self.redirects.first().is_some_and(is_door)
@@ -100,7 +110,7 @@ pub(crate) fn needs_health(shop: &WebUrl) -> String {
 }
 
 /// The last error in a chain of causes, which is the most specific.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(cause) = error.source() {
         error = cause;

@@ -86,8 +86,12 @@ impl RoomHandle {
     #[cfg(feature = "aws")]
     pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
         let account = cloud::Account::sign_in(&crate::aws::access(config)).await?;
-        let deployed = account.room(&config.room).await?;
-        Ok(Self { name: config.room.clone(), place: Location::Aws(Box::new(deployed)) })
+        Ok(Self::of(account.room(&config.room).await?))
+    }
+
+    #[cfg(feature = "aws")]
+    pub(crate) fn of(deployed: cloud::DeployedRoom) -> Self {
+        Self { name: deployed.room.clone(), place: Location::Aws(Box::new(deployed)) }
     }
 
     #[cfg(not(feature = "aws"))]

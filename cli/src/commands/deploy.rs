@@ -24,8 +24,9 @@ mod with_aws {
     use super::{Deploy, Result};
     use crate::arguments::people;
     use crate::ask::{self, TextQuestion};
-    use crate::aws::{ProgressDisplay, access, bundle, custom_page, interruptible, run_async};
+    use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
     use crate::config_folder::ConfigFolder;
+    use crate::custom_page::custom_page;
     use crate::plan_text::plan_text;
     use crate::printer::say;
     use crate::wording::alarm_mail;

@@ -13,7 +13,9 @@ use probe::HttpProbe;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::control::{self, Control, RoomStart};
-use server::{AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule};
+use server::{
+    AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule,
+};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use waitroom::ports::{Clock, ThrottleStore};

@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod deploy;
 pub(crate) mod destroy;
+pub(crate) mod doctor;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod init;

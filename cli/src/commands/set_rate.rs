@@ -35,7 +35,7 @@ async fn warn_of_limits(room: &RoomHandle, set_rate: &SetRate) {
     let (Some(deployed), Ok(config)) = (room.on_aws(), crate::room::on_aws(&set_rate.which)) else { return };
     let reserved = deployed.warning_of_reservation(set_rate.rate);
     // A page that cannot be read is for `deploy` to refuse.
-    let page = crate::aws::custom_page(&config).ok().flatten();
+    let page = crate::custom_page::custom_page(&config).ok().flatten();
     // Boxed, because the futures of the SDK are large.
     let warning = Box::pin(deployed.warning_of_rate(&config, page.as_ref(), set_rate.rate));
     let exceeded = tokio::time::timeout(PATIENCE, warning).await.ok().flatten();

@@ -14,6 +14,7 @@ const COMMANDS: &[&str] = &[
     "guard",
     "deploy",
     "destroy",
+    "doctor",
     "status",
     "history",
     "on",

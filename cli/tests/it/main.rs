@@ -9,6 +9,7 @@
 
 mod config;
 mod crowd;
+mod doctor;
 mod guard;
 mod help;
 mod history;

@@ -147,7 +147,10 @@ impl<'a> ArtefactBucket<'a> {
         let Err(error) = head.expected_bucket_owner(&self.account.id).send().await else { return Ok(true) };
         match error.raw_response().map(|response| response.status().as_u16()) {
             Some(404) => Ok(false),
-            _ => Err(self.account.errors.call_failed(format!("look for {key} in the bucket {}", self.name), error)),
+            _ => Err(self
+                .account
+                .errors
+                .call_failed(format!("look for {key} in the bucket {}", self.name), error)),
         }
     }
 

@@ -55,6 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "operator",
             "probe",
             "page",
+            "throttle",
             "embedded",
             "server",
             "guard",

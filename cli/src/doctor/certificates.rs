@@ -1,0 +1,131 @@
+//! The certificates of the room and of the shop.
+
+use std::io;
+use std::time::Duration;
+
+use probe::{ServerCertificate, read_certificate};
+use waitroom::{Timestamp, WebUrl};
+
+use super::{DoctorCheck, Examined};
+
+const CERTIFICATE: &str = "certificate";
+/// Certificates are usually renewed thirty days before their end. So somebody should know by then.
+const SOON: Duration = Duration::from_hours(14 * 24);
+
+pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let (room, shop) = (&examined.room.url, &examined.room.settings.shop);
+    let mut checks = Vec::new();
+    if examined.running.is_some() {
+        checks.push(of(examined, "the room", room).await);
+    }
+    if examined.running.is_none() || shop.as_url().origin() != room.as_url().origin() {
+        checks.push(of(examined, "the shop", shop).await);
+    }
+    checks
+}
+
+async fn of(examined: &Examined, whose: &str, web_url: &WebUrl) -> DoctorCheck {
+    let url = web_url.as_url().clone();
+    let host = url.host_str().unwrap_or_default().to_owned();
+    if url.scheme() != "https" {
+        let text = format!("{whose} is at {url}, without https");
+        if web_url.is_on_this_machine() {
+            return DoctorCheck::not_checked(CERTIFICATE, format!("{text}, on this machine"));
+        }
+        let advice = "use https: otherwise everybody on the way can read passes and take them";
+        return DoctorCheck::warning(CERTIFICATE, text, advice);
+    }
+    if whose == "the room" && examined.address(url.clone()).host.is_some() {
+        return DoctorCheck::not_checked(
+            CERTIFICATE,
+            format!("{host} is asked at another endpoint than AWS's own"),
+        );
+    }
+    let opens = examined.status().and_then(|status| status.room.opens);
+    match tokio::task::spawn_blocking(move || read_certificate(&url)).await {
+        Ok(shown) => judge(&host, shown, examined.now(), opens),
+        Err(error) => DoctorCheck::not_checked(CERTIFICATE, format!("{host}: {error}")),
+    }
+}
+
+fn judge(
+    host: &str,
+    shown: io::Result<ServerCertificate>,
+    now: Timestamp,
+    opens: Option<Timestamp>,
+) -> DoctorCheck {
+    let ServerCertificate { expires, refused } = match shown {
+        Ok(shown) => shown,
+        Err(error) => {
+            let text = format!("{host} showed no certificate: {error}");
+            return DoctorCheck::problem(
+                CERTIFICATE,
+                text,
+                format!("see whether a web server answers at https://{host}"),
+            );
+        }
+    };
+    let renew = format!("renew the certificate of {host}; certbot: sudo certbot renew");
+    match expires {
+        Some(end) if end <= now => {
+            DoctorCheck::problem(CERTIFICATE, format!("{host}: expired on {end}; browsers refuse it"), renew)
+        }
+        _ if refused.is_some() => {
+            let why = refused.unwrap_or_default();
+            let advice = "install a certificate that browsers trust, with the whole chain, for this host";
+            DoctorCheck::problem(CERTIFICATE, format!("{host}: browsers refuse it: {why}"), advice)
+        }
+        Some(end) if opens.is_some_and(|opens| end <= opens) => {
+            let text = format!("{host}: it expires on {end}, before the room opens");
+            DoctorCheck::problem(CERTIFICATE, text, renew)
+        }
+        Some(end) if end.since(now) < SOON => {
+            DoctorCheck::warning(CERTIFICATE, format!("{host}: {} left, until {end}", days(end, now)), renew)
+        }
+        Some(end) => {
+            DoctorCheck::ok(CERTIFICATE, format!("{host}: valid, {} left, until {end}", days(end, now)))
+        }
+        None => DoctorCheck::ok(CERTIFICATE, format!("{host}: valid; its end cannot be read")),
+    }
+}
+
+fn days(end: Timestamp, now: Timestamp) -> String {
+    match end.since(now).as_secs() / 86_400 {
+        1 => "1 day".into(),
+        days => format!("{days} days"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::CheckResult;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    fn judged(end_in: i32, refused: Option<&str>, opens_in: Option<u32>) -> DoctorCheck {
+        let now = Timestamp::from_millis(1_804_000_000_000);
+        let end =
+            if end_in < 0 { now - DAY * end_in.unsigned_abs() } else { now + DAY * end_in.unsigned_abs() };
+        let shown = ServerCertificate { expires: Some(end), refused: refused.map(ToOwned::to_owned) };
+        judge("wait.example", Ok(shown), now, opens_in.map(|days| now + DAY * days))
+    }
+
+    #[test]
+    fn a_certificate_that_ends_too_early_or_is_refused_is_found() {
+        assert_eq!(judged(61, None, None).result, CheckResult::Ok);
+        assert_eq!(judged(13, None, None).result, CheckResult::Warning);
+        assert!(judged(13, None, Some(3)).found.contains("13 days left"));
+        assert_eq!(judged(20, None, Some(21)).result, CheckResult::Problem);
+        let expired = judged(-1, Some("invalid peer certificate: Expired"), None);
+        assert!(expired.result == CheckResult::Problem && expired.found.contains("expired on"), "{expired}");
+        let unknown = judged(300, Some("invalid peer certificate: UnknownIssuer"), None);
+        assert!(
+            unknown.result == CheckResult::Problem && unknown.found.contains("UnknownIssuer"),
+            "{unknown}"
+        );
+        let silent =
+            judge("wait.example", Err(io::ErrorKind::ConnectionRefused.into()), Timestamp::default(), None);
+        assert_eq!(silent.result, CheckResult::Problem);
+    }
+}

@@ -1,0 +1,85 @@
+use anyhow::Result;
+use clock::SystemClock;
+use config::RoomConfig;
+use operator::Status;
+use page::{Design, Page};
+use probe::{FetchedPage, HttpProbe, WebAddress};
+use url::Url;
+use waitroom::ports::Clock;
+use waitroom::{Room, RoomId, Timestamp};
+
+use crate::reach::innermost;
+use crate::room::RoomHandle;
+
+/// The room that is examined, as far as there is one already.
+pub(crate) struct Examined {
+    pub(crate) name: RoomId,
+    /// How a command names it.
+    pub(crate) as_typed: String,
+    pub(crate) config: Option<RoomConfig>,
+    /// The operator's own page or design. `None` for the built-in page.
+    pub(crate) custom_page: Option<Page>,
+    /// `None` before the first deployment, and if the room could not be asked.
+    pub(crate) running: Option<(RoomHandle, Status)>,
+    /// The room that runs, or the one that would be deployed.
+    pub(crate) room: Room,
+    pub(crate) visitors: Option<u64>,
+    pub(crate) probe: HttpProbe,
+}
+
+impl Examined {
+    pub(crate) fn status(&self) -> Option<&Status> {
+        self.running.as_ref().map(|(_, status)| status)
+    }
+
+    pub(crate) fn handle(&self) -> Option<&RoomHandle> {
+        self.running.as_ref().map(|(handle, _)| handle)
+    }
+
+    /// Whether the room is on this machine, and not on AWS.
+    pub(crate) fn is_here(&self) -> bool {
+        self.handle().is_some_and(|handle| !handle.is_far())
+    }
+
+    #[expect(clippy::unused_self, reason = "a check reads the time where it reads everything else")]
+    pub(crate) fn now(&self) -> Timestamp {
+        SystemClock.now()
+    }
+
+    /// Whether only this machine can open the room's URL.
+    pub(crate) fn has_no_public_url(&self) -> bool {
+        self.is_here() && self.room.url.is_on_this_machine()
+    }
+
+    /// The page that this configuration describes.
+    pub(crate) fn configured_page(&self) -> Page {
+        self.custom_page.clone().unwrap_or_else(|| Design::default().page(&self.room.settings.title))
+    }
+
+    /// A URL below the room's own.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.room.issuer())
+    }
+
+    /// Reads what is at this path of the room. An error says why not.
+    pub(crate) async fn fetch(&self, path: &str) -> Result<FetchedPage, String> {
+        let url: Url = self.url(path).parse().map_err(|error| format!("is no URL: {error}"))?;
+        let fetched = self.probe.fetch(&self.address(url)).await;
+        fetched.map_err(|error| format!("does not answer: {}", innermost(&error)))
+    }
+
+    #[cfg(feature = "aws")]
+    pub(crate) fn address(&self, url: Url) -> WebAddress {
+        let deployed = self.handle().and_then(RoomHandle::on_aws);
+        match deployed {
+            Some(deployed) => deployed.address(url),
+            None => WebAddress::of(url),
+        }
+    }
+
+    #[cfg(not(feature = "aws"))]
+    #[expect(clippy::unused_self, reason = "only a room on AWS may be asked elsewhere")]
+    pub(crate) fn address(&self, url: Url) -> WebAddress {
+        WebAddress::of(url)
+    }
+}

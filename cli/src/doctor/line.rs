@@ -1,0 +1,85 @@
+//! The state of the room and of its line.
+
+use waitroom::{RoomState, Stretch, Timestamp};
+
+use super::{DoctorCheck, Examined};
+use crate::opening_time::{ahead, shown};
+use crate::wording;
+
+const ROOM: &str = "room";
+const CROWD: &str = "crowd";
+/// Most of those who would wait longer leave.
+const LONG_WAIT_MINUTES: u64 = 60;
+
+pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let Some(status) = examined.status() else { return Vec::new() };
+    let (room, line) = (&status.room, &status.line);
+    let who = &examined.as_typed;
+    let rate = wording::rate(status);
+    let (joined, waiting) = (wording::joined(status), line.waiting);
+    let fact = format!(
+        "{}, rate {rate}, {joined} joined, {waiting} waiting",
+        state(room.state, room.opens, examined.now())
+    );
+    let mut checks = vec![match (room.state, room.opens) {
+        (RoomState::Off, _) => DoctorCheck::warning(
+            ROOM,
+            format!("{fact}: everybody goes straight to the shop"),
+            format!("turn it on: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
+        ),
+        (RoomState::Paused, None) => DoctorCheck::warning(
+            ROOM,
+            format!("{fact}: visitors join, and nobody is released"),
+            format!("let it open by itself: beekeeper on {who} --at TIME; or now: beekeeper on {who}"),
+        ),
+        _ if line.slow => DoctorCheck::warning(
+            ROOM,
+            fact,
+            format!("look at the shop: beekeeper status {who} shows what the throttle found"),
+        ),
+        _ => DoctorCheck::ok(ROOM, fact),
+    }];
+    if room.opens.is_some() && status.joined > 0 && waiting == 0 {
+        checks.push(DoctorCheck::warning(
+            ROOM,
+            format!("numbers do not begin at 1: {joined} joined before, such as for a test"),
+            format!("for an empty line: beekeeper reset {who}"),
+        ));
+    }
+    if room.stretch != Stretch::USUAL {
+        let text = format!("pages poll {} times less often than usual", room.stretch);
+        checks.push(DoctorCheck::warning(
+            ROOM,
+            text,
+            format!("unless you want that: beekeeper stretch {who} 1"),
+        ));
+    }
+    if !room.settings.message.as_str().is_empty() {
+        let text = format!("the page shows the message {:?}", room.settings.message.as_str());
+        checks.push(DoctorCheck::ok(ROOM, text));
+    }
+    checks.extend(long_wait(examined));
+    checks
+}
+
+fn state(state: RoomState, opens: Option<Timestamp>, now: Timestamp) -> String {
+    match opens {
+        Some(opens) => format!("{state} until it opens at {}, {}", shown(opens), ahead(opens, now)),
+        None => state.to_string(),
+    }
+}
+
+/// On AWS the account's limits are compared with the crowd, and this with them.
+fn long_wait(examined: &Examined) -> Option<DoctorCheck> {
+    let visitors = examined.visitors.filter(|_| examined.is_here())?;
+    let rate = examined.room.settings.rate;
+    let minutes = visitors.div_ceil(rate.get().into());
+    let fact =
+        format!("at {rate} a minute, the last of {visitors} people waits {}", wording::time(minutes * 60));
+    Some(if minutes > LONG_WAIT_MINUTES {
+        let advice = "raise the rate if the shop can serve more, and tell people how long it takes";
+        DoctorCheck::warning(CROWD, fact, advice)
+    } else {
+        DoctorCheck::ok(CROWD, fact)
+    })
+}

@@ -1,0 +1,283 @@
+//! `beekeeper doctor`, of rooms on this machine with shops of every kind.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use http_contract::RoomUnderTest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Home, Local, text, web_server};
+
+/// What the doctor said.
+struct Diagnosis {
+    code: i32,
+    report: Value,
+}
+
+impl Diagnosis {
+    fn of(output: &Output) -> Self {
+        let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+        let report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}{complaint}"));
+        Self { code: output.status.code().unwrap(), report }
+    }
+
+    fn of_room(room: &Local, more: &[&str]) -> Self {
+        Self::of(&room.command(&[&["doctor", "--local", "--json"], more].concat()))
+    }
+
+    /// Each check of this name: its result, what it found, and what to do.
+    fn checks(&self, name: &str) -> Vec<(&str, &str, &str)> {
+        let checks = self.report["checks"].as_array().unwrap().iter().filter(|check| check["name"] == name);
+        checks
+            .map(|check| {
+                let [result, found] = ["result", "found"].map(|member| check[member].as_str().unwrap());
+                (result, found, check["advice"].as_str().unwrap_or_default())
+            })
+            .collect()
+    }
+
+    fn only(&self, name: &str) -> (&str, &str, &str) {
+        match self.checks(name)[..] {
+            [only] => only,
+            _ => panic!("{name}: {}", self.report),
+        }
+    }
+}
+
+/// A shop that answers like this to whoever has no pass, and like that to whoever brings one.
+fn shop(without: &'static str, with: &'static str) -> String {
+    web_server(move |path| if path.contains("bk_pass=") { with } else { without })
+}
+
+#[test]
+fn a_room_with_a_guarded_shop_is_ready() {
+    let shop = shop("403 Forbidden", "403 Forbidden");
+    let room = Local::start(&["--shop", &shop]);
+    let diagnosis = Diagnosis::of_room(&room, &["--visitors", "40"]);
+    assert_eq!((diagnosis.code, &diagnosis.report["ready"]), (0, &Value::Bool(true)), "{}", diagnosis.report);
+    for name in ["room", "crowd", "page", "keys", "shop", "way-around"] {
+        assert_eq!(diagnosis.only(name).0, "ok", "{}", diagnosis.report);
+    }
+    assert!(
+        diagnosis.only("page").1.ends_with(" kB") && diagnosis.only("page").1.contains("the built-in page")
+    );
+    assert!(diagnosis.checks("machine")[0].1.starts_with("the room can write to its file"));
+    assert_eq!(diagnosis.only("clock").0, "not-checked", "there is no other clock");
+    let status: Value =
+        serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
+    assert_eq!(status["joined"], 0, "no place is taken");
+}
+
+#[test]
+fn every_check_is_a_line_with_what_to_do_below() {
+    let room = Local::start(&["--shop", &shop("200 OK", "200 OK")]);
+    let paused = room.command(&["pause", "--local"]);
+    assert!(paused.status.success(), "{paused:?}");
+    let output = room.command(&["doctor", "--local"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "warnings are allowed: {said}");
+    let directory = room.directory.path().display();
+    let paused = format!(
+        "warning      room          paused, rate 60 a minute, 0 joined, 0 waiting: visitors join, and nobody is released
+                           let it open by itself: beekeeper on --local demo --data {directory} --at TIME; or now: beekeeper on --local demo --data {directory}\n"
+    );
+    assert!(said.starts_with(&paused), "{said}");
+    assert!(said.contains("\nwarning      way-around    "), "{said}");
+    assert!(said.contains("\n                           put the guard in front of it"), "{said}");
+    assert!(said.trim_end().lines().last().unwrap().starts_with("demo is ready: no problems, "), "{said}");
+}
+
+#[test]
+fn a_shop_that_everybody_can_enter_is_found() {
+    let open = Local::start(&["--shop", &shop("200 OK", "200 OK")]);
+    let diagnosis = Diagnosis::of_room(&open, &[]);
+    let (result, found, advice) = diagnosis.only("way-around");
+    assert_eq!((diagnosis.code, result), (0, "warning"), "{}", diagnosis.report);
+    assert!(found.contains("shows a page to everybody") && advice.contains("docs/guard.md"));
+    assert!(diagnosis.only("shop").1.contains("0 of 20 requests failed"), "{}", diagnosis.report);
+
+    let gullible = Local::start(&["--shop", &shop("403 Forbidden", "200 OK")]);
+    let diagnosis = Diagnosis::of_room(&gullible, &[]);
+    let (result, found, _) = diagnosis.only("way-around");
+    assert_eq!((diagnosis.code, result), (1, "problem"), "{}", diagnosis.report);
+    assert!(found.ends_with("lets in whoever brings any text as a pass"), "{found}");
+
+    let signs_in = Local::start(&["--shop", &shop("401 Unauthorized", "401 Unauthorized")]);
+    assert_eq!(Diagnosis::of_room(&signs_in, &[]).only("way-around").0, "ok");
+}
+
+#[test]
+fn a_shop_that_does_not_answer_or_leads_back_is_a_problem() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let room = Local::start(&["--shop", &format!("http://{closed}/")]);
+    let output = room.command(&["doctor", "--local"]);
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("problem      shop ") && said.contains("20 of 20 requests failed"), "{said}");
+    assert!(complaint.starts_with("error: demo is not ready: 1 problem, "), "{complaint}");
+
+    let other = Local::start(&["--shop", &shop("403 Forbidden", "403 Forbidden")]);
+    let door = format!("{}/beekeeper", other.base());
+    let circling = Local::start(&["--shop", &door]);
+    let diagnosis = Diagnosis::of_room(&circling, &[]);
+    assert!(diagnosis.only("way-around").1.contains("round in a circle"), "{}", diagnosis.report);
+
+    let away: &'static str = Box::leak(format!("302 Found\r\nLocation: {door}").into_boxed_str());
+    let elsewhere = Local::start(&["--shop", &shop(away, away)]);
+    let diagnosis = Diagnosis::of_room(&elsewhere, &[]);
+    assert_eq!((diagnosis.code, diagnosis.only("way-around").0), (1, "problem"), "{}", diagnosis.report);
+    assert!(diagnosis.only("way-around").1.contains("another waiting room"), "{}", diagnosis.report);
+}
+
+#[test]
+fn a_shop_that_leads_to_its_own_room_is_guarded() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let door: &'static str =
+        Box::leak(format!("302 Found\r\nLocation: http://localhost:{port}/beekeeper").into_boxed_str());
+    let room = Local::start(&["--shop", &shop(door, door), "--port", &port.to_string()]);
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    assert_eq!(diagnosis.only("way-around").0, "ok", "{}", diagnosis.report);
+    let status = text(&room.command(&["status", "--local"]).stdout);
+    assert!(status.contains("joined         0\n"), "no place is taken: {status}");
+}
+
+#[test]
+fn a_room_that_nobody_reaches_at_its_url_is_a_problem() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let room = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let url = format!("https://{closed}");
+    let shop = shop("403 Forbidden", "403 Forbidden");
+    let room_here = Local::start(&["--shop", &shop, "--url", &url, "--port", &room]);
+    let diagnosis = Diagnosis::of_room(&room_here, &["--visitors", "20k"]);
+    let (result, found, advice) = diagnosis.only("page");
+    assert_eq!((diagnosis.code, result), (1, "problem"), "{}", diagnosis.report);
+    assert!(found.contains("does not answer"), "{found}");
+    assert!(advice.contains(&format!("127.0.0.1:{room}")), "{advice}");
+    assert_eq!(diagnosis.checks("certificate")[0].0, "problem", "{}", diagnosis.report);
+    assert_eq!(diagnosis.only("crowd").0, "warning", "20,000 people at 60 a minute");
+    let unlimited =
+        diagnosis.checks("machine").into_iter().any(|(_, _, advice)| advice.contains("--join-limit"));
+    assert!(!unlimited, "the URL is one of this machine");
+}
+
+#[test]
+fn before_the_first_deployment_the_shop_is_examined_also_without_credentials() {
+    let home = Home::new();
+    let shop = shop("200 OK", "200 OK");
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    home.write(
+        "sale",
+        &format!("title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"{shop}\"\nrate = 60\n"),
+    );
+    let mut command = home.command(&["doctor", "sale", "--json"]);
+    command.env("AWS_EC2_METADATA_DISABLED", "true").env("AWS_ENDPOINT_URL", format!("http://{closed}"));
+    let diagnosis = Diagnosis::of(&command.stdin(Stdio::null()).output().unwrap());
+    assert_eq!(diagnosis.code, 4, "{}", diagnosis.report);
+    assert_eq!(diagnosis.only("credentials").0, "problem");
+    assert!(diagnosis.only("shop").1.contains("is on this machine"), "{}", diagnosis.report);
+    assert_eq!((&diagnosis.report["ready"], &diagnosis.report["deployed"]), (&false.into(), &false.into()));
+}
+
+#[test]
+fn a_room_that_is_not_there_is_explained() {
+    let home = Home::new();
+    for (arguments, code, expected) in [
+        (&["doctor"][..], 2, "error: no room is named"),
+        (&["doctor", "sale"], 3, "error: there is no room sale"),
+        (&["doctor", "--local"], 3, "error: could not reach the room demo: no room runs in"),
+        (&["doctor", "--local", "Sale!"], 2, "error: invalid value 'Sale!'"),
+        (&["doctor", "--local", "--visitors", "many"], 2, "error: invalid value 'many'"),
+    ] {
+        let (exit, complaint) = home.refused(arguments);
+        assert_eq!(exit, code, "{arguments:?}: {complaint}");
+        assert!(complaint.starts_with(expected), "{arguments:?}: {complaint}");
+    }
+}
+
+/// A web server with a certificate of `localhost` that is valid for so many days.
+struct SecureSite {
+    process: Child,
+    folder: TempDir,
+    port: u16,
+}
+
+impl SecureSite {
+    fn start(days: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+        openssl.args(["-days", &days.to_string(), "-subj", "/CN=localhost"]);
+        openssl.args([
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ]);
+        openssl.args(["-keyout", "key.pem", "-out", "certificate.pem"]).current_dir(folder.path());
+        let made =
+            openssl.output().unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install openssl"));
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut serve = Command::new("openssl");
+        serve.args(["s_server", "-quiet", "-www", "-cert", "certificate.pem", "-key", "key.pem", "-accept"]);
+        serve.arg(format!("127.0.0.1:{port}")).current_dir(folder.path());
+        let process = serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let site = Self { process, folder, port };
+        for _ in 0..200 {
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return site;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!("openssl s_server does not listen")
+    }
+
+    fn url(&self) -> String {
+        format!("https://localhost:{}/", self.port)
+    }
+}
+
+/// What the doctor says of the certificate of the room's shop, on a machine that trusts only what is in this file.
+fn certificate(room: &Local, trusted: &Path) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+    command.args(["doctor", "--local", "--json", "--data"]).arg(room.directory.path());
+    let diagnosis = Diagnosis::of(&command.env("SSL_CERT_FILE", trusted).output().unwrap());
+    let (result, found, _) = diagnosis.checks("certificate")[1];
+    (result.to_owned(), found.to_owned())
+}
+
+impl Drop for SecureSite {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+#[ignore = "needs openssl: cargo xtask test beekeeper"]
+fn a_certificate_that_ends_soon_or_that_nobody_trusts_is_found() {
+    let soon = SecureSite::start(10);
+    let room = Local::start(&["--shop", &soon.url()]);
+    let own = soon.folder.path().join("certificate.pem");
+    let (result, found) = certificate(&room, &own);
+    assert_eq!(result, "warning", "{found}");
+    assert!(found.starts_with("localhost: 9 days left, until 2"), "{found}");
+
+    let long = SecureSite::start(100);
+    let trusted = tempfile::tempdir().unwrap();
+    let both = trusted.path().join("both.pem");
+    let of = |site: &SecureSite| fs::read_to_string(site.folder.path().join("certificate.pem")).unwrap();
+    fs::write(&both, of(&soon) + &of(&long)).unwrap();
+    let room = Local::start(&["--shop", &long.url()]);
+    let (result, found) = certificate(&room, &both);
+    assert_eq!(result, "ok", "{found}");
+    assert!(found.starts_with("localhost: valid, 99 days left, until 2"), "{found}");
+    let (result, found) = certificate(&room, &own);
+    assert_eq!(result, "problem", "{found}");
+    assert!(found.starts_with("localhost: browsers refuse it: invalid peer certificate: "), "{found}");
+}
