@@ -30,7 +30,10 @@ fn alarms(status: &Status, name: &str) -> Vec<DoctorCheck> {
     let mut checks: Vec<_> = ringing
         .map(|alarm| {
             let text = format!("{} is ringing: {}", alarm.name, alarm.reason);
-            DoctorCheck::problem(ALARMS, text, format!("see why: beekeeper logs {name} --since 1h"))
+            let advice = format!(
+                "see why: beekeeper logs {name} --since 1h; in the first minutes after a deployment, an alarm may ring by itself"
+            );
+            DoctorCheck::problem(ALARMS, text, advice)
         })
         .collect();
     if checks.is_empty() {

@@ -98,9 +98,14 @@ impl Operator {
         fs::write(aws.join("credentials"), keys)?;
         let config = format!("[profile events]\nrole_arn = {}\nsource_profile = keys\n", role.trim());
         fs::write(aws.join("config"), config)?;
-        let profile = self.laptop.folder.path().join("beekeeper").join(room).with_extension("toml");
-        let said = fs::read_to_string(&profile)?;
-        Ok(fs::write(profile, said + "aws_profile = \"events\"\n")?)
+        self.configure_more(room, "aws_profile = \"events\"\n")
+    }
+
+    /// Adds settings to the room's configuration file.
+    pub fn configure_more(&self, room: &str, settings: &str) -> Result<()> {
+        let file = self.laptop.folder.path().join("beekeeper").join(room).with_extension("toml");
+        let said = fs::read_to_string(&file)?;
+        Ok(fs::write(file, said + settings)?)
     }
 
     /// Removes the user's policy. From then on every call is denied.

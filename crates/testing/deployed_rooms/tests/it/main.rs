@@ -13,6 +13,7 @@ mod plays {
     mod choices;
     mod conforming;
     mod crowded;
+    mod doctoring;
     mod first_event;
     mod interrupted;
     mod lifecycle;
