@@ -79,6 +79,10 @@ impl Journey {
             || self.redirects.iter().skip(1).any(is_door)
     }
 
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self.end, End::Silence { .. })
+    }
+
     /// Whether the shop asks for a sign-in, which is another way to let nobody in without a pass.
     pub(crate) fn is_unauthorized(&self) -> bool {
         matches!(self.end, End::Answer { status: 401, .. })

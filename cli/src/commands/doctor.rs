@@ -100,7 +100,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     // Without HOME there is no configuration directory, and so no file.
     let folder = ConfigFolder::of_this_user().ok();
     let config = folder.map_or(Ok(None), |folder| folder.find(&handle.name))?;
-    let custom_page = config.as_ref().map_or(Ok(None), custom_page)?;
+    let custom_page = config.as_ref().map_or(Ok(None), custom_page);
     let as_typed = handle.as_typed().to_owned();
     let room = status.room.clone();
     let examined = Examined {
@@ -159,7 +159,7 @@ mod with_aws {
         if let Err(check) = Box::pin(find(&account, &config, &mut examined)).await {
             report.add(check);
         }
-        let (page, room) = (examined.custom_page.as_ref(), &examined.room);
+        let (page, room) = (examined.custom_page(), &examined.room);
         let forecast_for = RoomConfig { rate: room.settings.rate, ..config.clone() };
         let opens = room.opens.filter(|_| examined.running.is_some());
         let mut checks = vec![
@@ -177,7 +177,7 @@ mod with_aws {
         Ok(Examined {
             name: config.room.clone(),
             as_typed: config.room.to_string(),
-            custom_page: custom_page(config)?,
+            custom_page: custom_page(config),
             config: Some(config.clone()),
             running: None,
             room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,

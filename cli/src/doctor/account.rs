@@ -42,7 +42,7 @@ fn judge_credentials(
 ) -> DoctorCheck {
     let who = format!("{arn}, in {region}");
     let Some(expire) = expire else {
-        return DoctorCheck::ok(CREDENTIALS, format!("{who}; AWS does not say that they expire"));
+        return DoctorCheck::ok(CREDENTIALS, format!("{who}; as far as is known, they do not expire"));
     };
     let text = format!("{who}; they expire at {expire}");
     if expire.since(now) < SOON || opens.is_some_and(|opens| expire <= opens) {

@@ -58,8 +58,9 @@ impl fmt::Display for CheckResult {
 impl fmt::Display for DoctorCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, result, found, advice } = self;
-        write!(f, "{result:<11}  {name:<12}  {found}")?;
-        advice.as_ref().map_or(Ok(()), |advice| write!(f, "\n{:27}{advice}", ""))
+        let below = format!("\n{:27}", "");
+        write!(f, "{result:<11}  {name:<12}  {}", found.replace('\n', &below))?;
+        advice.as_ref().map_or(Ok(()), |advice| write!(f, "{below}{advice}"))
     }
 }
 
@@ -71,8 +72,8 @@ mod tests {
     fn a_check_is_a_line_and_what_to_do_is_below_it() {
         let fine = DoctorCheck::ok("clock", "as AWS's");
         assert_eq!(fine.to_string(), "ok           clock         as AWS's");
-        let bad = DoctorCheck::problem("way-around", "everybody", "guard it");
-        let expected = "problem      way-around    everybody\n                           guard it";
+        let bad = DoctorCheck::problem("way-around", "everybody\nenters", "guard it");
+        let expected = "problem      way-around    everybody\n                           enters\n                           guard it";
         assert_eq!(bad.to_string(), expected);
     }
 }

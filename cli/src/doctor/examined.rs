@@ -17,8 +17,8 @@ pub(crate) struct Examined {
     /// How a command names it.
     pub(crate) as_typed: String,
     pub(crate) config: Option<RoomConfig>,
-    /// The operator's own page or design. `None` for the built-in page.
-    pub(crate) custom_page: Option<Page>,
+    /// The operator's own page or design, or why it cannot be read. `None` for the built-in page.
+    pub(crate) custom_page: Result<Option<Page>>,
     /// `None` before the first deployment, and if the room could not be asked.
     pub(crate) running: Option<(RoomHandle, Status)>,
     /// The room that runs, or the one that would be deployed.
@@ -53,7 +53,12 @@ impl Examined {
 
     /// The page that this configuration describes.
     pub(crate) fn configured_page(&self) -> Page {
-        self.custom_page.clone().unwrap_or_else(|| Design::default().page(&self.room.settings.title))
+        let built_in = || Design::default().page(&self.room.settings.title);
+        self.custom_page().cloned().unwrap_or_else(built_in)
+    }
+
+    pub(crate) fn custom_page(&self) -> Option<&Page> {
+        self.custom_page.as_ref().ok().and_then(Option::as_ref)
     }
 
     /// A URL below the room's own.

@@ -39,7 +39,11 @@ pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
         ),
         _ => DoctorCheck::ok(ROOM, fact),
     }];
-    if room.opens.is_some() && status.joined > 0 && waiting == 0 {
+    if room.rehearsal.is_some() {
+        let text = "a rehearsal is under way, or was left behind: its visitors are in the line";
+        let advice = format!("when it is over, empty the line: beekeeper reset {who}");
+        checks.push(DoctorCheck::problem(ROOM, text, advice));
+    } else if room.opens.is_some() && status.joined > 0 && waiting == 0 {
         checks.push(DoctorCheck::warning(
             ROOM,
             format!("numbers do not begin at 1: {joined} joined before, such as for a test"),

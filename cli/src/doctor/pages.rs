@@ -16,13 +16,20 @@ const CLOCK: &str = "clock";
 const MOST_OFF_MILLIS: u64 = 2000;
 
 pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let unreadable = examined.custom_page.as_ref().err();
+    let unreadable = unreadable.map(|error| {
+        DoctorCheck::problem(PAGE, format!("{error:#}"), "repair the folder of the page: docs/page.md")
+    });
     if examined.running.is_none() {
-        return Vec::new();
+        return unreadable.into_iter().collect();
     }
     let before = examined.now();
     let fetched = examined.fetch("/wait/index.html").await;
     let after = examined.now();
-    let mut checks = vec![page(examined, &fetched).await];
+    let mut checks = match unreadable {
+        Some(check) => vec![check],
+        None => vec![page(examined, &fetched).await],
+    };
     checks.extend(keys(examined).await);
     checks.push(clock(examined, fetched.ok(), before, after).await);
     checks
@@ -45,7 +52,7 @@ async fn page(examined: &Examined, fetched: &Result<FetchedPage, String>) -> Doc
     };
     let configured = examined.configured_page();
     let size = answer.body.len().div_ceil(1000);
-    let own = if examined.custom_page.is_some() { "your page" } else { "the built-in page" };
+    let own = if examined.custom_page().is_some() { "your page" } else { "the built-in page" };
     if configured.file(Page::DOCUMENT).is_some_and(|document| document.body == answer.body) {
         return DoctorCheck::ok(PAGE, format!("{url} is {own}, {size} kB"));
     }

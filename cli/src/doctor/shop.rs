@@ -111,13 +111,18 @@ pub(super) async fn ways_around(examined: &Examined) -> Vec<DoctorCheck> {
              asks the client check, this cannot be seen from here",
         )];
     }
+    if without_pass.is_silent() {
+        return vec![DoctorCheck::not_checked(WAY_AROUND, format!("{without_pass}"))];
+    }
     if !without_pass.is_protected() && !without_pass.is_unauthorized() {
-        return vec![DoctorCheck::not_checked(WAY_AROUND, format!("the shop shows no page: {without_pass}"))];
+        let text = format!("visitors see no page of the shop:\n{without_pass}");
+        let advice = "see whether this is the address of the page that admitted visitors shall see";
+        return vec![DoctorCheck::problem(SHOP, text, advice)];
     }
     if without_pass.leads_to_another_room() {
         return vec![DoctorCheck::problem(
             WAY_AROUND,
-            format!("{shop} sends visitors without a pass to another waiting room:\n{:27}{without_pass}", ""),
+            format!("{shop} sends visitors without a pass to another waiting room:\n{without_pass}"),
             format!("give the shop, or its guard, this room's URL: {}", room.issuer()),
         )];
     }

@@ -1,7 +1,9 @@
 //! `beekeeper doctor`, of rooms on this machine with shops of every kind.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -132,6 +134,61 @@ fn a_shop_that_does_not_answer_or_leads_back_is_a_problem() {
     let diagnosis = Diagnosis::of_room(&elsewhere, &[]);
     assert_eq!((diagnosis.code, diagnosis.only("way-around").0), (1, "problem"), "{}", diagnosis.report);
     assert!(diagnosis.only("way-around").1.contains("another waiting room"), "{}", diagnosis.report);
+}
+
+#[test]
+fn a_shop_without_a_page_is_a_problem_although_it_answers() {
+    let room = Local::start(&["--shop", &shop("404 Not Found", "404 Not Found")]);
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    let found = diagnosis.checks("shop");
+    assert_eq!((diagnosis.code, found[0].0, found[1].0), (1, "ok", "problem"), "{}", diagnosis.report);
+    assert!(found[1].1.contains("answers 404"), "{}", diagnosis.report);
+}
+
+#[test]
+fn a_page_that_cannot_be_read_stops_no_other_check() {
+    let home = Home::new();
+    let shop = shop("403 Forbidden", "403 Forbidden");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("page.toml"), "accent = \"#123456\"\n").unwrap();
+    home.write(
+        "sale",
+        &format!(
+            "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"{shop}\"\nrate = 60\npage = {:?}\n",
+            folder.path().to_str().unwrap()
+        ),
+    );
+    let _room = Local::start_at_home(&home, "sale");
+    let diagnose = || Diagnosis::of(&home.run(&["doctor", "sale", "--local", "--json"]));
+    let fine = diagnose();
+    assert!(fine.only("page").0 == "ok" && fine.only("page").1.contains("is your page"), "{}", fine.report);
+    fs::write(folder.path().join("page.toml"), "accent = \"#654321\"\n").unwrap();
+    let changed = diagnose();
+    assert_eq!((changed.code, changed.only("page").0), (0, "warning"), "{}", changed.report);
+    fs::write(folder.path().join("page.toml"), "accent = \"bee\"\n").unwrap();
+    let broken = diagnose();
+    assert_eq!(
+        (broken.code, broken.only("page").0, broken.only("keys").0),
+        (1, "problem", "ok"),
+        "{}",
+        broken.report
+    );
+}
+
+#[test]
+fn a_rehearsal_that_was_left_behind_is_a_problem() {
+    let room = Local::start(&["--shop", &shop("403 Forbidden", "403 Forbidden")]);
+    let mut socket = UnixStream::connect(room.directory.path().join("control.sock")).unwrap();
+    socket.write_all(b"{\"order\":\"rehearse\",\"mark\":\"abcdefghijkmnpqr\"}\n").unwrap();
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).unwrap();
+    assert!(reply.contains("\"reply\":\"changed\""), "{reply}");
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    let (result, _, advice) = diagnosis.checks("room")[1];
+    assert_eq!((diagnosis.code, result), (1, "problem"), "{}", diagnosis.report);
+    assert!(advice.contains("beekeeper reset --local demo"), "{advice}");
+    assert!(room.command(&["reset", "--local", "--yes"]).status.success());
+    assert_eq!(Diagnosis::of_room(&room, &[]).only("room").0, "ok");
 }
 
 #[test]
