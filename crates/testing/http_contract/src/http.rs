@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -24,6 +24,9 @@ pub struct Client {
 
 /// How often a visitor asks for a place before the test fails.
 const MOST_REFUSALS: usize = 30;
+
+/// How long a visitor waits for a pass before the test fails.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 #[derive(Clone, Debug)]
 pub struct HttpAnswer {
@@ -59,6 +62,20 @@ impl Client {
             thread::sleep(Duration::from_secs(1));
         }
         panic!("the room at {} refused a visitor {MOST_REFUSALS} times", self.authority)
+    }
+
+    /// A new pass of the visitor with this place. They may have to wait for their first.
+    pub fn wait_for_pass(&self, place: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let answer = self.get_with("/beekeeper", place);
+            let admitted = answer.header("location").and_then(|location| location.split_once("bk_pass="));
+            if let Some((_, pass)) = admitted {
+                return pass.to_owned();
+            }
+            assert!(begun.elapsed() < LONGEST_WAIT, "not admitted within five minutes: {answer:?}");
+            thread::sleep(Duration::from_millis(500));
+        }
     }
 
     /// How many requests for a place this client and its clones were refused. Each may have left somebody in the line

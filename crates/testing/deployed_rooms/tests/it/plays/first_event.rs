@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use deployed_rooms::{Operator, Running};
 use emulators::{LocalEmu, Nginx, Options, console, stage_at};
@@ -108,15 +108,7 @@ impl GuardedShop {
     fn lets_in_who_waited(&self, aws: &LocalEmu, room: &str) {
         let visitor = Client::new(&stage_at(&aws.endpoint(), room), "spring-sale");
         let cookie = visitor.cookie(&visitor.get("/beekeeper"));
-        let deadline = Instant::now() + Duration::from_mins(5);
-        let pass = loop {
-            let door = visitor.get_with("/beekeeper", &cookie);
-            if let Some((_, pass)) = door.location().split_once("bk_pass=") {
-                break pass.to_owned();
-            }
-            assert!(Instant::now() < deadline, "not admitted within five minutes: {door:?}");
-            std::thread::sleep(Duration::from_secs(2));
-        };
+        let pass = visitor.wait_for_pass(&cookie);
         let visit = |link: &str| {
             let arguments = [
                 "--silent",

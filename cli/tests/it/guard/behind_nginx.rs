@@ -1,0 +1,201 @@
+//! A shop behind nginx with the shipped configuration.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use emulators::Nginx;
+use http_contract::{Client, RoomUnderTest};
+
+use super::fixture::{Guard, issuer, pass, room};
+use crate::support::{Local, text};
+
+/// nginx with the shipped configuration, in front of the guard on this port. The shop says what it was told of the visitor.
+fn nginx(guard: u16) -> Nginx {
+    let says = "shop $request_uri subject=[$http_x_beekeeper_subject] number=[$http_x_beekeeper_number]";
+    let shop = format!(
+        "location / {{ return 200 '{says}'; }}
+         location /broken {{ return 500 'the shop is broken'; }}
+         location /forbidden {{ return 403 'the shop forbids'; }}"
+    );
+    Nginx::in_front_of_shop(guard, &shop, &[]).unwrap()
+}
+
+/// A request to the public URL of the shop. Returns the answer with its head.
+fn visit(nginx: &Nginx, path: &str, more: &[&str]) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--include", "--max-time", "20", "--http2", "--path-as-is"]);
+    curl.args(["--resolve", &format!("shop.example:{}:127.0.0.1", nginx.https_port()), "--cacert"]);
+    curl.arg(nginx.folder().join("certificate.pem")).args(more);
+    curl.arg(format!("https://shop.example:{}{path}", nginx.https_port()));
+    let output = curl.output().unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install curl"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::trim_end)
+}
+
+fn set(answer: &str) -> String {
+    let cookie = header(answer, "set-cookie").unwrap_or_else(|| panic!("{answer}"));
+    format!("Cookie: {}", cookie.split(';').next().unwrap())
+}
+
+/// The visitor of a page of the shop, as nginx told the shop.
+fn subject(page: &str) -> &str {
+    let told = page.split("subject=[").nth(1).and_then(|rest| rest.split(']').next());
+    told.filter(|_| status(page) == "200").unwrap_or_else(|| panic!("{page}"))
+}
+
+/// Exchanges a pass. Returns the header of the session.
+fn enter(nginx: &Nginx, pass: &str) -> String {
+    set(&visit(nginx, &format!("/?bk_pass={pass}"), &[]))
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let nginx = nginx(guard.port());
+    let door = format!("{}/beekeeper", issuer(&room));
+
+    let away = visit(&nginx, "/tickets/7?seat=a&row=%20b", &[]);
+    assert_eq!((status(&away), header(&away, "location")), ("302", Some(&*door)));
+    assert_eq!(header(&away, "cache-control"), Some("no-store"));
+    let arrival = format!("/sale?bk_pass={}", pass(&room));
+    let exchanged = visit(&nginx, &arrival, &["--header", &set(&away)]);
+    let back = header(&exchanged, "location").unwrap();
+    assert!(status(&exchanged) == "302" && back.ends_with("/tickets/7?seat=a&row=%20b"), "{exchanged}");
+    let session = set(&exchanged);
+    let inside = |path: &str, more: &[&str]| visit(&nginx, path, &[&["--header", &session], more].concat());
+    for more in [&[][..], &["--header", "X-Beekeeper-Number: 1", "--header", "X-Beekeeper-Subject: me"]] {
+        let page = inside("/tickets/7", more);
+        assert!(subject(&page).len() == 64 && page.contains("number=[]"), "{page}");
+    }
+    assert_eq!(status(&inside("/order", &["--data", "ticket=7"])), "200", "a form");
+    assert!(inside("/broken", &[]).contains("the shop is broken"), "the shop's own errors stay its own");
+    assert!(inside("/forbidden", &[]).contains("the shop forbids"));
+
+    std::thread::sleep(Duration::from_secs(4));
+    let replayed = visit(&nginx, &arrival, &[]);
+    assert_eq!((status(&replayed), header(&replayed, "location")), ("302", Some(&*door)));
+    let script = visit(&nginx, "/api", &["--header", "Sec-Fetch-Mode: cors"]);
+    assert_eq!((status(&script), header(&script, "location")), ("403", None));
+    let spoofed = ["--header", "X-Beekeeper-Number: 1", "--header", "X-Forwarded-Uri: /static/"];
+    let bypassed = visit(&nginx, "/static/a.css", &spoofed);
+    assert!(bypassed.ends_with("subject=[] number=[]"), "{bypassed}");
+    for sneaky in ["/static/../order", "/static/%2e%2e/order", "/_beekeeper/guard", "/order"] {
+        let sent = visit(&nginx, sneaky, &spoofed);
+        assert!(status(&sent) == "302" || status(&sent) == "404", "{sneaky}: {sent}");
+    }
+    let huge = format!("Cookie: a={}", "x".repeat(20_000));
+    assert!(status(&visit(&nginx, "/", &["--http1.1", "--header", &huge])).starts_with('4'));
+
+    drop(guard);
+    let gone = inside("/tickets/7", &[]);
+    assert!(status(&gone) == "503" && gone.contains("If you have a place in line, you keep it"), "{gone}");
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let nginx = nginx(guard.port());
+    let sessions = [enter(&nginx, &pass(&room)), enter(&nginx, &pass(&room))];
+    let with = |headers: &[&str], path: &str| {
+        let headers = headers.iter().flat_map(|header| ["--header", header]);
+        visit(&nginx, path, &headers.collect::<Vec<_>>())
+    };
+    let subjects = sessions.each_ref().map(|session| subject(&with(&[session], "/")).to_owned());
+    assert_ne!(subjects[0], subjects[1]);
+    for _ in 0..5 {
+        for (session, subject) in sessions.iter().zip(&subjects) {
+            // A page and its files: one request for each number.
+            let page = with(&[session], "/file/[1-20]");
+            let told = page.matches(&format!("subject=[{subject}]")).count();
+            assert_eq!(told, 20, "{page}");
+        }
+    }
+    let metrics = Client::new(&guard.metrics, "demo").get("/metrics").body;
+    let entered = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("beekeeper_guard_requests_total{outcome=\"entered\"} "));
+    let asked: u32 = entered.unwrap().parse().unwrap();
+    assert!((2..150).contains(&asked), "the guard was asked about {asked} of 202 requests");
+
+    let session = sessions[0].strip_prefix("Cookie: ").unwrap();
+    let value = session.strip_prefix("__Host-bk_demo_guard=").unwrap();
+    let made_up = "Cookie: __Host-bk_demo_guard=session.made-up";
+    let poisoned = [
+        &*format!("{made_up}; {session}"),
+        &format!("{made_up};{session}; __Host-bk_demo_guard=session.made-up"),
+        &format!("Cookie: x;\t{session}"),
+        &format!("Cookie: __Host-bk_other_guard=session.made-up; {session}"),
+    ];
+    let without = [&[][..], &[made_up], &["Cookie: __Host-bk_other_guard=session.made-up"], &["Cookie: x"]];
+    let nobody_else_enters = |how: &str| {
+        for headers in without {
+            assert_eq!(status(&with(headers, "/")), "302", "{headers:?} after {how}");
+        }
+    };
+    for cookies in poisoned {
+        assert_eq!(subject(&with(&[cookies], "/")), subjects[0], "{cookies}");
+        nobody_else_enters(cookies);
+    }
+    for version in ["--http1.1", "--http2"] {
+        let page = visit(&nginx, "/", &[version, "--header", made_up, "--header", &sessions[0]]);
+        assert_eq!(subject(&page), subjects[0], "{page}");
+        nobody_else_enters("two lines");
+    }
+    // What the guard would not take, nginx does not either, although it has an answer for this session.
+    for other in ["bk_demo_guard", "__Host-bk_other_guard", "x__Host-bk_demo_guard", "__host-bk_demo_guard"] {
+        subject(&with(&[&sessions[0]], "/"));
+        let cookie = format!("Cookie: {other}={value}");
+        assert_eq!(status(&with(&[&cookie], "/")), "302", "{cookie}");
+    }
+
+    for headers in without {
+        assert_eq!(subject(&with(headers, "/static/a.css")), "", "it bypasses");
+        assert_eq!(status(&with(headers, "/")), "302", "a bypass opens nothing else: {headers:?}");
+    }
+    subject(&with(&[&sessions[0]], "/static/a.css"));
+    nobody_else_enters("a bypass with a session");
+    subject(&with(&[&sessions[0]], "/"));
+    let cleaned = with(&[&sessions[0]], &format!("/tickets/7?seat=a&bk_pass={}", pass(&room)));
+    assert_eq!(
+        (status(&cleaned), header(&cleaned, "location")),
+        ("302", Some("/tickets/7?seat=a")),
+        "{cleaned}"
+    );
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn behind_nginx_a_session_that_was_ended_is_out_in_a_moment() {
+    let room = Local::start(&["--shop", "https://shop.example/sale"]);
+    let guard = Guard::of(&room, &[]);
+    let nginx = nginx(guard.port());
+    let client = Client::new(&room.base(), "demo");
+    let place = client.cookie(&client.get("/beekeeper"));
+    let pass = || client.wait_for_pass(&place);
+    let is_inside = |session: &str| status(&visit(&nginx, "/", &["--header", session])) == "200";
+    let first = enter(&nginx, &pass());
+    assert!(is_inside(&first));
+    // Passes of one second are the same to the guard.
+    std::thread::sleep(Duration::from_millis(1100));
+    let second = enter(&nginx, &pass());
+    // Requests do not make nginx keep the answer for longer.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_inside(&first) {
+        assert!(Instant::now() < deadline, "the first session was not ended by the second");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let page = visit(&nginx, "/", &["--header", &second]);
+    assert!(subject(&page).len() == 64 && page.contains("number=[1]"), "{page}");
+}

@@ -1,0 +1,8 @@
+//! A shop behind `beekeeper guard`: its flags, its answers, and nginx and Caddy with the shipped configurations.
+
+mod answers;
+mod behind_caddy;
+mod behind_nginx;
+mod fixture;
+mod operating;
+mod sharing;
