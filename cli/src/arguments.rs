@@ -8,6 +8,7 @@ mod init;
 mod keys;
 mod local;
 mod removable;
+mod report;
 mod throttling;
 mod time;
 mod which;
@@ -30,6 +31,7 @@ pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
 pub(crate) use removable::Removable;
+pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::Which;
 
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Status(ShowStatus),
     /// Show who gave which order, and when; or how the line was, minute by minute
     History(History),
+    /// Tell what happened in an event, minute by minute: as text, as a page with plots, as CSV or JSON
+    Report(MakeReport),
     /// Turn a room on after `off` or `pause`, now or with --at: visitors join, and are released at the rate
     On(On),
     /// Pause a room: nobody is released; visitors can join, and keep their places

@@ -88,6 +88,25 @@ impl ConfigFolder {
         replace(&new, &path, &text).with_context(attempt)?;
         Ok(path)
     }
+
+    /// Keeps what a removed room leaves behind, beside its configuration file, and never replaces what was kept before.
+    #[cfg(feature = "aws")]
+    pub(crate) fn keep(&self, name: &str, files: &[(&str, String); 2]) -> Result<[PathBuf; 2]> {
+        let free = |number: u32| {
+            let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+            let paths = files.each_ref().map(|(extension, _)| self.0.join(format!("{name}.{extension}")));
+            (!paths.iter().any(|path| path.exists())).then_some(paths)
+        };
+        let attempt = || format!("could not write into {}", self.0.display());
+        let paths = (1..1000).find_map(free).context("a thousand are kept already").with_context(attempt)?;
+        fs::create_dir_all(&self.0).with_context(attempt)?;
+        for (path, (_, text)) in paths.iter().zip(files) {
+            let attempt = || format!("could not write {}", path.display());
+            let mut file = File::create_new(path).with_context(attempt)?;
+            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(attempt)?;
+        }
+        Ok(paths)
+    }
 }
 
 fn read(path: &Path) -> Result<Option<String>> {

@@ -10,6 +10,7 @@ mod config_folder;
 mod custom_page;
 mod data;
 mod doctor;
+mod event_report;
 mod exit;
 #[cfg(test)]
 mod fixture;
@@ -17,7 +18,7 @@ mod fixture;
 mod frozen;
 mod guard_data;
 mod guard_sessions;
-#[allow(dead_code, reason = "`report`, `simulate` and `rehearse` write their pages with it")]
+mod history_line;
 mod html_report;
 mod local_settings;
 mod local_start;
@@ -25,7 +26,6 @@ mod log;
 mod opening_time;
 #[cfg(feature = "aws")]
 mod plan_text;
-#[allow(dead_code, reason = "`report`, `simulate` and `rehearse` draw with it")]
 mod plot;
 mod printer;
 mod reach;
@@ -42,7 +42,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
     backup, change, completions, config, deploy, destroy, doctor as doctor_command, guard, history, init,
-    keys, list, local, logs, man, message, off, on, reset, set_rate, status, undo,
+    keys, list, local, logs, man, message, off, on, report, reset, set_rate, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -80,6 +80,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),
+        Command::Report(report) => report::run(report, json),
         Command::On(on) => on::run(on, json),
         Command::Pause(which) => change::run(which, json, Order::Pause),
         Command::Off(off) => off::run(off, json),

@@ -14,6 +14,7 @@ pub(crate) use with_aws::run;
 
 #[cfg(feature = "aws")]
 mod with_aws {
+    use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
@@ -23,7 +24,10 @@ mod with_aws {
     use crate::ask;
     use crate::aws::{ProgressDisplay, access, interruptible, run_async};
     use crate::config_folder::ConfigFolder;
+    use crate::event_report::EventReport;
+    use crate::exit::{Exit, Failure};
     use crate::printer::{note, say};
+    use crate::room::RoomHandle;
 
     pub(crate) fn run(destroy: &Destroy, json: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
@@ -42,18 +46,43 @@ mod with_aws {
         } else {
             ask::confirm(&waiting?, &format!("Remove the room {} permanently?", destroy.name))?;
         }
+        let kept = if destroy.no_report { None } else { keep_report(&account, destroy).await? };
         begun.store(true, Ordering::Relaxed);
         let progress = ProgressDisplay::new(json);
         let tell = |event: DeployEvent| progress.show(&event);
         let removal = account.destroy(&destroy.name, &tell).await?;
         drop(progress);
         if json {
-            return Ok(say(
-                &serde_json::json!({ "event": "destroyed", "room": destroy.name, "removal": removal })
-                    .to_string(),
-            )?);
+            return Ok(say(&serde_json::json!({
+                "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
+            })
+            .to_string())?);
         }
         Ok(say(&result(destroy, &removal))?)
+    }
+
+    /// Saves what the room knows about its events, which is removed with it. Returns where it is; none if there is no room, or if
+    /// its removal has begun before: then it was saved before.
+    async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<PathBuf>> {
+        let failed = |error: anyhow::Error| {
+            let error = format!("could not save a report of the room {}: {error:#}", destroy.name);
+            let advice = "nothing was removed; to remove the room without it, add --no-report";
+            Failure::new(Exit::Failed, error).advising(advice)
+        };
+        let room = match account.room(&destroy.name).await {
+            Ok(room) if room.is_being_removed() => return Ok(None),
+            Ok(room) => RoomHandle::of(room),
+            Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let report = Box::pin(EventReport::of_all(&room)).await.map_err(failed)?;
+        let day = &report.made.to_string()[..10];
+        let name = format!("{}-report-{day}", destroy.name);
+        let json = serde_json::to_string(&report)? + "\n";
+        let files = [("json", json), ("html", report.html())];
+        let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
+        note(&format!("The report of the room is saved: {} and {}", json.display(), html.display()));
+        Ok(Some(json))
     }
 
     /// How many visitors would lose their places. An incomplete room has no line to count.

@@ -15,6 +15,7 @@ pub(crate) struct Plot {
 
 /// What the points' first numbers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the simulation and the rehearsal show the other two")]
 pub(crate) enum PlotAxis {
     /// Milliseconds since 1970, shown in UTC.
     Clock,

@@ -6,8 +6,6 @@ mod scale;
 mod svg;
 mod text;
 
-#[allow(unused_imports, reason = "what draws plots comes next")]
 pub(crate) use description::{Plot, PlotAxis, PlotSeries, PlotShape};
-#[allow(unused_imports, reason = "what draws plots comes next")]
 pub(crate) use scale::thousands;
 pub(crate) use svg::PLOT_CSS;

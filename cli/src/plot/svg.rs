@@ -17,7 +17,7 @@ const TOP: f64 = 64.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 16.0;
 /// About how wide a character is.
-const CHARACTER: f64 = 7.2;
+const CHARACTER: f64 = 8.0;
 /// How many colours the style sheet has.
 const COLOURS: usize = 6;
 

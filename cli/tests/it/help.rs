@@ -17,6 +17,7 @@ const COMMANDS: &[&str] = &[
     "doctor",
     "status",
     "history",
+    "report",
     "on",
     "pause",
     "off",

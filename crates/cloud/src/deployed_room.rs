@@ -19,6 +19,7 @@ pub struct DeployedRoom {
     pub urls: Urls,
     pub(crate) account: Account,
     pub(crate) stack_id: String,
+    is_being_removed: bool,
     /// The bucket with the waiting page.
     pub(crate) page_bucket: String,
     pub(crate) alarm_mail_to: Option<MailAddress>,
@@ -85,6 +86,7 @@ impl Account {
             urls,
             account: self.clone(),
             stack_id: found.id.clone(),
+            is_being_removed: found.status.as_str().starts_with("DELETE"),
             page_bucket: output("PageBucket")?,
             alarm_mail_to: mail_address(&found),
             reserved: reserved(&found),
@@ -104,6 +106,11 @@ impl DeployedRoom {
     /// The room's ledger and line.
     pub fn store(&self) -> &AwsStore {
         &self.store
+    }
+
+    /// Whether its removal has begun, so that parts of it may be gone.
+    pub fn is_being_removed(&self) -> bool {
+        self.is_being_removed
     }
 
     /// Who operates the room: the ARN of the credentials.

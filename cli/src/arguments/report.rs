@@ -1,0 +1,76 @@
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use waitroom::{MinuteRecord, RoomId};
+
+use super::{Which, time};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper report spring-sale
+  beekeeper report spring-sale --html spring-sale.html
+  beekeeper report --local --since 6h --csv minutes.csv
+  beekeeper report spring-sale --json > spring-sale.json
+  beekeeper report spring-sale.json --html spring-sale.html   a report that was kept, also by `destroy`
+
+Without --since it is about the last event: the minutes in which visitors came, waited or were released, back to an hour
+in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen days.")]
+pub(crate) struct MakeReport {
+    /// Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local:
+    /// the room in --data, or demo]
+    pub(crate) name: Option<ReportSource>,
+    /// Use the room on this machine
+    #[arg(long)]
+    pub(crate) local: bool,
+    /// Directory of the room's data, if the room was started with --data
+    #[arg(long, value_name = "DIR", requires = "local")]
+    pub(crate) data: Option<PathBuf>,
+    /// How far back the report begins, from 1m to 14d [default: at the beginning of the last event]
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    pub(crate) since: Option<Duration>,
+    /// Write a page with plots into this file, which is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the minutes as CSV into this file, which is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// What the report is made from.
+#[derive(Clone, Debug)]
+pub(crate) enum ReportSource {
+    Room(RoomId),
+    /// A report that was written with `--json`.
+    File(PathBuf),
+}
+
+impl FromStr for ReportSource {
+    type Err = <RoomId as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // No name of a room has a dot.
+        let file: Result<PathBuf, Infallible> = text.parse();
+        match file {
+            Ok(file) if file.extension().is_some_and(|extension| extension == "json") => Ok(Self::File(file)),
+            _ => text.parse().map(Self::Room),
+        }
+    }
+}
+
+impl MakeReport {
+    /// The room that it is about.
+    pub(crate) fn which(&self) -> Which {
+        let name = match &self.name {
+            Some(ReportSource::Room(name)) => Some(name.clone()),
+            _ => None,
+        };
+        Which { name, local: self.local, data: self.data.clone() }
+    }
+}
+
+fn past(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_mins(1)..=MinuteRecord::KEPT, "must be from 1m to 14d")
+}

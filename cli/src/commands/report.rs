@@ -1,0 +1,81 @@
+//! `beekeeper report`: what happened in an event.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use ratatui::crossterm::terminal;
+
+use crate::arguments::{MakeReport, ReportSource};
+use crate::event_report::EventReport;
+use crate::exit::{Exit, Failure};
+use crate::printer::{note, say};
+use crate::room::RoomHandle;
+use crate::runtime::block_on;
+
+pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
+    let told = match &report.name {
+        Some(ReportSource::File(file)) => {
+            let of_room = report.local || report.since.is_some();
+            if of_room {
+                let both =
+                    format!("{} is a report: --local, --data and --since belong to a room", file.display());
+                return Err(Failure::new(Exit::Usage, both).into());
+            }
+            read(file)?
+        }
+        _ => block_on(async {
+            let room = RoomHandle::find(&report.which()).await?;
+            EventReport::of(&room, report.since).await
+        })?,
+    };
+    if let Some(file) = &report.html {
+        write(file, &told.html())?;
+    }
+    if let Some(file) = &report.csv {
+        write(file, &told.csv())?;
+    }
+    if json {
+        return Ok(say(&serde_json::to_string(&told)?)?);
+    }
+    if told.is_empty() {
+        note("the record of a minute is written when the minute ends, and kept for fourteen days");
+    }
+    Ok(say(&told.text(width()))?)
+}
+
+/// A report that was kept.
+fn read(file: &Path) -> Result<EventReport> {
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let missing = format!("there is no report {}", file.display());
+            return Err(Failure::new(Exit::Missing, missing).into());
+        }
+        text => text.with_context(|| format!("could not read {}", file.display()))?,
+    };
+    let report: EventReport = serde_json::from_str(&text)
+        .with_context(|| format!("{} is not what `beekeeper report --json` writes", file.display()))?;
+    if report.format > EventReport::FORMAT {
+        let newer = format!("{} was written by a newer beekeeper", file.display());
+        return Err(Failure::new(Exit::Failed, newer).advising("use that version, or a later one").into());
+    }
+    Ok(report)
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("could not write the report to {}", file.display()))?;
+    note(&format!("wrote {}", file.display()));
+    Ok(())
+}
+
+/// As wide as the terminal, but no wider than is easy to read.
+fn width() -> u16 {
+    const USUAL: u16 = 80;
+    const WIDEST: u16 = 110;
+
+    if !io::stdout().is_terminal() {
+        return USUAL;
+    }
+    terminal::size().map_or(USUAL, |(columns, _)| columns.min(WIDEST))
+}

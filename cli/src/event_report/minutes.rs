@@ -1,0 +1,154 @@
+//! The minutes of a report: the differences between the room's records, and what follows from them.
+
+use serde::{Deserialize, Serialize};
+use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, Timestamp};
+
+use crate::history_line::HistoryLine;
+
+/// What happened in one minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReportedMinute {
+    #[serde(flatten)]
+    pub(crate) count: MinuteCount,
+    /// About how many seconds the one in the middle waited of those who were released.
+    pub(crate) median_wait: Option<u64>,
+    /// Whether the throttle held the rate down when the minute ended.
+    pub(crate) throttled: bool,
+}
+
+/// The minutes from `since` on. `rate` is what the operator's rate is now.
+pub(super) fn reported(
+    records: &[MinuteRecord],
+    since: Timestamp,
+    lines: &[HistoryLine],
+    rate: Rate,
+) -> Vec<ReportedMinute> {
+    let medians = records.iter().enumerate().map(|(index, _)| median_wait(records, index));
+    let medians = medians.zip(records).filter(|(_, record)| record.totals.at >= since);
+    let counts = MinuteCount::from_records(records, since);
+    let minutes = counts.into_iter().zip(medians).map(|(count, (median_wait, _))| ReportedMinute {
+        throttled: count.rate.is_some_and(|in_force| in_force < wanted(lines, count.at, rate)),
+        count,
+        median_wait,
+    });
+    minutes.collect()
+}
+
+/// About how long the middle one waited of those who were released in this record's minute: nobody overtakes, so the n-th
+/// who was released joined when n had joined. Within a minute, joining and releasing are taken as even. `None` if nobody
+/// was released, or if the records do not go back to when that visitor joined.
+fn median_wait(records: &[MinuteRecord], index: usize) -> Option<u64> {
+    let record = records[index].totals;
+    let before = records[..index].last()?.totals;
+    let same_epoch = |other: &&MinuteRecord| other.totals.epoch == record.epoch;
+    let released_before = if before.epoch == record.epoch { before.released } else { 0 };
+    let released = record.released.checked_sub(released_before).filter(|released| *released > 0)?;
+    let middle = released_before + released.div_ceil(2);
+    let when_released = u64::midpoint(before.at.as_millis(), record.at.as_millis());
+    // The first record of the epoch that counts the middle one among those who had joined, and the one before it.
+    let first = records[..=index].iter().rposition(|other| !same_epoch(&other)).map_or(0, |other| other + 1);
+    let joined = first + records[first..=index].iter().position(|other| other.totals.joined >= middle)?;
+    let (to, from) = (records[joined].totals, records[..joined].last()?.totals);
+    let joined_before = if from.epoch == record.epoch { from.joined } else { 0 };
+    let (place, all) = (middle.checked_sub(joined_before)?, to.joined.checked_sub(joined_before)?);
+    let span = to.at.as_millis().checked_sub(from.at.as_millis())?;
+    let share = u128::from(span) * u128::from(place) / u128::from(all.max(1));
+    let when_joined = from.at.as_millis() + u64::try_from(share).ok()?;
+    Some(when_released.saturating_sub(when_joined) / 1000)
+}
+
+/// The operator's rate at this instant, by the orders before and after.
+fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
+    let orders = lines.iter().filter_map(|line| match line {
+        HistoryLine::Entry(entry) => match entry.change {
+            AuditedChange::Rate { from, to } => Some((entry.at, from, to)),
+            _ => None,
+        },
+        HistoryLine::Alarm(_) => None,
+    });
+    let (before, after): (Vec<_>, Vec<_>) = orders.partition(|(when, ..)| *when <= at);
+    before.last().map(|(_, _, to)| *to).or_else(|| after.first().map(|(_, from, _)| *from)).unwrap_or(now)
+}
+
+/// The minutes with somebody in them, and the ones around these, so that plots fall to zero.
+pub(super) fn busy(minutes: &[ReportedMinute]) -> Vec<ReportedMinute> {
+    let is_busy = |index: usize| minutes.get(index).is_some_and(|minute| !minute.count.is_idle());
+    let around = |index: &usize| (index.saturating_sub(1)..=index + 1).any(is_busy);
+    (0..minutes.len()).filter(around).map(|index| minutes[index]).collect()
+}
+
+/// When the last event began and ended: the busy minutes up to the last one, back to an hour without any.
+pub(super) fn last_event(minutes: &[ReportedMinute]) -> Option<(Timestamp, Timestamp)> {
+    const BREAK: u64 = 3_600_000;
+
+    let mut busy =
+        minutes.iter().filter(|minute| !minute.count.is_idle()).map(|minute| minute.count.at).rev();
+    let last = busy.next()?;
+    let first = busy.try_fold(last, |first, at| {
+        if first.as_millis().saturating_sub(at.as_millis()) > BREAK { Err(first) } else { Ok(at) }
+    });
+    Some((first.unwrap_or_else(|first| first), last))
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{AuditEntry, Author};
+
+    use super::*;
+    use crate::fixture::minute_record;
+
+    fn at(minute: u64) -> Timestamp {
+        Timestamp::from_millis(minute * 60_000)
+    }
+
+    fn rate(per_minute: u32) -> Rate {
+        Rate::new(per_minute).unwrap()
+    }
+
+    fn medians(totals: &[(u64, u64)]) -> Vec<Option<u64>> {
+        let minutes = (1..).zip(totals);
+        let records: Vec<_> = minutes
+            .map(|(minute, (joined, released))| minute_record(at(minute), *joined, *released))
+            .collect();
+        reported(&records, at(0), &[], rate(300)).iter().map(|minute| minute.median_wait).collect()
+    }
+
+    #[test]
+    fn the_middle_one_joined_when_as_many_had_joined_as_were_released() {
+        // All join in the second minute, and a hundred are released in each of the next ones.
+        let spike = medians(&[(0, 0), (1000, 0), (1000, 100), (1000, 200), (1000, 200), (1000, 1000)]);
+        assert_eq!(spike, [None, None, Some(87), Some(141), None, Some(234)]);
+        let none = medians(&[(900, 800), (900, 900)]);
+        assert_eq!(none, [None, None], "they joined before the first record");
+        assert_eq!(medians(&[(0, 0), (60, 60)]), [None, Some(0)], "nobody waits");
+    }
+
+    #[test]
+    fn a_minute_is_throttled_if_its_rate_is_below_the_one_ordered() {
+        let order = |minute, from, to| {
+            let change = AuditedChange::Rate { from: rate(from), to: rate(to) };
+            let (number, who) = (minute, Author::new("anna"));
+            HistoryLine::Entry(AuditEntry { number, at: at(minute), who, change, undoes: None })
+        };
+        let records: Vec<_> = (1..=4).map(|minute| minute_record(at(minute), 100, 50)).collect();
+        let throttled = |lines: &[HistoryLine], now| {
+            let minutes = reported(&records, at(0), lines, rate(now));
+            minutes.iter().map(|minute| minute.throttled).collect::<Vec<_>>()
+        };
+        assert_eq!(throttled(&[], 300), [false; 4]);
+        assert_eq!(throttled(&[], 600), [true; 4]);
+        assert_eq!(throttled(&[order(2, 300, 900), order(4, 900, 200)], 200), [false, true, true, false]);
+    }
+
+    #[test]
+    fn the_last_event_goes_back_to_an_hour_without_visitors() {
+        let busy = |minute, joined| minute_record(at(minute), joined, joined);
+        let records =
+            [busy(10, 5), busy(100, 6), busy(101, 6), busy(130, 7), busy(190, 8), busy(191, 8), busy(400, 8)];
+        let minutes = reported(&records, at(0), &[], Rate::MIN);
+        assert_eq!(last_event(&minutes), Some((at(100), at(190))));
+        assert_eq!(last_event(&minutes[6..]), None);
+        let shown: Vec<_> = super::busy(&minutes).iter().map(|minute| minute.count.at).collect();
+        assert_eq!(shown, [10, 100, 101, 130, 190, 191].map(at));
+    }
+}

@@ -1,0 +1,60 @@
+//! The numbers that matter most.
+
+use serde::{Deserialize, Serialize};
+use waitroom::{AuditedChange, Timestamp};
+
+use super::minutes::ReportedMinute;
+use crate::history_line::HistoryLine;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReportSummary {
+    pub(crate) joined: u64,
+    pub(crate) released: u64,
+    /// The most who waited at the end of a minute, and when.
+    pub(crate) longest_line: u64,
+    pub(crate) longest_line_at: Option<Timestamp>,
+    /// In seconds.
+    pub(crate) longest_wait: Option<u64>,
+    pub(crate) longest_wait_at: Option<Timestamp>,
+    /// The end of the first minute after the longest line in which nobody waited any more.
+    pub(crate) drained_at: Option<Timestamp>,
+    pub(crate) throttled_minutes: u64,
+    /// Orders by people that changed something.
+    pub(crate) orders: u64,
+    /// How often an alarm began to ring.
+    pub(crate) alarms: u64,
+}
+
+impl ReportSummary {
+    pub(super) fn of(minutes: &[ReportedMinute], lines: &[HistoryLine]) -> Self {
+        let counts = || minutes.iter().map(|minute| minute.count);
+        let line = counts()
+            .filter(|minute| minute.waiting > 0)
+            .reduce(|a, b| if b.waiting > a.waiting { b } else { a });
+        let waits = counts().filter_map(|minute| Some((minute.longest_wait?, minute.at)));
+        let wait = waits.reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let drained =
+            line.and_then(|line| counts().find(|minute| minute.at > line.at && minute.waiting == 0));
+        let is_order = |line: &&HistoryLine| {
+            matches!(line, HistoryLine::Entry(entry)
+                if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. }))
+        };
+        let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == operator::AlarmState::Ringing);
+        Self {
+            joined: counts().map(|minute| minute.joined).sum(),
+            released: counts().map(|minute| minute.released).sum(),
+            longest_line: line.map_or(0, |line| line.waiting),
+            longest_line_at: line.map(|line| line.at),
+            longest_wait: wait.map(|(wait, _)| wait),
+            longest_wait_at: wait.map(|(_, at)| at),
+            drained_at: drained.map(|minute| minute.at),
+            throttled_minutes: count(minutes.iter().filter(|minute| minute.throttled)),
+            orders: count(lines.iter().filter(is_order)),
+            alarms: count(lines.iter().filter(rang)),
+        }
+    }
+}
+
+fn count<T>(all: impl Iterator<Item = T>) -> u64 {
+    u64::try_from(all.count()).unwrap_or(u64::MAX)
+}

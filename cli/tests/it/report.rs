@@ -1,0 +1,95 @@
+//! `beekeeper report`: what the room keeps anyway, told after the event.
+
+use std::fs;
+use std::time::Duration;
+
+use http_contract::{Client, Order, RoomUnderTest};
+use serde_json::Value;
+
+use crate::support::{Home, Local, text};
+
+fn report(room: &Local) -> Value {
+    let output = room.command(&["report", "--local", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_str(&text(&output.stdout)).unwrap()
+}
+
+/// Waits until the records have this many joined and released, at most half a minute.
+fn wait_for(room: &Local, expected: [u64; 2]) -> Value {
+    let counts =
+        |report: &Value| ["joined", "released"].map(|name| report["summary"][name].as_u64().unwrap());
+    for _ in 0..300 {
+        let report = report(room);
+        if counts(&report) == expected {
+            return report;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{expected:?} joined and released, {}", report(room));
+}
+
+#[test]
+fn a_report_survives_off_and_is_shown_again_from_its_file() {
+    let room = Local::start(&["--rate", "6000"]);
+    let nobody = room.command(&["report", "--local"]);
+    assert!(text(&nobody.stdout).contains("Nobody came, from "), "{}", text(&nobody.stdout));
+
+    let random = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
+    let visitors = 20 + u64::from(random % 30);
+    for _ in 0..visitors {
+        Client::new(&room.base(), "demo").join();
+    }
+    wait_for(&room, [visitors, visitors]);
+    room.order(Order::SetRate { rate: "1200".parse().unwrap() });
+    room.order(Order::Off);
+    let told = wait_for(&room, [visitors, visitors]);
+    let (summary, minutes) = (&told["summary"], told["minutes"].as_array().unwrap());
+    assert_eq!(
+        (&told["format"], &told["range"], &told["room"]),
+        (&1.into(), &"last-event".into(), &"demo".into())
+    );
+    assert_eq!((&summary["orders"], &summary["throttled_minutes"]), (&2.into(), &0.into()), "{told}");
+    let orders: Vec<_> = told["orders"].as_array().unwrap().iter().map(|order| &order["what"]).collect();
+    assert_eq!(orders, ["rate", "state"]);
+    let joined: u64 = minutes.iter().map(|minute| minute["joined"].as_u64().unwrap()).sum();
+    assert_eq!(joined, visitors);
+
+    // The file tells the same without the room.
+    let (directory, _) = room.interrupt();
+    let [json, html, csv] = ["sale.json", "sale.html", "sale.csv"].map(|name| directory.path().join(name));
+    fs::write(&json, told.to_string()).unwrap();
+    let home = Home::new();
+    let [json, html, csv] = [&json, &html, &csv].map(|path| path.to_str().unwrap());
+    let again = home.printed(&["report", json, "--html", html, "--csv", csv]);
+    assert!(
+        again.contains("rate: 6000 -> 1200") && again.contains(&format!("joined        {visitors}\n")),
+        "{again}"
+    );
+    let same: Value = serde_json::from_str(&home.printed(&["report", json, "--json"])).unwrap();
+    assert_eq!(same, told);
+    let csv = fs::read_to_string(csv).unwrap();
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().starts_with("at,joined,released,"), "{csv}");
+    let joined: u64 = lines.map(|line| line.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(joined, visitors);
+    let html = fs::read_to_string(html).unwrap();
+    assert!(html.contains("<svg") && html.contains("rate: 6000 -&gt; 1200"), "{html}");
+}
+
+#[test]
+fn a_file_that_is_no_report_is_refused() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.json");
+    let file = file.to_str().unwrap();
+    let error = |arguments: &[&str]| {
+        let output = home.run(arguments);
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    assert_eq!(error(&["report", file]), (3, format!("error: there is no report {file}\n")));
+    fs::write(file, "{}").unwrap();
+    let (code, told) = error(&["report", file]);
+    assert!(code == 1 && told.contains("is not what `beekeeper report --json` writes"), "{told}");
+    let (code, told) = error(&["report", file, "--since", "1h"]);
+    assert!(code == 2 && told.contains("belong to a room"), "{told}");
+}
