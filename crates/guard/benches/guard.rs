@@ -85,5 +85,5 @@ async fn median(what: &str, mut work: impl AsyncFnMut()) {
         rounds.push(begun.elapsed() / times);
     }
     rounds.sort();
-    println!("{what:<32} {:.1?}", rounds[ROUNDS / 2]);
+    println!("{what:<50}  {:.1?}", rounds[ROUNDS / 2]);
 }

@@ -221,5 +221,5 @@ fn per_visitor(bytes: u64) -> String {
 }
 
 fn row(what: &str, figure: &str) {
-    println!("{what:<50} {figure}");
+    println!("{what:<50}  {figure}");
 }

@@ -9,13 +9,14 @@ use emulators::workspace::target;
 use serde_json::{Value, json};
 
 use super::stand_in::StandIn;
+use super::table::BenchTable;
 use super::usage::{cpu, resident};
 use crate::process::{cargo, run};
 
 const STARTS: usize = 9;
 const JOINS: u32 = 5000;
 
-pub(super) fn producer() -> Result<()> {
+pub(super) fn producer(table: &mut BenchTable) -> Result<()> {
     let build = ["build", "--profile", "function", "--locked", "--package", "functions", "--bin", "producer"];
     run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
     let program = target().join("function/producer");
@@ -28,13 +29,19 @@ pub(super) fn producer() -> Result<()> {
         let function = RunningFunction::start(&program, ledger.clone())?;
         starts.push((function.started_within, cpu(function.process.id())?));
     }
-    println!("\nthe producer as a Lambda function, services on this machine");
+    table.begin(&format!(
+        "`cargo xtask bench producer`: the program that Lambda runs, with services on this machine that answer at once; \
+         medians of {STARTS} starts, {JOINS} joins one after another"
+    ));
     let median = |mut times: Vec<Duration>| {
         times.sort();
         times[times.len() / 2]
     };
     let (until, used): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
-    println!("{:<32} {:.1?}, {:.1?} of CPU", "start to the first 302, median", median(until), median(used));
+    table.row(
+        "producer: start to the first 302",
+        &format!("{:.1?}, {:.1?} of CPU", median(until), median(used)),
+    );
 
     let function = RunningFunction::start(&program, ledger)?;
     function.services.calls();
@@ -46,14 +53,10 @@ pub(super) fn producer() -> Result<()> {
     let calls = function.services.calls();
     let line = calls.get("SendMessage").copied().unwrap_or(0);
     let ledger = calls.values().sum::<u32>() - line;
-    println!("{:<32} {:.1?} of CPU, {:.1?} in all", "a join", used / JOINS, took / JOINS);
-    println!("{:<32} {}", "resident memory", resident(function.process.id())?);
-    println!(
-        "{:<32} {:.3} to the line, 1 in {} to the ledger",
-        "calls a join",
-        f64::from(line) / f64::from(JOINS),
-        JOINS / ledger.max(1)
-    );
+    table.row("producer: a join", &format!("{:.1?} of CPU, {:.1?} in all", used / JOINS, took / JOINS));
+    table.row("producer: resident memory", &resident(function.process.id())?);
+    let (to_line, joins) = (f64::from(line) / f64::from(JOINS), JOINS / ledger.max(1));
+    table.row("producer: calls a join", &format!("{to_line:.3} to the line, 1 in {joins} to the ledger"));
     ensure!(line == JOINS, "{line} calls to the line for {JOINS} joins: one each is right");
     ensure!(
         8 * ledger < JOINS,

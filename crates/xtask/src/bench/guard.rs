@@ -16,6 +16,7 @@ use super::bench_room::{order, start_room};
 use super::bench_server::BenchServer;
 use super::http::ask;
 use super::load::{ROUND, count, median, rate, wrk};
+use super::table::BenchTable;
 use super::usage::cpu;
 use crate::process::{cargo, run as command};
 
@@ -34,8 +35,7 @@ const CONFIGURATIONS: [(&str, &[(&str, &str)]); 4] = [
     ("the guard, each answer asked for", &[("proxy_cache guard;", "")]),
 ];
 
-pub(super) fn guard() -> Result<()> {
-    command(cargo().args(["bench", "--locked", "--package", "guard"]))?;
+pub(super) fn guard(table: &mut BenchTable) -> Result<()> {
     command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
     let scratch = target().join("bench-guard");
     if scratch.exists() {
@@ -75,21 +75,22 @@ pub(super) fn guard() -> Result<()> {
     }
     drop(servers);
     (0..CONFIGURATIONS.len()).try_for_each(|number| fs::remove_dir_all(cache(number)))?;
-    println!(
-        "\nnginx in front of a page of {PAGE} bytes, {VISITORS} visitors, wrk with {CONNECTIONS} connections, \
-         {ROUNDS} rounds of {ROUND} in turns; medians"
-    );
+    table.begin(&format!(
+        "`cargo xtask bench guard`: nginx over TLS in front of a page of {PAGE} bytes, {VISITORS} visitors, wrk with \
+         {CONNECTIONS} connections, {ROUNDS} rounds of {ROUND} in turns; medians, as parts of nginx without the guard"
+    ));
     for (at, (what, _)) in CONFIGURATIONS.iter().enumerate() {
         let of_rounds = |figure: fn(&Visits, &Visits) -> f64| {
             median(rounds.iter().map(|round| figure(&round[at], &round[0])).collect())
         };
-        println!(
-            "{what:<34} holds {:.2} by requests a second, {:.2} by processor time ({:.1}k/s, {:.0} us for each)",
+        let figure = format!(
+            "{:.2} by requests a second, {:.2} by processor time ({:.1}k/s, {:.0} µs for each)",
             of_rounds(|this, first| this.rate / first.rate),
             of_rounds(|this, first| first.work / this.work),
             of_rounds(|this, _| this.rate / 1e3),
             of_rounds(|this, _| this.work * 1e6),
         );
+        table.row(&format!("nginx, {what}"), &figure);
     }
     Ok(())
 }

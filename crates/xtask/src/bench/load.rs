@@ -5,6 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::table::BenchTable;
+
 pub(super) const ROUNDS: usize = 5;
 pub(super) const ROUND: &str = "3s";
 /// The threads of each server, and of the load generator.
@@ -40,6 +42,7 @@ pub(super) fn wrk(url: &str, connections: u32, more: &[&str]) -> Result<String> 
 }
 
 pub(super) fn compare(
+    table: &mut BenchTable,
     what: &str,
     ours: impl Fn() -> Result<f64>,
     theirs: impl Fn() -> Result<f64>,
@@ -51,9 +54,9 @@ pub(super) fn compare(
     let ratio = median(rounds.iter().map(|(ours, theirs)| ours / theirs).collect());
     let mut shown = String::new();
     for (ours, theirs) in rounds {
-        write!(shown, "  {:.0}k:{:.0}k", ours / 1000.0, theirs / 1000.0)?;
+        write!(shown, " {:.0}k:{:.0}k", ours / 1000.0, theirs / 1000.0)?;
     }
-    println!("{what:<32} {ratio:.2} of nginx {shown}");
+    table.row(what, &format!("{ratio:.2} of nginx: {}", shown.trim_start()));
     Ok(())
 }
 

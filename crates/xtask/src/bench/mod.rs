@@ -14,15 +14,20 @@ mod http;
 mod load;
 mod room;
 mod stand_in;
+mod table;
 mod usage;
 
-use anyhow::Result;
-use clap::ValueEnum;
+use std::fs;
 
-use crate::process::{cargo, run as command};
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use emulators::workspace::target;
+use table::BenchTable;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Part {
+    /// Cookies, plans, passes and sessions, one thread and no network
+    Micro,
     /// The embedded store, beside the latency of its disk
     Store,
     /// The room on one machine, beside nginx (needs nginx and wrk)
@@ -33,17 +38,42 @@ pub(crate) enum Part {
     Producer,
 }
 
-/// Measures this part, or all parts.
+/// Measures this part, or all parts, and prints the table of what was measured. Of all parts it is kept in
+/// `target/bench/table.md`. A part that fails does not keep the others from being measured.
 pub(crate) fn run(part: Option<Part>) -> Result<()> {
     let parts = part.map_or_else(|| Part::value_variants().to_vec(), |part| vec![part]);
-    parts.into_iter().try_for_each(|part| match part {
-        Part::Store => store(),
-        Part::Room => room::room(),
-        Part::Guard => guard::guard(),
-        Part::Producer => function::producer(),
-    })
+    let mut table = BenchTable::default();
+    let mut failures = Vec::new();
+    for part in parts {
+        let measured = match part {
+            Part::Micro => micro(&mut table),
+            Part::Store => table.cargo_bench("embedded", "the store by itself, on the disk of `target`"),
+            Part::Room => room::room(&mut table),
+            Part::Guard => guard::guard(&mut table),
+            Part::Producer => function::producer(&mut table),
+        };
+        if let Err(error) = measured {
+            failures.push(format!("{part:?} could not be measured: {error:#}"));
+        }
+    }
+    if !table.is_empty() {
+        let only = part.and_then(|part| part.to_possible_value());
+        let only = only.map(|part| format!(" {}", part.get_name())).unwrap_or_default();
+        let text = table.markdown(&format!("cargo xtask bench{only}"))?;
+        println!("\n{text}");
+        if part.is_none() {
+            let folder = target().join("bench");
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("table.md"), &text)?;
+            println!("This table is in {}.", folder.join("table.md").display());
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
 }
 
-fn store() -> Result<()> {
-    command(cargo().args(["bench", "--locked", "--package", "embedded"]))
+fn micro(table: &mut BenchTable) -> Result<()> {
+    const MEDIANS: &str = "one thread, no network, medians of 51 rounds";
+
+    table.cargo_bench("waitroom", MEDIANS)?;
+    table.cargo_bench("guard", MEDIANS)
 }

@@ -14,12 +14,13 @@ use super::bench_room::{order, start_room};
 use super::bench_server::BenchServer;
 use super::http::ask;
 use super::load::{ROUND, ROUNDS, WORKERS, compare, load, wrk};
+use super::table::BenchTable;
 use super::usage::resident;
 use crate::process::{cargo, run as command};
 
-pub(super) fn room() -> Result<()> {
+pub(super) fn room(table: &mut BenchTable) -> Result<()> {
     command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
-    let scratch = target().join("bench");
+    let scratch = target().join("bench-room");
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }
@@ -36,38 +37,49 @@ pub(super) fn room() -> Result<()> {
     fs::write(scratch.join("www/polling"), waits)?;
     let (_nginx, nginx) = start_nginx(&scratch)?;
 
-    println!(
-        "\nbeside nginx, {WORKERS} workers each, wrk with keep-alive, {ROUNDS} rounds of {ROUND} in turns"
-    );
+    table.begin(&format!(
+        "`cargo xtask bench room`: beside nginx with a file as large, {WORKERS} workers each, wrk with keep-alive; \
+         {ROUNDS} rounds of {ROUND} in turns, the median of the ratios, requests a second of room:nginx"
+    ));
     let header = format!("Cookie: {cookie}");
     let peer = || load(&format!("{nginx}/polling"), 64, &[]);
-    compare("polls, 64 connections", || load(&format!("{room}/polling"), 64, &["--header", &header]), peer)?;
+    compare(
+        table,
+        "polls, 64 connections",
+        || load(&format!("{room}/polling"), 64, &["--header", &header]),
+        peer,
+    )?;
     let peer = || load(&format!("{nginx}/polling"), 256, &[]);
-    compare("durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, &[]), peer)?;
-    crowded(process, &room, &cookie, &scratch.join("room"))
+    compare(table, "durable joins, 256 connections", || load(&format!("{room}/beekeeper"), 256, &[]), peer)?;
+    crowded(table, process, &room, &cookie, &scratch.join("room"))
 }
 
 /// Measures the room while all visitors who joined in the rounds before are waiting.
-fn crowded(process: BenchServer, room: &str, cookie: &str, directory: &Path) -> Result<()> {
+fn crowded(
+    table: &mut BenchTable,
+    process: BenchServer,
+    room: &str,
+    cookie: &str,
+    directory: &Path,
+) -> Result<()> {
     let status = poll(room, cookie)?;
     let waiting = status.split("\"waiting\":").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
-    println!("\nwith {waiting} people waiting");
-    println!("{:<32} {}", "resident memory", resident(process.0.id())?);
+    table.begin(&format!("the same room, with {waiting} people waiting"));
+    table.row("resident memory of the room", &resident(process.0.id())?);
     let latency = wrk(&format!("{room}/polling"), 64, &["--header", &format!("Cookie: {cookie}")])?;
     let latency = latency
         .lines()
         .filter_map(|line| line.trim().strip_prefix("50%").or(line.trim().strip_prefix("99%")));
-    println!(
-        "{:<32} {} at the median, {} at the 99th percentile",
+    let (median, p99) = (latency.clone().next().unwrap_or("?"), latency.clone().nth(1).unwrap_or("?"));
+    table.row(
         "a poll among 64 connections",
-        latency.clone().next().unwrap_or("?").trim(),
-        latency.clone().nth(1).unwrap_or("?").trim()
+        &format!("{} at the median, {} at the 99th percentile", median.trim(), p99.trim()),
     );
     drop(process);
     let begun = Instant::now();
     let (_process, room) = start_room(directory)?;
     poll(&room, cookie)?;
-    println!("{:<32} {:.1?}", "started again, first answer", begun.elapsed());
+    table.row("the room started again, first answer", &format!("{:.1?}", begun.elapsed()));
     Ok(())
 }
 
