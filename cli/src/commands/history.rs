@@ -49,7 +49,7 @@ fn say_json(lines: &[impl Serialize]) -> Result<()> {
 }
 
 fn minute_line(minute: &MinuteCount) -> String {
-    let MinuteCount { at, joined, released, waiting, rate, longest_wait } = minute;
+    let MinuteCount { at, joined, released, waiting, rate, longest_wait, entered: _ } = minute;
     let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
     let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
     format!("{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}")
@@ -66,8 +66,15 @@ mod tests {
     #[test]
     fn a_minute_has_its_time_and_counts() {
         let rate = Some(Rate::new(600).unwrap());
-        let busy =
-            MinuteCount { at: AT, joined: 812, released: 600, waiting: 9332, rate, longest_wait: Some(930) };
+        let busy = MinuteCount {
+            at: AT,
+            joined: 812,
+            released: 600,
+            entered: None,
+            waiting: 9332,
+            rate,
+            longest_wait: Some(930),
+        };
         assert_eq!(
             minute_line(&busy),
             "2026-03-20 09:46:40 UTC  812 joined, 600 released, 9332 waiting, rate 600, longest wait 15 min"

@@ -3,7 +3,8 @@ use super::event::EventReport;
 impl EventReport {
     /// A line for each minute. `simulate` and `rehearse` read it as a past event.
     pub(crate) fn csv(&self) -> String {
-        let mut csv = "at,joined,released,waiting,rate,longest_wait,median_wait,throttled\n".to_owned();
+        let mut csv =
+            "at,joined,released,entered,waiting,rate,longest_wait,median_wait,throttled\n".to_owned();
         for minute in &self.minutes {
             let count = minute.count;
             let or_empty = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
@@ -11,6 +12,7 @@ impl EventReport {
                 count.at.to_string().replacen(' ', "T", 1).replace(" UTC", "Z"),
                 count.joined.to_string(),
                 count.released.to_string(),
+                or_empty(count.entered),
                 count.waiting.to_string(),
                 or_empty(count.rate.map(|rate| rate.get().into())),
                 or_empty(count.longest_wait),

@@ -37,6 +37,7 @@ impl EventReport {
         let mut facts = vec![
             ("joined", format!("{about}{}", number(summary.joined))),
             ("released", number(summary.released)),
+            ("came for pass", summary.entered.map_or("not counted".into(), number)),
             (
                 "longest line",
                 format!("{about}{}{}", number(summary.longest_line), at(summary.longest_line_at)),

@@ -85,6 +85,7 @@ impl EventReport {
                 self.clock(count.at),
                 number(count.joined),
                 number(count.released),
+                count.entered.map(number).unwrap_or_default(),
                 number(count.waiting),
                 count
                     .rate
@@ -93,7 +94,8 @@ impl EventReport {
                 wait(minute.median_wait),
             ]
         };
-        let columns = ["until", "joined", "released", "waiting", "rate", "longest wait", "middle wait"];
+        let columns =
+            ["until", "joined", "released", "came", "waiting", "rate", "longest wait", "middle wait"];
         vec![HtmlPart::Table(HtmlTable {
             caption: "Each minute".into(),
             columns: columns.map(String::from).into(),

@@ -10,6 +10,9 @@ use crate::history_line::HistoryLine;
 pub(crate) struct ReportSummary {
     pub(crate) joined: u64,
     pub(crate) released: u64,
+    /// How many of them came for their pass; none if no minute counted them.
+    #[serde(default)]
+    pub(crate) entered: Option<u64>,
     /// The most who waited at the end of a minute, and when.
     pub(crate) longest_line: u64,
     pub(crate) longest_line_at: Option<Timestamp>,
@@ -43,6 +46,7 @@ impl ReportSummary {
         Self {
             joined: counts().map(|minute| minute.joined).sum(),
             released: counts().map(|minute| minute.released).sum(),
+            entered: counts().filter_map(|minute| minute.entered).reduce(|a, b| a + b),
             longest_line: line.map_or(0, |line| line.waiting),
             longest_line_at: line.map(|line| line.at),
             longest_wait: wait.map(|(wait, _)| wait),

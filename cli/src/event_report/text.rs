@@ -22,10 +22,10 @@ impl EventReport {
     /// The minutes, and the orders between them.
     fn course(&self) -> Vec<String> {
         let width = self.clock(self.from).len();
-        let names = ["until", "joined", "released", "waiting", "rate", "longest", "middle"];
-        let [until, joined, released, waiting, rate, longest, middle] = names;
+        let names = ["until", "joined", "released", "came", "waiting", "rate", "longest", "middle"];
+        let [until, joined, released, came, waiting, rate, longest, middle] = names;
         let heading = format!(
-            "{until:<width$}  {joined:>9}  {released:>9}  {waiting:>9}  {rate:>8}  {longest:>9}  {middle:>9}"
+            "{until:<width$}  {joined:>9}  {released:>9}  {came:>9}  {waiting:>9}  {rate:>8}  {longest:>9}  {middle:>9}"
         );
         let minutes = self.minutes.iter().map(|minute| (minute.count.at, self.minute_line(minute)));
         let order = |line: &HistoryLine| {
@@ -43,10 +43,11 @@ impl EventReport {
         let wait = |wait: Option<u64>| wait.map_or("-".into(), time);
         let throttled = if minute.throttled { "  throttled" } else { "" };
         format!(
-            "{}  {:>9}  {:>9}  {:>9}  {rate:>8}  {:>9}  {:>9}{throttled}",
+            "{}  {:>9}  {:>9}  {:>9}  {:>9}  {rate:>8}  {:>9}  {:>9}{throttled}",
             self.clock(count.at),
             number(count.joined),
             number(count.released),
+            count.entered.map_or("-".into(), number),
             number(count.waiting),
             wait(count.longest_wait),
             wait(minute.median_wait),

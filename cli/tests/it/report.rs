@@ -14,10 +14,11 @@ fn report(room: &Local) -> Value {
     serde_json::from_str(&text(&output.stdout)).unwrap()
 }
 
-/// Waits until the records have this many joined and released, at most half a minute.
-fn wait_for(room: &Local, expected: [u64; 2]) -> Value {
-    let counts =
-        |report: &Value| ["joined", "released"].map(|name| report["summary"][name].as_u64().unwrap());
+/// Waits until the records have this many who joined, were released and came for their pass, at most half a minute.
+fn wait_for(room: &Local, expected: [u64; 3]) -> Value {
+    let counts = |report: &Value| {
+        ["joined", "released", "entered"].map(|name| report["summary"][name].as_u64().unwrap_or_default())
+    };
     for _ in 0..300 {
         let report = report(room);
         if counts(&report) == expected {
@@ -25,7 +26,7 @@ fn wait_for(room: &Local, expected: [u64; 2]) -> Value {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("{expected:?} joined and released, {}", report(room));
+    panic!("{expected:?} joined, were released and came, {}", report(room));
 }
 
 #[test]
@@ -36,13 +37,18 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
 
     let random = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
     let visitors = 20 + u64::from(random % 30);
-    for _ in 0..visitors {
-        Client::new(&room.base(), "demo").join();
+    let client = Client::new(&room.base(), "demo");
+    let places: Vec<_> = (0..visitors).map(|_| client.join()).collect();
+    wait_for(&room, [visitors, visitors, 0]);
+    let came = visitors / 3;
+    for place in places.iter().take(usize::try_from(came).unwrap()) {
+        let answer = client.get_with("/beekeeper", place);
+        assert!(answer.header("location").unwrap().contains("bk_pass="), "{answer:?}");
     }
-    wait_for(&room, [visitors, visitors]);
+    wait_for(&room, [visitors, visitors, came]);
     room.order(Order::SetRate { rate: "1200".parse().unwrap() });
     room.order(Order::Off);
-    let told = wait_for(&room, [visitors, visitors]);
+    let told = wait_for(&room, [visitors, visitors, came]);
     let (summary, minutes) = (&told["summary"], told["minutes"].as_array().unwrap());
     assert_eq!(
         (&told["format"], &told["range"], &told["room"]),
@@ -69,7 +75,7 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
     assert_eq!(same, told);
     let csv = fs::read_to_string(csv).unwrap();
     let mut lines = csv.lines();
-    assert!(lines.next().unwrap().starts_with("at,joined,released,"), "{csv}");
+    assert!(lines.next().unwrap().starts_with("at,joined,released,entered,waiting,rate,"), "{csv}");
     let joined: u64 = lines.map(|line| line.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(joined, visitors);
     let html = fs::read_to_string(html).unwrap();

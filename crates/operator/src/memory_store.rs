@@ -207,7 +207,8 @@ impl MinuteLog for MemoryStore {
 
     async fn minutes(&self, at: Timestamp) -> PortResult<Vec<MinuteRecord>> {
         let epoch = self.room.lock().unwrap().epoch;
-        let totals = LineTotals { at, epoch, joined: 4100, released: 4090, waiting: 7, rate: None };
+        let totals =
+            LineTotals { at, epoch, joined: 4100, released: 4090, entered: None, waiting: 7, rate: None };
         Ok(vec![MinuteRecord { totals, longest_wait: None }])
     }
 }

@@ -20,8 +20,8 @@ use tokio::sync::Mutex;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
-    Admissions, Admitted, Clock, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch, RoomReader,
-    StatusBoard, TicketCounter, TokenSource,
+    Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch,
+    RoomReader, StatusBoard, TicketCounter, TokenSource,
 };
 use waitroom::{
     Admission, AdmittedBy, Epoch, Place, Room, RoomState, Scheme, Ticket, TicketBlock, Timestamp, Token,
@@ -40,12 +40,12 @@ pub use tokens::SystemTokens;
 
 /// What the door needs of a store.
 pub trait ProducerStore:
-    RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + StatusBoard + Keys
+    RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + EntryCount + StatusBoard + Keys
 {
 }
 
-impl<S: RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + StatusBoard + Keys> ProducerStore
-    for S
+impl<S: RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + EntryCount + StatusBoard + Keys>
+    ProducerStore for S
 {
 }
 
@@ -143,7 +143,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
-                self.to_shop(&room, place.token, ticket, request).await
+                let to_shop = self.to_shop(&room, place.token, ticket, request).await?;
+                if matches!(admission.by, AdmittedBy::Slice(_)) && !request.only_looks() {
+                    self.store.count_entry();
+                }
+                Ok(to_shop)
             }
             Some(_) => self.newcomer(&room, request).await,
         }

@@ -13,15 +13,21 @@ use futures_util::{StreamExt, stream};
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
-    Clock, Dispatch, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
-    RoomReader, StatusBoard,
+    Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
+    QuietSwitch, RoomReader, StatusBoard,
 };
 use waitroom::{LineCount, LineStatus, LineTotals, Plan, Room, RoomState, Slice, passed_before, was_empty};
 
 /// What the trigger needs of a store.
-pub trait TriggerStore: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog {}
+pub trait TriggerStore:
+    RoomReader + QuietSwitch + Plans + LineLength + EntryCount + StatusBoard + MinuteLog
+{
+}
 
-impl<S: RoomReader + QuietSwitch + Plans + LineLength + StatusBoard + MinuteLog> TriggerStore for S {}
+impl<S: RoomReader + QuietSwitch + Plans + LineLength + EntryCount + StatusBoard + MinuteLog> TriggerStore
+    for S
+{
+}
 
 #[derive(Debug)]
 pub struct Trigger<S, C, D> {
@@ -207,7 +213,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let joined = self.store.joined().await?.unwrap_or(released.saturating_add(waiting));
         let rate = (room.state == RoomState::On).then(|| room.rate());
         let at = self.clock.now();
-        self.store.note(LineTotals { at, epoch: room.epoch, joined, released, waiting, rate }).await
+        let entered = self.store.entered();
+        self.store.note(LineTotals { at, epoch: room.epoch, joined, released, entered, waiting, rate }).await
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {

@@ -20,6 +20,9 @@ pub struct LineTotals {
     pub joined: u64,
     /// How many were released in this epoch.
     pub released: u64,
+    /// How many of them came for their pass; `None` if the store does not count them.
+    #[serde(default)]
+    pub entered: Option<u64>,
     pub waiting: u64,
     /// The rate in force; `None` while nobody is released.
     pub rate: Option<Rate>,
@@ -53,6 +56,9 @@ pub struct MinuteCount {
     pub joined: u64,
     /// How many were released since the record before.
     pub released: u64,
+    /// How many came for their pass since the record before; `None` if that was not counted.
+    #[serde(default)]
+    pub entered: Option<u64>,
     /// How many waited when it ended.
     pub waiting: u64,
     /// The rate in force when it ended; `None` if nobody was released then.
@@ -79,6 +85,9 @@ impl MinuteCount {
             at: totals.at,
             joined: grown(totals.joined, |before| before.joined),
             released: grown(totals.released, |before| before.released),
+            entered: totals
+                .entered
+                .map(|now| now.saturating_sub(before.and_then(|it| it.entered).unwrap_or(0))),
             waiting: totals.waiting,
             rate: totals.rate,
             longest_wait,
@@ -101,6 +110,7 @@ mod tests {
             epoch: epoch.parse().unwrap(),
             joined,
             released,
+            entered: Some(released / 2),
             waiting: joined - released,
             rate: Some(Rate::MIN),
         };
@@ -129,6 +139,20 @@ mod tests {
     }
 
     #[test]
+    fn those_who_came_for_their_pass_are_counted_if_the_store_counts_them() {
+        let mut records =
+            [record(1, "ab12", 100, 90), record(2, "ab12", 300, 200), record(3, "ab12", 300, 300)];
+        records[0].totals.entered = None;
+        let entered = |records: &[MinuteRecord]| -> Vec<_> {
+            MinuteCount::from_records(records, Timestamp::default())
+                .iter()
+                .map(|minute| minute.entered)
+                .collect()
+        };
+        assert_eq!(entered(&records), [None, Some(100), Some(50)]);
+    }
+
+    #[test]
     fn a_count_that_falls_is_nobody() {
         let records = [record(1, "ab12", 100, 90), record(2, "ab12", 95, 92)];
         assert_eq!(counts(&records, 2), [(0, 2)]);
@@ -146,9 +170,11 @@ mod tests {
     fn a_record_has_this_json_and_reads_back() {
         let record = MinuteRecord { longest_wait: Some(7), ..record(1, "ab12", 3, 2) };
         let json = serde_json::to_string(&record).unwrap();
-        let expected =
-            r#"{"at":67000,"epoch":"ab12","joined":3,"released":2,"waiting":1,"rate":1,"longest_wait":7}"#;
+        let expected = r#"{"at":67000,"epoch":"ab12","joined":3,"released":2,"entered":1,"waiting":1,"rate":1,"longest_wait":7}"#;
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_str::<MinuteRecord>(&json).unwrap(), record);
+        let older = json.replace("\"entered\":1,", "");
+        let read: MinuteRecord = serde_json::from_str(&older).unwrap();
+        assert_eq!(read.totals.entered, None, "a record of a version that did not count them");
     }
 }

@@ -141,6 +141,15 @@ pub trait LineLength: Send + Sync {
     fn joined(&self) -> impl Future<Output = PortResult<Option<u64>>> + Send;
 }
 
+/// How many of those who were released in this epoch came to the door for their pass. Whoever comes again is counted again.
+pub trait EntryCount: Send + Sync {
+    /// Counts one. This costs the visitor no write: the count is stored with the record of the minute.
+    fn count_entry(&self);
+
+    /// `None` if the store does not count them.
+    fn entered(&self) -> Option<u64>;
+}
+
 /// The ledger's admissions.
 pub trait Admissions: Send + Sync {
     /// The visitor's admission, expired or not.

@@ -263,7 +263,15 @@ mod tests {
         let status = LineStatus { served: 1, passed: 1, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
-        let totals = LineTotals { at, epoch, joined: 3, released: 2, waiting: 1, rate: Some(Rate::MIN) };
+        let totals = LineTotals {
+            at,
+            epoch,
+            joined: 3,
+            released: 2,
+            entered: None,
+            waiting: 1,
+            rate: Some(Rate::MIN),
+        };
         vec![
             always(),
             if_absent(),

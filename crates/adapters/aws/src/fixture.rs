@@ -194,6 +194,7 @@ fn minute() -> MinuteRecord {
         epoch: room().epoch,
         joined: 4800,
         released: 4090,
+        entered: None,
         waiting: 710,
         rate: Some(Rate::new(1650).unwrap()),
     };

@@ -120,6 +120,7 @@ fn items_keep_their_attributes() {
         epoch: room().epoch,
         joined: 3,
         released: 2,
+        entered: None,
         waiting: 1,
         rate: Some(Rate::MIN),
     };

@@ -328,6 +328,7 @@ pub(crate) fn decode_minute(number: u64, item: &Item) -> Result<Option<MinuteRec
         epoch: minute.parsed("epoch")?,
         joined: minute.number("joined")?,
         released: minute.number("released")?,
+        entered: None,
         waiting: minute.number("waiting")?,
         // 0 while nobody is released.
         rate: minute.bounded::<u32, u32>("rate").map(|rate| Rate::new(rate).ok())?,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Fault, PortError, PortResult, QuietSwitch, RoomReader, ThrottleMemory,
-    ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, RoomReader,
+    ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 
@@ -62,6 +62,15 @@ impl TicketCounter for AwsStore {
             }
             Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
         }
+    }
+}
+
+impl EntryCount for AwsStore {
+    /// Many producers run at once, and a count of all of them would cost a write for each visitor.
+    fn count_entry(&self) {}
+
+    fn entered(&self) -> Option<u64> {
+        None
     }
 }
 

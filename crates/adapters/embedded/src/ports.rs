@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use redb::ReadableTable;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, Fault, LineBack, LineFront, LineLength,
-    LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
-    SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, EntryCount, Fault, LineBack, LineFront,
+    LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
+    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LinePosition,
@@ -190,6 +190,17 @@ impl LineLength for EmbeddedStore {
 
     async fn joined(&self) -> PortResult<Option<u64>> {
         Ok(Some(self.shared.joined()))
+    }
+}
+
+impl EntryCount for EmbeddedStore {
+    fn count_entry(&self) {
+        self.shared.entered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// After a crash, those of the last minute are missing.
+    fn entered(&self) -> Option<u64> {
+        Some(self.shared.entered.load(Ordering::Relaxed))
     }
 }
 

@@ -12,13 +12,13 @@ use redb::{
 };
 use tokio::sync::Notify;
 use waitroom::ports::{Fault, PortError};
-use waitroom::{LineProgress, Room, Timestamp};
+use waitroom::{LineProgress, LineTotals, Room, Timestamp};
 
 use crate::claimants::Claimants;
 use crate::deliveries::Deliveries;
 use crate::draft::Committed;
 use crate::lowest_tickets::LowestTickets;
-use crate::tables::{LINE, SINGLE, TableError, Tables, read_single, single};
+use crate::tables::{LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single};
 
 /// Opens the database: a file, or in tests a disk that fails.
 pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>;
@@ -42,6 +42,7 @@ pub(crate) struct SharedState {
     released: AtomicU64,
     waiting: AtomicU64,
     joined: AtomicU64,
+    pub(crate) entered: AtomicU64,
     next_in_line: AtomicU64,
     pub(crate) next_ticket: AtomicU64,
     /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
@@ -78,6 +79,7 @@ impl SharedState {
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             joined: AtomicU64::new(0),
+            entered: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
@@ -133,6 +135,13 @@ impl SharedState {
         let joined = read_single(&singles, single::JOINED).map_err(unreadable)?;
         // A file that was written before those who join were counted.
         self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
+        if let Some(minutes) = open_if_any(&transaction, MINUTE).map_err(unreadable)?
+            && let Some((_, last)) = minutes.last()?
+        {
+            let last: LineTotals = from_json(last.value(), "minute").map_err(unreadable)?;
+            let entered = last.entered.filter(|_| last.epoch == self.room.read().epoch);
+            self.entered.fetch_max(entered.unwrap_or(0), Ordering::Relaxed);
+        }
         Ok(())
     }
 
@@ -151,6 +160,7 @@ impl SharedState {
         if committed.begins_epoch {
             // Before the new epoch is visible, so that no ticket of the old epoch is handed out in it.
             self.next_ticket.store(1, Ordering::Relaxed);
+            self.entered.store(0, Ordering::Relaxed);
         }
         if let Some(room) = committed.room {
             let before = std::mem::replace(&mut *self.room.write(), room.clone());

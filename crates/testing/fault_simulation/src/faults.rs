@@ -8,9 +8,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, Fault, KeyBoard, Keys, LineBack,
-    LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt,
-    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
+    LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
+    Receipt, RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan,
@@ -261,6 +261,16 @@ impl<S: LineLength> LineLength for FaultyPorts<S> {
             }
         };
         self.call(PortCall::CountJoined, joined).await
+    }
+}
+
+impl<S: EntryCount> EntryCount for FaultyPorts<S> {
+    fn count_entry(&self) {
+        self.inner.count_entry();
+    }
+
+    fn entered(&self) -> Option<u64> {
+        self.inner.entered()
     }
 }
 

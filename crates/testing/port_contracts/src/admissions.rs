@@ -2,7 +2,7 @@
 
 use futures_util::future;
 use waitroom::AdmittedBy;
-use waitroom::ports::{Admissions, Admitted};
+use waitroom::ports::{Admissions, Admitted, EntryCount};
 
 use crate::Fixture;
 use crate::visitor::{admission, visitor};
@@ -36,4 +36,13 @@ pub async fn of_concurrent_admissions_one_wins<F: Fixture>() {
     let stored = fixture.store().admission(token).await.expect("look up").expect("is admitted");
     let before = |answer: &&Admitted| **answer == Admitted::Before(stored);
     assert_eq!(answers.iter().filter(before).count(), 9, "{answers:?}");
+}
+
+pub async fn entries_are_counted_each_or_not_at_all<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let before = store.entered();
+    store.count_entry();
+    store.count_entry();
+    assert_eq!(store.entered(), before.map(|before| before + 2));
 }

@@ -1,8 +1,8 @@
 use std::future::Future;
 
 use waitroom::ports::{
-    Admissions, AuditTrail, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans, QuietSwitch,
-    RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
+    Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans,
+    QuietSwitch, RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
@@ -22,6 +22,7 @@ pub trait Ports:
     + KeyAdmin
     + ThrottleStore
     + AuditTrail
+    + EntryCount
     + MinuteLog
 {
 }
@@ -41,6 +42,7 @@ impl<S> Ports for S where
         + KeyAdmin
         + ThrottleStore
         + AuditTrail
+        + EntryCount
         + MinuteLog
 {
 }

@@ -22,6 +22,7 @@ fn totals(at: Timestamp, joined: u64) -> LineTotals {
         epoch,
         joined,
         released: joined / 2,
+        entered: None,
         waiting: joined - joined / 2,
         rate: Some(Rate::MAX),
     }

@@ -42,6 +42,7 @@ macro_rules! port_contracts {
             admissions::nobody_is_admitted_at_first,
             admissions::the_first_admission_wins,
             admissions::of_concurrent_admissions_one_wins,
+            admissions::entries_are_counted_each_or_not_at_all,
             slices::a_plan_is_written_once,
             slices::recent_returns_the_two_latest_plans_newest_first,
             slices::a_slice_is_claimed_once,

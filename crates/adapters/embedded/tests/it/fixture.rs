@@ -154,7 +154,7 @@ fn open_later(room: &mut Room) {
 
 fn totals() -> LineTotals {
     let rate = Some(Rate::new(600).unwrap());
-    LineTotals { at: now(), epoch: room().epoch, joined: 4, released: 1, waiting: 2, rate }
+    LineTotals { at: now(), epoch: room().epoch, joined: 4, released: 1, entered: Some(1), waiting: 2, rate }
 }
 
 #[test]

@@ -120,7 +120,15 @@ fn when_visitors_joined_is_removed_with_the_line() {
 
 fn totals(at: Timestamp) -> LineTotals {
     let epoch = "ab12".parse().unwrap();
-    LineTotals { at, epoch, joined: u64::MAX, released: u64::MAX, waiting: u64::MAX, rate: Some(Rate::MAX) }
+    LineTotals {
+        at,
+        epoch,
+        joined: u64::MAX,
+        released: u64::MAX,
+        entered: Some(u64::MAX),
+        waiting: u64::MAX,
+        rate: Some(Rate::MAX),
+    }
 }
 
 #[test]
