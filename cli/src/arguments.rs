@@ -7,6 +7,7 @@ mod guard;
 mod init;
 mod keys;
 mod local;
+mod rehearse;
 mod removable;
 mod report;
 mod throttling;
@@ -30,6 +31,7 @@ pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
+pub(crate) use rehearse::{Rehearse, RehearsedRoom};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use throttling::Throttling;
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Local(Box<Local>),
     /// Guard a shop: tell its web server who was admitted by the room
     Guard(Box<GuardArguments>),
+    /// Rehearse the event: send real visitors to a room of yours, and report what they saw
+    Rehearse(Box<Rehearse>),
     /// Create a room on AWS, or update it
     Deploy(Deploy),
     /// Remove a room and all its resources from AWS

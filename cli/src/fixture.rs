@@ -28,6 +28,13 @@ pub(crate) fn suffering() -> Status {
         rate: rate(per_minute),
     };
     let alarm = |name: &str, state, reason: &str| Alarm { name: name.into(), state, reason: reason.into() };
+    let window = |number, released| WindowCount {
+        number,
+        released,
+        planned: 300,
+        start: Timestamp::default(),
+        end: Timestamp::default(),
+    };
     Status {
         line: LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100 }, 9120),
         room,
@@ -35,10 +42,7 @@ pub(crate) fn suffering() -> Status {
         released: 4090,
         wait: Some(1824),
         longest_wait: Some(1720),
-        windows: vec![
-            WindowCount { number: 15, released: 31, planned: 300 },
-            WindowCount { number: 14, released: 298, planned: 300 },
-        ],
+        windows: vec![window(15, 31), window(14, 298)],
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],
         dead_letters: Some(2),
         alarms: vec![

@@ -29,6 +29,7 @@ mod plan_text;
 mod plot;
 mod printer;
 mod reach;
+mod rehearse;
 mod room;
 mod runtime;
 mod watch;
@@ -42,7 +43,8 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
     backup, change, completions, config, deploy, destroy, doctor as doctor_command, guard, history, init,
-    keys, list, local, logs, man, message, off, on, report, reset, set_rate, status, undo,
+    keys, list, local, logs, man, message, off, on, rehearse as rehearse_command, report, reset, set_rate,
+    status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -77,6 +79,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Destroy(destroy) => destroy::run(destroy, json),
         Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
+        Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json),
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),

@@ -80,6 +80,11 @@ impl LiveLine {
         self.show(first_facts(text, width));
     }
 
+    /// Whether there is a terminal for it.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown
+    }
+
     pub(crate) fn show(&self, text: &str) {
         if self.shown {
             // A closed terminal must not stop the room.

@@ -16,6 +16,7 @@ pub(crate) mod man;
 pub(crate) mod message;
 pub(crate) mod off;
 pub(crate) mod on;
+pub(crate) mod rehearse;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod set_rate;

@@ -12,6 +12,7 @@ const COMMANDS: &[&str] = &[
     "config",
     "local",
     "guard",
+    "rehearse",
     "deploy",
     "destroy",
     "doctor",

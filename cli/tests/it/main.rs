@@ -24,6 +24,7 @@ mod numbers;
 mod orders;
 mod page;
 mod readme;
+mod rehearse;
 mod report;
 mod support;
 mod throttle;

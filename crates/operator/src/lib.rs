@@ -174,7 +174,10 @@ mod tests {
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
         assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(4100), &json!(90)));
-        assert_eq!(json["windows"], json!([{ "number": 12, "released": 31, "planned": 300 }]));
+        assert_eq!(
+            json["windows"],
+            json!([{ "number": 12, "released": 31, "planned": 300, "start": 0, "end": 60_000 }])
+        );
         for only_on_aws in ["dead_letters", "alarms", "alarm_mail"] {
             assert_eq!(json.get(only_on_aws), None);
         }

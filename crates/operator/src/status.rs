@@ -45,6 +45,11 @@ pub struct WindowCount {
     pub number: u64,
     pub released: u64,
     pub planned: u32,
+    /// From when to when it is. Rooms of earlier versions do not say it.
+    #[serde(default)]
+    pub start: Timestamp,
+    #[serde(default)]
+    pub end: Timestamp,
 }
 
 /// An alarm that watches the room.
@@ -141,6 +146,8 @@ impl Status {
                     number: record.plan.number,
                     released: record.released,
                     planned: record.plan.quota,
+                    start: record.plan.window.start,
+                    end: record.plan.window.end,
                 })
                 .collect(),
             findings: store.recall().await?.history,

@@ -60,6 +60,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "server",
             "guard",
             "cloud",
+            "aws_model",
             "simulation",
         ],
     ),

@@ -1,0 +1,129 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use simulation::ArrivalShape;
+use url::Url;
+use waitroom::RoomId;
+
+use super::{Which, time};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper rehearse --local                                   1,000 visitors within a minute
+  beekeeper rehearse --local --visitors 50000 --arrivals 5m    evenly over five minutes
+  beekeeper rehearse --local --html rehearsal.html             and the report as a page
+  beekeeper rehearse spring-sale --visitors 5000 --enter-shop  on AWS; follows to the shop
+  beekeeper rehearse https://wait.example --json | jq .checks  one of your rooms, by its URL
+
+The room has to be on, and its line empty. It is marked for the rehearsal, and the rehearsal ends with a reset: every visitor
+who was admitted since the last one has to wait again. Ctrl-C stops the visitors, resets the room and reports so far.
+The exit code is 0 if every promise was kept: docs/rehearsal.md")]
+pub(crate) struct Rehearse {
+    /// Name or URL of the room; required unless --local is given [default with --local: the room in --data, or demo]
+    pub(crate) room: Option<RehearsedRoom>,
+    /// Use the room on this machine
+    #[arg(long)]
+    pub(crate) local: bool,
+    /// Directory of the room's data, if the room was started with --data
+    #[arg(long, value_name = "DIR", requires = "local")]
+    pub(crate) data: Option<PathBuf>,
+    /// How many visitors come, from 1 to 100000
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) visitors: u32,
+    /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
+    #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = shape)]
+    pub(crate) arrivals: ArrivalShape,
+    /// The same number gives the same visitors
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// End the rehearsal after this time at the latest, from 10s to 4h
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = at_most)]
+    pub(crate) at_most: Duration,
+    /// Follow to the shop with the pass; otherwise the visitors stop before it
+    #[arg(long)]
+    pub(crate) enter_shop: bool,
+    /// Also write the report as a page into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// A room as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RehearsedRoom {
+    Name(RoomId),
+    Url(Url),
+}
+
+impl std::str::FromStr for RehearsedRoom {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains("://") {
+            let url = text.parse::<Url>().map_err(|error| error.to_string())?;
+            let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+            return if is_web {
+                Ok(Self::Url(url))
+            } else {
+                Err("a room's URL begins with http or https".into())
+            };
+        }
+        text.parse().map(Self::Name).map_err(|error: waitroom::NameError| error.to_string())
+    }
+}
+
+impl Rehearse {
+    /// None if the room is named by its URL.
+    pub(crate) fn which(&self) -> Option<Which> {
+        let name = match &self.room {
+            Some(RehearsedRoom::Url(_)) => return None,
+            Some(RehearsedRoom::Name(name)) => Some(name.clone()),
+            None => None,
+        };
+        Some(Which { name, local: self.local, data: self.data.clone() })
+    }
+}
+
+/// A shape by its name, or the counts of a file.
+fn shape(text: &str) -> Result<ArrivalShape, String> {
+    let named = text.parse::<ArrivalShape>();
+    let is_file = text.contains(['.', '/']) || std::path::Path::new(text).is_file();
+    match named {
+        Ok(shape) => Ok(shape),
+        Err(_) if is_file => {
+            let counts = std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
+            ArrivalShape::from_record(&counts).map_err(|error| format!("{text}: {error}"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn at_most(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_secs(10)..=Duration::from_hours(4), "must be from 10s to 4h")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_a_name_or_a_url() {
+        let name = RehearsedRoom::Name("sale".parse().unwrap());
+        assert_eq!("sale".parse(), Ok(name));
+        assert!(matches!("http://localhost:8080/".parse(), Ok(RehearsedRoom::Url(_))));
+        for wrong in ["ftp://sale.example", "http://", "Spring Sale"] {
+            assert!(wrong.parse::<RehearsedRoom>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_shape_is_a_word_a_time_or_a_file() {
+        assert!(matches!(shape("spike"), Ok(ArrivalShape::Spike)));
+        assert!(matches!(shape("5m"), Ok(ArrivalShape::Evenly(_))));
+        assert!(shape("flood").is_err());
+        assert!(shape("missing.csv").unwrap_err().starts_with("missing.csv: "));
+    }
+}

@@ -1,0 +1,147 @@
+//! The connections of all visitors: kept open, few at once, and each request measured.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use http::header::{ACCEPT, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE, USER_AGENT};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde::Serialize;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use url::Url;
+
+use super::cookies::VisitorCookies;
+
+/// Requests under way at once, and connections kept open. Less than any limit of open files, and more than two cores answer
+/// at once. Browsers open a connection each, so this does not rehearse the number of connections.
+const CONNECTIONS: usize = 256;
+/// The page gives up a poll after this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Shorter than rooms keep idle connections.
+const IDLE: Duration = Duration::from_secs(4);
+/// Larger than any document of a room, and a limit for what a shop sends.
+const LARGEST_BODY: usize = 4 << 20;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum VisitRoute {
+    Join,
+    Page,
+    Poll,
+    /// The door again, when it is the visitor's turn.
+    Enter,
+    Shop,
+}
+
+/// Why a request got no answer that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum VisitFault {
+    Status(u16),
+    NoConnection,
+    TimedOut,
+    /// The connection broke, or the answer was not what a room answers.
+    Unreadable,
+    /// The answer does not show the mark of this rehearsal.
+    NoMark,
+}
+
+#[derive(Debug)]
+pub(crate) struct VisitAnswer {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    pub(crate) body: Bytes,
+    pub(crate) took: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) struct VisitorWire {
+    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    slots: Semaphore,
+}
+
+impl VisitorWire {
+    /// Fails if the machine has no trusted root certificates.
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(CONNECTIONS)
+            .build(connector.wrap_connector(http));
+        Ok(Self { client, slots: Semaphore::new(CONNECTIONS) })
+    }
+
+    /// Requests a URL as a browser with these cookies does, and keeps the cookies of the answer. The time in which the
+    /// request waited for its turn among ours is not measured.
+    pub(crate) async fn get(
+        &self,
+        url: &Url,
+        cookies: &mut VisitorCookies,
+    ) -> Result<VisitAnswer, VisitFault> {
+        let mut request = Request::get(url.as_str())
+            .header(USER_AGENT, "beekeeper-rehearse")
+            .header(ACCEPT, "*/*")
+            .header(CACHE_CONTROL, "no-cache");
+        if let Some(cookies) = cookies.for_path(url.path()) {
+            request = request.header(COOKIE, cookies);
+        }
+        let request = request.body(Empty::new()).map_err(|_| VisitFault::Unreadable)?;
+        // The semaphore is never closed. If it were, there would be no limit.
+        let slot = self.slots.acquire().await.ok();
+        let begun = Instant::now();
+        let asked = async {
+            let response = self.client.request(request).await.map_err(|error| {
+                if error.is_connect() { VisitFault::NoConnection } else { VisitFault::Unreadable }
+            })?;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, LARGEST_BODY).collect().await;
+            Ok((head, body.map_err(|_| VisitFault::Unreadable)?.to_bytes()))
+        };
+        let answered = timeout(PATIENCE, asked).await;
+        drop(slot);
+        let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut))?;
+        let texts = |name| texts(&head.headers, name);
+        texts(SET_COOKIE).for_each(|cookie| cookies.keep(cookie));
+        let location = texts(LOCATION).next().map(ToOwned::to_owned);
+        Ok(VisitAnswer { status: head.status.as_u16(), location, body, took: begun.elapsed() })
+    }
+}
+
+fn texts(headers: &HeaderMap, name: http::HeaderName) -> impl Iterator<Item = &str> {
+    headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+}
+
+impl VisitRoute {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Page => "page",
+            Self::Poll => "poll",
+            Self::Enter => "enter",
+            Self::Shop => "shop",
+        }
+    }
+}
+
+impl fmt::Display for VisitFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "status {status}"),
+            Self::NoConnection => f.write_str("no connection"),
+            Self::TimedOut => write!(f, "no answer within {} s", PATIENCE.as_secs()),
+            Self::Unreadable => f.write_str("broken or unreadable answer"),
+            Self::NoMark => f.write_str("no mark of this rehearsal"),
+        }
+    }
+}

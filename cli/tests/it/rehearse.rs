@@ -1,0 +1,163 @@
+//! Rehearsals of a real room: a whole one, one that is killed, interrupted or whose room is reset, and rooms that are refused.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Home, Local, text};
+
+fn command(room: &Local, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+    command.args(["rehearse", "--local", "--data"]).arg(room.directory.path()).args([
+        "--json",
+        "--arrivals",
+        "2s",
+    ]);
+    command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+}
+
+fn status(room: &Local) -> Value {
+    serde_json::from_slice(&room.command(&["status", "--local", "--json"]).stdout).unwrap()
+}
+
+/// A rehearsal of a room that releases too few to end, once so many visitors have joined.
+fn under_way(room: &Local, joined: u64) -> Child {
+    let rehearsal = command(room, &["--visitors", "200"]).spawn().unwrap();
+    let begun = Instant::now();
+    while status(room)["joined"].as_u64().unwrap() < joined {
+        assert!(begun.elapsed() < Duration::from_mins(2), "nobody joins");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    rehearsal
+}
+
+fn signal(process: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &process.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn five_hundred_visitors_enter_and_the_room_is_reset() {
+    let room = Local::start(&["--rate", "300"]);
+    let epoch = status(&room)["room"]["epoch"].clone();
+    let page = room.directory.path().join("rehearsal.html");
+    let more = ["--visitors", "500", "--enter-shop", "--html", page.to_str().unwrap()];
+    let output = command(&room, &more).output().unwrap();
+    let report = report(&output);
+    assert!(output.status.success(), "{}{report}", text(&output.stderr));
+    assert_eq!((&report["passed"], &report["end"]), (&Value::from(true), &Value::from("all-done")));
+    assert_eq!(report["ends"]["entered"], 500);
+    let seconds = report["releases"]["seconds"].as_array().unwrap();
+    assert_eq!(seconds.iter().map(|second| second["released"].as_u64().unwrap()).sum::<u64>(), 500);
+    let windows = report["releases"]["windows"].as_array().unwrap();
+    assert!(windows.iter().all(|window| window["released"].as_u64() <= window["planned"].as_u64()));
+    for route in report["latency"].as_array().unwrap() {
+        let bars = route["histogram"].as_array().unwrap();
+        let counted: u64 = bars.iter().map(|bar| bar["requests"].as_u64().unwrap()).sum();
+        assert_eq!(Some(counted), route["requests"].as_u64(), "{route}");
+    }
+    let routes: Vec<_> =
+        report["latency"].as_array().unwrap().iter().map(|route| route["route"].as_str().unwrap()).collect();
+    assert_eq!(routes, ["join", "page", "poll", "enter", "shop"]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("Rehearsal of demo passed"));
+    let after = status(&room);
+    assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
+    assert_ne!(after["room"]["epoch"], epoch);
+    let history = text(&room.command(&["history", "--local"]).stdout);
+    assert!(history.contains("rehearsal begun") && history.contains("reset, epoch"), "{history}");
+}
+
+#[test]
+fn a_killed_rehearsal_blocks_on_until_the_reset() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let mut rehearsal = under_way(&room, 20);
+    rehearsal.kill().unwrap();
+    rehearsal.wait().unwrap();
+    assert!(
+        text(&room.command(&["status", "--local"]).stdout)
+            .contains("\nrehearsal      under way, or left behind")
+    );
+    for order in
+        [&["on", "--local"][..], &["on", "--local", "--at", "23:59"], &["rehearse", "--local", "--yes"]]
+    {
+        let refused = room.command(order);
+        let error = text(&refused.stderr);
+        assert!(!refused.status.success() && error.contains("beekeeper reset demo"), "{order:?}: {error}");
+    }
+    assert!(room.command(&["reset", "--local", "--yes"]).status.success());
+    assert!(room.command(&["on", "--local"]).status.success());
+    assert_eq!(status(&room)["room"]["rehearsal"], Value::Null);
+}
+
+#[test]
+fn an_interrupted_rehearsal_resets_the_room_and_reports() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let rehearsal = under_way(&room, 20);
+    signal(&rehearsal, "-INT");
+    let output = rehearsal.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    let report = report(&output);
+    assert_eq!(report["end"], "interrupted");
+    let ends = report["ends"].as_object().unwrap();
+    assert_eq!(ends.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 200);
+    assert!(ends["waiting"].as_u64().unwrap() >= 18, "{ends:?}");
+    let after = status(&room);
+    assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
+}
+
+#[test]
+fn visitors_stop_when_the_mark_is_gone() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let rehearsal = under_way(&room, 20);
+    assert!(room.command(&["reset", "--local", "--yes"]).status.success());
+    let output = rehearsal.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(report(&output)["end"], "mark-lost");
+}
+
+#[test]
+fn a_room_of_somebody_else_gets_no_request() {
+    // It runs, and is not in the data directory of this user.
+    let (room, home) = (Local::start(&[]), Home::new());
+    let (code, error) = home.refused(&["rehearse", &room.url, "--yes"]);
+    assert_eq!(code, 3);
+    assert!(error.contains("is not the URL of a room of yours, so nothing was sent there"), "{error}");
+    assert_eq!(status(&room)["joined"], 0);
+}
+
+#[test]
+fn a_room_is_rehearsed_by_its_url() {
+    let home = Home::new();
+    let room = Local::start_at_home_with(&home, "sale", &["--rate", "600"]);
+    let report = home.printed(&["rehearse", &room.url, "--visitors", "5", "--arrivals", "1s"]);
+    assert!(report.starts_with("Rehearsal of sale passed"), "{report}");
+}
+
+#[test]
+fn visitors_of_a_rehearsal_need_no_places_of_their_address() {
+    let room = Local::start(&["--rate", "600", "--trust-proxy", "10.0.0.1", "--join-limit", "1"]);
+    let output = command(&room, &["--visitors", "20"]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stderr), text(&output.stdout));
+}
+
+#[test]
+fn a_room_with_visitors_or_paused_is_not_rehearsed() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    assert!(room.command(&["pause", "--local"]).status.success());
+    let rehearse = || {
+        let output = command(&room, &["--yes"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stderr)
+    };
+    assert!(rehearse().contains("is paused, and a rehearsal needs a room that is on"));
+    assert!(room.command(&["on", "--local"]).status.success());
+    let authority = crate::crowd::authority(&room);
+    crate::crowd::ask(&authority, "/beekeeper", 20);
+    let error = rehearse();
+    assert!(error.contains("waiting visitors, and a rehearsal needs an empty line"), "{error}");
+}
