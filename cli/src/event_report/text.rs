@@ -25,7 +25,7 @@ impl EventReport {
         let names = ["until", "joined", "released", "came", "waiting", "rate", "longest", "middle"];
         let [until, joined, released, came, waiting, rate, longest, middle] = names;
         let heading = format!(
-            "{until:<width$}  {joined:>9}  {released:>9}  {came:>9}  {waiting:>9}  {rate:>8}  {longest:>9}  {middle:>9}"
+            "{until:<width$}  {joined:>9}  {released:>9}  {came:>9}  {waiting:>9}  {rate:>7}  {longest:>8}  {middle:>8}"
         );
         let minutes = self.minutes.iter().map(|minute| (minute.count.at, self.minute_line(minute)));
         let order = |line: &HistoryLine| {
@@ -43,7 +43,7 @@ impl EventReport {
         let wait = |wait: Option<u64>| wait.map_or("-".into(), time);
         let throttled = if minute.throttled { "  throttled" } else { "" };
         format!(
-            "{}  {:>9}  {:>9}  {:>9}  {:>9}  {rate:>8}  {:>9}  {:>9}{throttled}",
+            "{}  {:>9}  {:>9}  {:>9}  {:>9}  {rate:>7}  {:>8}  {:>8}{throttled}",
             self.clock(count.at),
             number(count.joined),
             number(count.released),

@@ -188,7 +188,7 @@ mod tests {
     fn the_history_of_the_line_has_this_json_and_reads_back() {
         let minutes = MemoryStore::new().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
         let record = json!({
-            "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "waiting": 7, "rate": null,
+            "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "entered": null, "waiting": 7, "rate": null,
             "longest_wait": null,
         });
         let json = serde_json::to_value(&minutes).unwrap();

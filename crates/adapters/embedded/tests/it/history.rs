@@ -6,7 +6,7 @@ use futures_executor::block_on;
 use futures_util::future::try_join_all;
 use port_contracts::visitor::visitor;
 use redb::{ReadableDatabase, ReadableTableMetadata, TableDefinition};
-use waitroom::ports::{LineBack, LineFront, LineLength, MinuteLog, RoomAdmin};
+use waitroom::ports::{EntryCount, LineBack, LineFront, LineLength, MinuteLog, RoomAdmin, RoomReader};
 use waitroom::{Author, LineTotals, MinuteRecord, Rate, Timestamp};
 
 use crate::support::TestStore;
@@ -48,6 +48,22 @@ fn everybody_who_joins_is_counted_exactly() {
     assert_eq!(joined(&test), 0, "in this epoch");
     join(&test, [1]);
     assert_eq!(joined(&test), 1);
+}
+
+#[test]
+fn those_who_came_for_their_pass_are_kept_with_the_record_of_a_minute() {
+    let test = TestStore::new();
+    (0..3).for_each(|_| test.store.count_entry());
+    let epoch = block_on(test.store.room()).unwrap().epoch;
+    let noted = LineTotals { epoch, entered: test.store.entered(), ..totals(test.time.now()) };
+    block_on(test.store.note(noted)).unwrap();
+    test.store.count_entry();
+    assert_eq!(test.store.entered(), Some(4));
+    let test = test.restarted();
+    assert_eq!(test.store.entered(), Some(3), "up to the record");
+    block_on(test.store.start_epoch("next".parse().unwrap(), Author::new("anna"))).unwrap();
+    assert_eq!(test.store.entered(), Some(0), "in this epoch");
+    assert_eq!(test.restarted().store.entered(), Some(0));
 }
 
 #[test]
