@@ -43,7 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
     ("aws_model", &["waitroom", "config", "page"]),
     // A room and its crowd on a virtual clock.
-    ("simulation", &[]),
+    ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "aws_model"]),
     ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
@@ -62,6 +62,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "cloud",
             "aws_model",
             "simulation",
+            "aws_model",
         ],
     ),
     // Testing.
@@ -69,7 +70,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("http_contract", &["waitroom", "operator"]),
     (
         "fault_simulation",
-        &["waitroom", "pass", "clock", "page", "producer", "trigger", "consumer", "throttle", "embedded"],
+        &[
+            "waitroom",
+            "pass",
+            "clock",
+            "page",
+            "producer",
+            "trigger",
+            "consumer",
+            "throttle",
+            "embedded",
+            "simulation",
+        ],
     ),
     ("emulators", &[]),
     ("connectors", &["pass", "emulators"]),

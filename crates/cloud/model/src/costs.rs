@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::ModelledRoom;
 use crate::facts::{facts, prices};
-use crate::visit::Visit;
+use crate::visit::{Visit, requests_of_join};
 use crate::work::{
     ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB, METRICS, MINUTE_QUEUE_CALLS,
     MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS,
@@ -47,32 +47,64 @@ pub struct StandingCosts {
     pub options: Vec<CostLine>,
 }
 
+/// What visitors make a room do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EventWork {
+    pub joins: f64,
+    pub polls: f64,
+    /// Visitors whose turn it is, and who come to the door once more.
+    pub turns: f64,
+    pub releases: f64,
+    /// For so many minutes somebody is released.
+    pub releasing_minutes: f64,
+    /// So long it lasts, from the first visitor to the last.
+    pub minutes: f64,
+}
+
 impl EventCosts {
     /// So many visitors, who wait so long each, are released at the room's rate.
     pub fn of(room: &ModelledRoom, visitors: u64, wait_minutes: f64) -> Self {
-        let visit = Visit::waiting(wait_minutes, room.rate, room.further_files);
+        let polls = Visit::waiting(wait_minutes, room.rate, room.further_files).polls;
         #[expect(clippy::cast_precision_loss, reason = "a number of people")]
         let people = visitors as f64;
+        let releasing_minutes = people / f64::from(room.rate.get());
+        let work = EventWork {
+            joins: people,
+            polls: people * f64::from(polls),
+            turns: people,
+            releases: people,
+            releasing_minutes,
+            minutes: releasing_minutes + wait_minutes,
+        };
+        let lines = work.costs(room);
+        let dollars = lines.iter().map(|line| line.dollars).sum();
+        Self { visitors, wait_minutes, polls, dollars, lines }
+    }
+}
+
+impl EventWork {
+    /// What it costs, by service.
+    pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
+        let Self { joins, polls, turns, releases, releasing_minutes, minutes } = *self;
         let rate = f64::from(room.rate.get());
-        let releasing_minutes = people / rate;
         let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
-        let polls = f64::from(visit.polls);
-        let files = 1.0 + f64::from(room.further_files);
-        let requests = people * visit.requests();
-        // Joining and entering.
-        let visits = people * 2.0;
+        let files = f64::from(room.further_files);
+        let requests = joins * requests_of_join(room.further_files) + polls + turns;
+        let visits = joins + turns;
         let prices = prices();
         let second = gb_second(room.architecture);
         // The producer that answers the door reads the room once a second, for all visits of that second.
-        let reads = people * (polls * POLL_READS + TURN_READS + 2.0 * producers(1.0).min(1.0))
+        let reads = polls * POLL_READS
+            + turns * TURN_READS
+            + visits * producers(1.0).min(1.0)
             + slices * SLICE_READS
             + releasing_minutes * MINUTE_READS;
-        let writes = people * (leases_per_join() + RELEASE_WRITES)
+        let writes = joins * leases_per_join()
+            + releases * RELEASE_WRITES
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
-        let sent_kb = people
-            * (DOCUMENT_KB + f64::from(room.further_files) * FILE_KB + polls * POLL_KB + 2.0 * VISIT_KB);
-        let metric_hours = ((releasing_minutes + wait_minutes) / 60.0).ceil() * METRICS;
+        let sent_kb = joins * (DOCUMENT_KB + files * FILE_KB) + polls * POLL_KB + visits * VISIT_KB;
+        let metric_hours = (minutes / 60.0).ceil() * METRICS;
         let mut lines = vec![
             line("API Gateway", requests * prices.api_request.each()),
             line(
@@ -83,10 +115,10 @@ impl EventCosts {
             line("DynamoDB", reads * prices.read_unit.each() + writes * prices.write_unit.each()),
             line(
                 "SQS",
-                (people * VISITOR_QUEUE_CALLS + releasing_minutes * MINUTE_QUEUE_CALLS)
+                (releases * VISITOR_QUEUE_CALLS + releasing_minutes * MINUTE_QUEUE_CALLS)
                     * prices.queue_call.each(),
             ),
-            line("S3", people * files * prices.object_read.each()),
+            line("S3", joins * (1.0 + files) * prices.object_read.each()),
             line("data sent out", sent_kb / KB_PER_GB * prices.gb_out.each()),
             line("logs", visits * VISIT_LOG_KB / KB_PER_GB * prices.gb_logged.each()),
             line("metrics", metric_hours * prices.metric.each() / HOURS_PER_MONTH),
@@ -97,8 +129,7 @@ impl EventCosts {
             let challenges = if room.firewall.door_challenge { visits } else { 0.0 };
             lines.push(line("firewall", looks + challenges * prices.challenge.each()));
         }
-        let dollars = lines.iter().map(|line| line.dollars).sum();
-        Self { visitors, wait_minutes, polls: visit.polls, dollars, lines }
+        lines
     }
 }
 

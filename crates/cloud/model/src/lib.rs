@@ -8,7 +8,7 @@
 //! | [`Visit`] | what one visitor sends, and how often their page polls |
 //! | [`Reservation`] | the functions that an account keeps for releasing |
 //! | [`Capacity`] | joins a second, people waiting, visitors a minute, each with the [`Limit`] that ends it |
-//! | [`EventCosts`], [`StandingCosts`] | what visitors cost, and a month without any |
+//! | [`EventCosts`], [`StandingCosts`] | what visitors cost, and a month without any; [`EventWork`] is what they make a room do |
 //! | [`Traffic`] | what happens in one second, and its [`Usage`] of every limit |
 //! | [`Outlook`] | what a crowd of a given size can expect |
 //!
@@ -32,11 +32,11 @@ mod work;
 
 pub use account_limits::{AccountLimit, AccountLimits, NEWER_REGION};
 pub use capacity::{Bound, Capacity, Need};
-pub use costs::{CostLine, EventCosts, StandingCosts, warm_costs};
+pub use costs::{CostLine, EventCosts, EventWork, StandingCosts, warm_costs};
 pub use facts::{Fact, Facts, facts};
 pub use limit::Limit;
 pub use modelled_room::{Firewall, ModelledRoom};
 pub use outlook::Outlook;
 pub use reservation::{Reservation, ReservationTooLarge};
-pub use traffic::{Traffic, Usage};
+pub use traffic::{Traffic, Usage, environments_per_visit, visits_per_second};
 pub use visit::{Visit, WAIT_MINUTES};

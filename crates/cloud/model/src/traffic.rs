@@ -108,3 +108,14 @@ impl Traffic {
         usage.max_by(|one, other| one.share().total_cmp(&other.share())).map(|usage| usage.limit)
     }
 }
+
+/// How many visits a second the functions of an account serve at the door, beside the room's other functions.
+pub fn visits_per_second(limits: &AccountLimits, room: &ModelledRoom) -> f64 {
+    let consumers = consumers(room.rate.get()).max(room.reserved_consumers.into());
+    (limits.concurrency - consumers - other_functions(room.throttle)).max(0.0) / producers(1.0)
+}
+
+/// How many environments of the producer one visit a second needs.
+pub fn environments_per_visit() -> f64 {
+    producers(1.0)
+}

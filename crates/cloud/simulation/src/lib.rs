@@ -1,11 +1,39 @@
-//! A room and its crowd on a virtual clock.
+//! A room and its crowd on a virtual clock: how long people wait, what breaks first, and what it costs.
 //!
 //! | | |
 //! | --- | --- |
 //! | [`ArrivalShape`], [`Arrivals`] | when visitors come |
+//! | [`Scenario`] | a crowd, a room, and what visitors and shop do |
+//! | [`Simulation`] | runs it |
+//! | [`SimulatedEvent`] | what came of it |
+//! | [`SimClock`], [`SimLine`], [`RoomGate`] | the clock, a line that is not in order, API Gateway's limit: the fault simulation uses them too |
+//!
+//! The trigger, the consumers and the throttle are the real ones, and pages poll with [their own arithmetic](page::line). Only
+//! the ledger is in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
 
+mod agenda;
 mod arrivals;
+mod clock;
+mod course;
+mod crowd;
+mod gate;
+mod line;
+mod outcome;
 mod record;
+mod room;
+mod scenario;
+mod search;
+mod shop;
+mod simulate;
+mod store;
 
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError};
+pub use clock::SimClock;
+pub use gate::{GateState, RoomGate};
+pub use line::{LineBehaviour, SimLine};
+pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount, WaitSpread};
 pub use record::{CountedStretch, RecordError};
+pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
+pub use search::{QuotaToRaise, quotas_to_raise, rate_for};
+pub use shop::ShopLoad;
+pub use simulate::{Simulation, SimulationProgress};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
+use simulation::{SimClock, SimLine};
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
     LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
@@ -17,7 +18,7 @@ use waitroom::{
     Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
-use crate::{Observations, SimClock, SimLine};
+use crate::Observations;
 
 /// The kinds of calls to the ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,10 +9,8 @@
     reason = "a simulation that cannot continue fails its test"
 )]
 
-mod clock;
 mod disk;
 mod faults;
-mod line;
 mod observations;
 mod order;
 mod shop;
@@ -20,13 +18,11 @@ mod spread;
 mod stampede;
 mod world;
 
-pub use clock::SimClock;
 pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
-pub use line::{LineBehaviour, SimLine};
 pub use observations::{Observations, SimOutcome};
 pub use order::{Meanwhile, OrderReport, OrderRun};
 pub use shop::{ShopHealth, SimShop};
 pub use spread::Spread;
-pub use stampede::{RoomGate, Stampede, StampedeReport, VisitorHabits};
+pub use stampede::{Stampede, StampedeReport, VisitorHabits};
 pub use world::World;

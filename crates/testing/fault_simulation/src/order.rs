@@ -9,11 +9,12 @@ use std::time::Duration;
 use page::line::{self, MINUTE, ShownRange};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use simulation::LineBehaviour;
 use waitroom::ports::Clock;
 use waitroom::throttle_rules::Verdict;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
 
-use crate::{InjectedFault, LineBehaviour, Spread, VisitorHabits, World};
+use crate::{InjectedFault, Spread, VisitorHabits, World};
 
 /// One run: a crowd, a rate and a line.
 #[derive(Clone, Copy, Debug)]

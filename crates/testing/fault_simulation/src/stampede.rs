@@ -12,6 +12,7 @@ use std::time::Duration;
 use page::line::{self, MINUTE, PageForecast};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use simulation::{GateState, RoomGate};
 use waitroom::{LineStatus, Rate};
 
 use crate::Spread;
@@ -27,13 +28,6 @@ pub struct Stampede {
     pub rate: u32,
     pub gate: RoomGate,
     pub habits: VisitorHabits,
-}
-
-/// A token bucket: so many requests a second, and so many at once after a pause.
-#[derive(Clone, Copy, Debug)]
-pub struct RoomGate {
-    pub per_second: u32,
-    pub burst: u32,
 }
 
 /// What a visitor's browser asks for, and when it asks again.
@@ -114,15 +108,6 @@ struct StampedingVisitor {
 /// Microseconds since the beginning, so that instants can be ordered.
 type Instant = u64;
 
-struct GateState {
-    gate: RoomGate,
-    /// In millionths of a request.
-    level: u64,
-    at: Instant,
-    requests: u64,
-    refused: u64,
-}
-
 struct StampedeState {
     rng: StdRng,
     gate: GateState,
@@ -151,8 +136,8 @@ impl Stampede {
         StampedeReport {
             in_line: Spread::of(state.in_line),
             answered: Spread::of(state.answered),
-            requests: state.gate.requests,
-            refused: state.gate.refused,
+            requests: state.gate.requests(),
+            refused: state.gate.refused(),
         }
     }
 
@@ -238,29 +223,6 @@ impl StampedeState {
             in_line: Vec::new(),
             answered: Vec::new(),
         }
-    }
-}
-
-impl GateState {
-    const REQUEST: u64 = 1_000_000;
-
-    fn new(gate: RoomGate) -> Self {
-        Self { gate, level: u64::from(gate.burst) * Self::REQUEST, at: 0, requests: 0, refused: 0 }
-    }
-
-    fn lets_through(&mut self, now: Instant) -> bool {
-        // Requests a second are millionths of a request in a microsecond.
-        let filled = self.level + (now - self.at) * u64::from(self.gate.per_second);
-        self.level = filled.min(u64::from(self.gate.burst) * Self::REQUEST);
-        self.at = now;
-        self.requests += 1;
-        let passes = self.level >= Self::REQUEST;
-        if passes {
-            self.level -= Self::REQUEST;
-        } else {
-            self.refused += 1;
-        }
-        passes
     }
 }
 

@@ -32,7 +32,8 @@ use waitroom::{
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
-use crate::{LineBehaviour, Observations, SimClock, SimDisk, SimLine, SimOutcome};
+use crate::{Observations, SimDisk, SimOutcome};
+use simulation::{LineBehaviour, SimClock, SimLine};
 
 type WorldStore = FaultyPorts<EmbeddedStore>;
 

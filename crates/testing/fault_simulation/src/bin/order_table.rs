@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use fault_simulation::{LineBehaviour, Meanwhile, OrderReport, OrderRun, VisitorHabits};
+use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits};
+use simulation::LineBehaviour;
 
 fn main() {
     let seed = std::env::args().nth(1).and_then(|seed| seed.parse().ok()).unwrap_or(1);

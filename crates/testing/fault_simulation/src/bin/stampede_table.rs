@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use fault_simulation::{RoomGate, Stampede, VisitorHabits};
+use fault_simulation::{Stampede, VisitorHabits};
+use simulation::RoomGate;
 
 /// Like API Gateway's, the burst is half of what the gate lets through in a second.
 const GATE: RoomGate = RoomGate { per_second: 3000, burst: 1500 };

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fault_simulation::{InjectedFault, LineBehaviour, PortCall, World};
+use fault_simulation::{InjectedFault, PortCall, World};
 use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit};
+use simulation::LineBehaviour;
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use fault_simulation::{
-    LineBehaviour, Meanwhile, OrderReport, OrderRun, SimClock, SimLine, VisitorHabits, World,
-};
+use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits, World};
 use futures_executor::block_on;
+use simulation::{LineBehaviour, SimClock, SimLine};
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
 

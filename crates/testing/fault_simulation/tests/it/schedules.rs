@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use fault_simulation::{InjectedFault, LineBehaviour, PortCall, ShopHealth, SimOutcome, World};
+use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use simulation::LineBehaviour;
 use waitroom::RoomState;
 use waitroom::ports::{Clock, Fault};
 

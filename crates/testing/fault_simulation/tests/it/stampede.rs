@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use fault_simulation::{RoomGate, Stampede, StampedeReport, VisitorHabits};
+use fault_simulation::{Stampede, StampedeReport, VisitorHabits};
+use simulation::RoomGate;
 
 /// The gate lets three thousand requests a second through. Like API Gateway's, its burst is half of that.
 const GATE: RoomGate = RoomGate { per_second: 3000, burst: 1500 };

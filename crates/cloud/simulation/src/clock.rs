@@ -27,13 +27,16 @@ impl SimClock {
     }
 
     /// When the next sleeper wakes.
-    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+    pub fn next_wake(&self) -> Option<Timestamp> {
         self.0.lock().sleepers.first_key_value().map(|((at, _), _)| *at)
     }
 
     pub fn advance_to(&self, now: Timestamp) {
         let mut timers = self.0.lock();
         timers.now = timers.now.max(now);
+        if timers.sleepers.first_key_value().is_none_or(|((at, _), _)| *at > now) {
+            return;
+        }
         let still_sleeping = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));
         let woken = std::mem::replace(&mut timers.sleepers, still_sleeping);
         drop(timers);

@@ -124,7 +124,8 @@ impl SimLine {
         self.len() == 0
     }
 
-    pub(crate) fn lose_all(&self) {
+    /// Loses everybody who waits.
+    pub fn lose_all(&self) {
         let mut state = self.state.lock();
         state.in_flight.clear();
         state.hosts.iter_mut().for_each(|host| host.messages.clear());
@@ -135,7 +136,8 @@ impl SimLine {
         self.state.lock().published
     }
 
-    pub(crate) fn publish(&self, status: LineStatus) {
+    /// Publishes a status, as a store does.
+    pub fn publish(&self, status: LineStatus) {
         self.state.lock().published = Some(status);
     }
 }

@@ -1,0 +1,155 @@
+//! The room on the virtual clock: the real trigger, consumers and throttle, over a ledger in memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use consumer::Consumer;
+use futures_executor::LocalPool;
+use futures_util::FutureExt;
+use futures_util::task::LocalSpawnExt;
+use parking_lot::Mutex;
+use throttle::{SamplePurpose, Throttle};
+use trigger::{Trigger, TriggerCause};
+use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
+use waitroom::{Epoch, LineStatus, Place, Room, Settings, Slice, Ticket, Timestamp};
+
+use crate::scenario::Scenario;
+use crate::shop::LoadedShop;
+use crate::store::MemoryLedger;
+use crate::{SimClock, SimLine};
+
+pub(crate) struct RoomOnClock {
+    pub(crate) clock: SimClock,
+    pub(crate) ledger: MemoryLedger,
+    pub(crate) line: SimLine,
+    pub(crate) shop: Option<LoadedShop>,
+    epoch: Epoch,
+    pool: LocalPool,
+    sent: SentSlices,
+    minute: Duration,
+    next_minute: Timestamp,
+    /// On AWS, polls read copies of what was published.
+    reads_copies: bool,
+}
+
+/// Slices for which the trigger wants a consumer.
+#[derive(Clone, Debug, Default)]
+struct SentSlices(Arc<Mutex<Vec<Slice>>>);
+
+impl Dispatch for SentSlices {
+    async fn send(&self, slice: Slice) -> PortResult<()> {
+        self.0.lock().push(slice);
+        Ok(())
+    }
+}
+
+impl RoomOnClock {
+    /// As stores have it, on one machine and on AWS.
+    const LEAD_TIME: Duration = Duration::from_secs(1);
+    const LEAD_TIME_ON_AWS: Duration = Duration::from_secs(2);
+
+    /// A room that is turned on at `begin`.
+    pub(crate) fn new(scenario: &Scenario, begin: Timestamp) -> Self {
+        let is_on_aws = scenario.aws().is_some();
+        let clock = SimClock::at(begin);
+        let line = SimLine::new(clock.clone(), scenario.seed, scenario.line);
+        let room = room(scenario);
+        let epoch = room.epoch;
+        let lead_time = if is_on_aws { Self::LEAD_TIME_ON_AWS } else { Self::LEAD_TIME };
+        let visitors = scenario.arrivals.visitors();
+        let shop = scenario.shop.map(|load| LoadedShop::new(clock.clone(), load, scenario.seed));
+        Self {
+            ledger: MemoryLedger::new(clock.clone(), line.clone(), room, lead_time, visitors),
+            clock,
+            line,
+            shop,
+            epoch,
+            pool: LocalPool::new(),
+            sent: SentSlices::default(),
+            minute: scenario.minute,
+            next_minute: begin,
+            reads_copies: is_on_aws,
+        }
+    }
+
+    /// When something happens next in the room itself.
+    pub(crate) fn next(&self) -> Timestamp {
+        self.clock.next_wake().map_or(self.next_minute, |wake| wake.min(self.next_minute))
+    }
+
+    /// Lets the room do what is due at `now`.
+    pub(crate) fn run(&mut self, now: Timestamp) {
+        self.clock.advance_to(now);
+        if now >= self.next_minute {
+            self.next_minute = self.next_minute + self.minute;
+            self.trigger(TriggerCause::Minute);
+            self.measure_shop();
+        }
+        loop {
+            self.pool.run_until_stalled();
+            let sent = std::mem::take(&mut *self.sent.0.lock());
+            for slice in &sent {
+                let consumer = Consumer::new(self.ledger.clone(), self.clock.clone());
+                let slice = *slice;
+                self.spawn(async move { drop(consumer.run(slice, Claimant(0)).await) });
+            }
+            let valve_changed = self.ledger.take_valve_changed();
+            if valve_changed {
+                self.trigger(TriggerCause::Change);
+            }
+            if sent.is_empty() && !valve_changed {
+                return;
+            }
+        }
+    }
+
+    /// Puts a visitor in line with this number, as the door does.
+    pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) {
+        let place = Place { epoch: self.epoch, token: MemoryLedger::token(visitor), ticket };
+        // Nothing in memory is waited for.
+        drop(self.ledger.join(place).now_or_never());
+        if self.ledger.is_quiet() {
+            drop(self.ledger.set_quiet(false).now_or_never());
+            self.run(self.clock.now());
+        }
+    }
+
+    /// Reserves ticket numbers and returns the first.
+    pub(crate) fn lease(&self, count: u32) -> u64 {
+        self.ledger.lease(count).now_or_never().and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// What a poll says about the line.
+    pub(crate) fn status(&self) -> LineStatus {
+        let published = self.line.published().filter(|_| self.reads_copies);
+        published.unwrap_or_else(|| self.ledger.status_now())
+    }
+
+    fn trigger(&mut self, cause: TriggerCause) {
+        let trigger = Trigger::new(self.ledger.clone(), self.clock.clone(), self.sent.clone(), self.minute);
+        self.spawn(async move { drop(trigger.run(cause).await) });
+    }
+
+    fn measure_shop(&mut self) {
+        let Some(shop) = self.shop.clone() else { return };
+        let throttle = Throttle::new(self.ledger.clone(), self.clock.clone(), shop, self.minute);
+        self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + 'static) {
+        // It fails only after the pool is gone.
+        drop(self.pool.spawner().spawn_local(work));
+    }
+}
+
+#[expect(clippy::expect_used, reason = "texts of this program, and a test runs it")]
+fn room(scenario: &Scenario) -> Room {
+    let settings = Settings::new(
+        "simulated".parse().expect("a room's name"),
+        "Simulated".parse().expect("a title"),
+        "https://shop.example/".parse().expect("a URL"),
+        scenario.rate,
+    );
+    let url = "https://room.example/".parse().expect("a URL");
+    Room::new(settings, url, "aaaa".parse().expect("an epoch"))
+}

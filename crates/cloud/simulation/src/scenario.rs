@@ -1,0 +1,99 @@
+//! What is simulated.
+
+use std::time::Duration;
+
+use aws_model::{AccountLimits, ModelledRoom};
+use page::line::{self, PageForecast};
+use waitroom::Rate;
+
+use crate::shop::ShopLoad;
+use crate::{Arrivals, LineBehaviour};
+
+/// A crowd, a room, and what visitors and shop do.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub arrivals: Arrivals,
+    pub rate: Rate,
+    pub host: RoomHost,
+    pub line: LineBehaviour,
+    pub habits: CrowdHabits,
+    /// Without one, the throttle does not run.
+    pub shop: Option<ShopLoad>,
+    /// The length of a minute of the room's schedule.
+    pub minute: Duration,
+    /// How long the room is on before the first visitor comes.
+    pub on_before: Duration,
+    /// After this time the simulation ends, even if people still wait.
+    pub longest: Duration,
+    pub seed: u64,
+}
+
+/// What the room runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoomHost {
+    /// One machine.
+    Machine,
+    Aws(Box<AwsAccount>),
+}
+
+/// An account, and the room as far as AWS's limits and prices are concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwsAccount {
+    pub limits: AccountLimits,
+    pub room: ModelledRoom,
+}
+
+/// What visitors do.
+#[derive(Clone, Copy, Debug)]
+pub struct CrowdHabits {
+    /// The part of them who leave while they wait.
+    pub give_up: f64,
+    /// The part of them who wait, and do not come when it is their turn.
+    pub never_enter: f64,
+    /// The time from an answered poll to the next, in milliseconds.
+    pub next_poll: fn(&PageForecast, f64) -> f64,
+}
+
+impl Default for CrowdHabits {
+    /// Everybody waits, and their page polls as ours does.
+    fn default() -> Self {
+        let next_poll = |forecast: &PageForecast, random| line::next_poll(forecast, 1.0, random);
+        Self { give_up: 0.0, never_enter: 0.0, next_poll }
+    }
+}
+
+impl Scenario {
+    /// A room that is on for so long before the crowd comes that it is quiet by then.
+    pub const ON_BEFORE: Duration = Duration::from_mins(5);
+    /// A place in line is kept for so long.
+    pub const LONGEST: Duration = Duration::from_hours(14 * 24);
+
+    pub fn new(arrivals: Arrivals, rate: Rate, host: RoomHost) -> Self {
+        let line = match host {
+            RoomHost::Machine => LineBehaviour::default(),
+            RoomHost::Aws(_) => {
+                LineBehaviour { disorder: 100, count_lag: Duration::from_mins(1), ..LineBehaviour::default() }
+            }
+        };
+        Self {
+            arrivals,
+            rate,
+            host,
+            line,
+            habits: CrowdHabits::default(),
+            shop: None,
+            minute: Duration::from_mins(1),
+            on_before: Self::ON_BEFORE,
+            longest: Self::LONGEST,
+            seed: 1,
+        }
+    }
+
+    /// The account, of a room on AWS.
+    pub fn aws(&self) -> Option<&AwsAccount> {
+        match &self.host {
+            RoomHost::Machine => None,
+            RoomHost::Aws(account) => Some(account),
+        }
+    }
+}

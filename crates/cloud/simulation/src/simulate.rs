@@ -1,0 +1,78 @@
+//! Runs a scenario on a virtual clock.
+
+use std::time::Duration;
+
+use waitroom::Timestamp;
+
+use crate::crowd::Crowd;
+use crate::outcome::SimulatedEvent;
+use crate::room::RoomOnClock;
+use crate::scenario::Scenario;
+
+/// Runs scenarios.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation;
+
+/// How far a simulation is.
+#[derive(Clone, Copy, Debug)]
+pub struct SimulationProgress {
+    /// Since the first visitor could come.
+    pub time: Duration,
+    pub released: u64,
+    pub visitors: u64,
+}
+
+impl Simulation {
+    /// A round number of minutes since 1970.
+    const ZERO: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    /// Runs until nobody waits any more. `watch` is called once a simulated minute; the run ends early when it returns false.
+    pub fn run(scenario: &Scenario, mut watch: impl FnMut(SimulationProgress) -> bool) -> SimulatedEvent {
+        let mut room = RoomOnClock::new(scenario, Self::ZERO - scenario.on_before);
+        let mut crowd = Crowd::new(scenario);
+        let ends = Self::ZERO + scenario.longest;
+        let mut counted = Self::ZERO;
+        loop {
+            let next = room.next();
+            if next > Self::ZERO {
+                // Visitors before the room, so that both see the same order in every run.
+                let until = since(Self::ZERO, next) - 1;
+                if let Some((at, visitor)) = crowd.agenda.next(until) {
+                    let now = Self::ZERO + Duration::from_millis(at.into());
+                    count(&mut crowd, &room, &mut counted, now);
+                    room.clock.advance_to(now);
+                    crowd.step(&mut room, visitor, at, now);
+                    continue;
+                }
+            }
+            count(&mut crowd, &room, &mut counted, next);
+            let is_over = crowd.agenda.is_empty() && room.line.is_empty();
+            if is_over || next > ends {
+                break;
+            }
+            if next.as_millis() % 60_000 < 1000 && next > Self::ZERO {
+                let released = room.ledger.released();
+                let visitors = scenario.arrivals.visitors().into();
+                if !watch(SimulationProgress { time: next.since(Self::ZERO), released, visitors }) {
+                    break;
+                }
+            }
+            room.run(next);
+        }
+        SimulatedEvent::of(scenario, &room, &crowd, Self::ZERO)
+    }
+}
+
+/// Notes how many wait at the end of every second that is over by `now`.
+fn count(crowd: &mut Crowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
+    while *counted + Duration::from_secs(1) <= now {
+        let second = since(Simulation::ZERO, *counted);
+        crowd.course.at(second).waiting = u32::try_from(room.line.len()).unwrap_or(u32::MAX);
+        *counted = *counted + Duration::from_secs(1);
+    }
+}
+
+/// Milliseconds, as far as a simulation reaches.
+fn since(zero: Timestamp, at: Timestamp) -> u32 {
+    u32::try_from(at.since(zero).as_millis()).unwrap_or(u32::MAX)
+}

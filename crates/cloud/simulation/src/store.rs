@@ -1,0 +1,330 @@
+//! The ledger of a simulated room, in memory. It implements the ports that trigger, consumer and throttle need.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use waitroom::ports::{
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, LineBack, LineFront, LineLength, MinuteLog,
+    PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard,
+    ThrottleMemory, ThrottleStore, TicketCounter,
+};
+use waitroom::{
+    Admission, AdmittedBy, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord,
+    Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+};
+
+use crate::{SimClock, SimLine};
+
+/// A handle to the ledger. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryLedger {
+    clock: SimClock,
+    line: SimLine,
+    /// From when on a change of the valve is in force.
+    lead_time: Duration,
+    state: Arc<Mutex<LedgerState>>,
+}
+
+#[derive(Debug)]
+struct LedgerState {
+    room: Arc<Room>,
+    valve_changed: bool,
+    /// When each visitor was admitted, by their number.
+    admitted: Vec<Option<AdmissionInMemory>>,
+    plans: Vec<PlanInMemory>,
+    slices: HashMap<SliceId, SliceProgress>,
+    progress: LineProgress,
+    throttle: ThrottleMemory,
+    /// The rate in force, whenever it changed.
+    rates: Vec<(Timestamp, Rate)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AdmissionInMemory {
+    at: Timestamp,
+    plan: u64,
+}
+
+/// A plan, and how many it has admitted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanInMemory {
+    pub(crate) plan: Plan,
+    pub(crate) admitted: u32,
+    released: u64,
+    lowest: Option<u64>,
+}
+
+impl MemoryLedger {
+    pub(crate) fn new(
+        clock: SimClock,
+        line: SimLine,
+        room: Room,
+        lead_time: Duration,
+        visitors: u32,
+    ) -> Self {
+        let rates = vec![(clock.now(), room.rate())];
+        let state = LedgerState {
+            room: Arc::new(room),
+            valve_changed: false,
+            admitted: vec![None; visitors as usize],
+            plans: Vec::new(),
+            slices: HashMap::new(),
+            progress: LineProgress::default(),
+            throttle: ThrottleMemory::default(),
+            rates,
+        };
+        Self { clock, line, lead_time, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The token of the visitor with this number.
+    pub(crate) fn token(visitor: u32) -> Token {
+        let mut bytes = [0; Token::BYTES];
+        bytes[..4].copy_from_slice(&visitor.to_le_bytes());
+        Token::from_bytes(bytes)
+    }
+
+    fn visitor(token: Token) -> usize {
+        let [one, two, three, four, ..] = *token.as_bytes();
+        u32::from_le_bytes([one, two, three, four]) as usize
+    }
+
+    /// When this visitor was admitted.
+    pub(crate) fn admitted_at(&self, visitor: u32) -> Option<Timestamp> {
+        self.state.lock().admitted[visitor as usize].map(|admission| admission.at)
+    }
+
+    /// Whether the valve has changed since this was last asked. Then the trigger has to run.
+    pub(crate) fn take_valve_changed(&self) -> bool {
+        std::mem::take(&mut self.state.lock().valve_changed)
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.state.lock().room.quiet
+    }
+
+    pub(crate) fn plans(&self) -> Vec<PlanInMemory> {
+        self.state.lock().plans.clone()
+    }
+
+    pub(crate) fn released(&self) -> u64 {
+        self.state.lock().progress.released
+    }
+
+    /// The rate in force, whenever it changed.
+    pub(crate) fn rates(&self) -> Vec<(Timestamp, Rate)> {
+        self.state.lock().rates.clone()
+    }
+
+    /// What one machine answers polls with: the line as it is now.
+    pub(crate) fn status_now(&self) -> LineStatus {
+        let state = self.state.lock();
+        LineStatus::of(&state.room, state.progress.position(), self.line.len())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Room)) {
+        let now = self.clock.now();
+        let mut state = self.state.lock();
+        let mut room = Room::clone(&state.room);
+        change(&mut room);
+        room.version += 1;
+        room.schedule_valve(&state.room, now, self.lead_time);
+        state.valve_changed |= room.changes_valve_from(&state.room).is_some();
+        if room.rate() != state.room.rate() {
+            state.rates.push((now, room.rate()));
+        }
+        state.room = Arc::new(room);
+    }
+}
+
+impl RoomReader for MemoryLedger {
+    async fn room(&self) -> PortResult<Arc<Room>> {
+        Ok(self.state.lock().room.clone())
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        self.room().await
+    }
+}
+
+impl QuietSwitch for MemoryLedger {
+    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
+        self.change(|room| room.quiet = quiet);
+        Ok(())
+    }
+}
+
+impl TicketCounter for MemoryLedger {
+    async fn lease(&self, count: u32) -> PortResult<u64> {
+        self.line.lease(count).await
+    }
+}
+
+impl LineBack for MemoryLedger {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
+        self.line.join(visitor).await
+    }
+}
+
+impl LineFront for MemoryLedger {
+    async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
+        self.line.receive(most, patience).await
+    }
+
+    async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.line.remove(receipts).await
+    }
+
+    async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
+        self.line.bury(receipt, body).await
+    }
+}
+
+impl LineLength for MemoryLedger {
+    async fn waiting(&self) -> PortResult<u64> {
+        LineLength::waiting(&self.line).await
+    }
+
+    async fn issued(&self) -> PortResult<IssuedTickets> {
+        self.line.issued().await
+    }
+
+    async fn joined(&self) -> PortResult<Option<u64>> {
+        Ok(None)
+    }
+}
+
+impl Admissions for MemoryLedger {
+    async fn admission(&self, _: Token) -> PortResult<Option<Admission>> {
+        // Neither the trigger nor a consumer reads admissions; visitors ask by their number.
+        Ok(None)
+    }
+
+    async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
+        let mut state = self.state.lock();
+        let plan = match admission.by {
+            AdmittedBy::Slice(slice) => slice.plan,
+            AdmittedBy::Door => 0,
+        };
+        let place = &mut state.admitted[Self::visitor(token)];
+        if let Some(before) = *place {
+            let by = AdmittedBy::Slice(SliceId { plan: before.plan, index: u16::MAX });
+            return Ok(Admitted::Before(Admission { at: before.at, by, ..admission }));
+        }
+        *place = Some(AdmissionInMemory { at: admission.at, plan });
+        if let Some(known) = state.plan_mut(plan) {
+            known.admitted += 1;
+        }
+        Ok(Admitted::Now)
+    }
+}
+
+impl LedgerState {
+    /// Plans are numbered from 1.
+    fn plan_mut(&mut self, number: u64) -> Option<&mut PlanInMemory> {
+        self.plans.iter_mut().rev().find(|known| known.plan.number == number)
+    }
+}
+
+impl Plans for MemoryLedger {
+    async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
+        let state = self.state.lock();
+        let record = |known: &PlanInMemory| PlanRecord {
+            plan: known.plan,
+            released: known.released,
+            lowest: known.lowest,
+        };
+        Ok(state.plans.iter().rev().take(2).map(record).collect())
+    }
+
+    async fn write(&self, plan: Plan) -> PortResult<bool> {
+        let mut state = self.state.lock();
+        if state.plan_mut(plan.number).is_some() {
+            return Ok(false);
+        }
+        state.plans.push(PlanInMemory { plan, admitted: 0, released: 0, lowest: None });
+        Ok(true)
+    }
+}
+
+impl Slices for MemoryLedger {
+    /// Every run of the trigger starts a consumer for each slice. The first one gets it.
+    async fn claim(&self, slice: SliceId, _: Claimant) -> PortResult<Claimed> {
+        let mut state = self.state.lock();
+        if state.slices.contains_key(&slice) {
+            return Ok(Claimed::Taken);
+        }
+        state.slices.insert(slice, SliceProgress::default());
+        Ok(Claimed::Granted { released: 0 })
+    }
+
+    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
+        let mut state = self.state.lock();
+        let Some(before) = state.slices.insert(slice, progress) else { return Ok(()) };
+        let grown = u64::from(progress.released.saturating_sub(before.released));
+        state.progress.released += grown;
+        state.progress.served = state.progress.served.max(progress.served);
+        if let Some(known) = state.plan_mut(slice.plan) {
+            known.released += grown;
+            known.lowest = known.lowest.into_iter().chain(progress.lowest).min();
+        }
+        Ok(())
+    }
+}
+
+impl StatusBoard for MemoryLedger {
+    async fn position(&self) -> PortResult<LinePosition> {
+        Ok(self.state.lock().progress.position())
+    }
+
+    async fn progress(&self) -> PortResult<LineProgress> {
+        Ok(self.state.lock().progress)
+    }
+
+    async fn pass_by(&self, _plan: u64, passed: u64) -> PortResult<()> {
+        let progress = &mut self.state.lock().progress;
+        progress.passed = progress.passed.max(passed);
+        Ok(())
+    }
+
+    async fn publish(&self, status: LineStatus) -> PortResult<()> {
+        self.line.publish(status);
+        Ok(())
+    }
+}
+
+/// The simulation counts every second itself.
+impl MinuteLog for MemoryLedger {
+    async fn note(&self, _: LineTotals) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn note_wait(&self, _: Timestamp, _: Duration) -> PortResult<()> {
+        Ok(())
+    }
+
+    async fn longest_wait(&self, _: Timestamp) -> PortResult<Option<Duration>> {
+        Ok(None)
+    }
+
+    async fn minutes(&self, _: Timestamp) -> PortResult<Vec<MinuteRecord>> {
+        Ok(Vec::new())
+    }
+}
+
+impl ThrottleStore for MemoryLedger {
+    async fn recall(&self) -> PortResult<ThrottleMemory> {
+        Ok(self.state.lock().throttle.clone())
+    }
+
+    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
+        self.state.lock().throttle = memory;
+        Ok(true)
+    }
+
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        self.change(|room| room.throttled = rate);
+        Ok(())
+    }
+}

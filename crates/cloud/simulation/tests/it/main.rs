@@ -1,0 +1,4 @@
+#![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
+
+mod crowd;
+mod scenarios;

@@ -1,0 +1,18 @@
+use aws_model::{AccountLimits, ModelledRoom};
+use simulation::{Arrivals, AwsAccount, RoomHost, Scenario};
+use waitroom::Rate;
+
+pub(crate) fn on_one_machine(visitors: u64, shape: &str, rate: u32) -> Scenario {
+    scenario(visitors, shape, rate, RoomHost::Machine)
+}
+
+pub(crate) fn on_aws(visitors: u64, shape: &str, rate: u32) -> Scenario {
+    let room = ModelledRoom::new(Rate::new(rate).unwrap());
+    let limits = AccountLimits::default_in("us-east-1");
+    scenario(visitors, shape, rate, RoomHost::Aws(Box::new(AwsAccount { limits, room })))
+}
+
+fn scenario(visitors: u64, shape: &str, rate: u32, host: RoomHost) -> Scenario {
+    let arrivals = Arrivals::new(shape.parse().unwrap(), Some(visitors)).unwrap();
+    Scenario::new(arrivals, Rate::new(rate).unwrap(), host)
+}
