@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, LineBack, LineFront, LineLength, MinuteLog,
-    PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices, StatusBoard,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, EntryCount, LineBack, LineFront, LineLength,
+    MinuteLog, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomReader, SliceProgress, Slices,
+    StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord,
@@ -192,6 +192,15 @@ impl LineLength for MemoryLedger {
 
     async fn joined(&self) -> PortResult<Option<u64>> {
         Ok(None)
+    }
+}
+
+/// The simulation counts them itself.
+impl EntryCount for MemoryLedger {
+    fn count_entry(&self) {}
+
+    fn entered(&self) -> Option<u64> {
+        None
     }
 }
 
