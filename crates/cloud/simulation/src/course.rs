@@ -16,14 +16,14 @@ pub(crate) struct CountedSecond {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct CountedCourse {
     /// Since the beginning, without gaps.
     pub(crate) seconds: Vec<CountedSecond>,
     /// Requests that were refused because no function was free. They are among the refused ones.
     pub(crate) refused_by_functions: u64,
 }
 
-impl Course {
+impl CountedCourse {
     /// The second of this instant, in milliseconds since the beginning.
     pub(crate) fn at(&mut self, at: u32) -> &mut CountedSecond {
         let second = (at / 1000) as usize;

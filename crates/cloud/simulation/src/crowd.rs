@@ -6,14 +6,14 @@ use rand::{RngExt, SeedableRng};
 use waitroom::{Ticket, TicketBlock, Timestamp};
 
 use crate::agenda::Agenda;
-use crate::course::Course;
+use crate::course::CountedCourse;
 use crate::gate::{GateState, RoomGate};
 use crate::room::RoomOnClock;
 use crate::scenario::{AwsAccount, CrowdHabits, Scenario};
 
 /// What a visitor does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NextStep {
+enum SimulatedStep {
     Door,
     Page,
     Poll,
@@ -40,7 +40,7 @@ pub(crate) struct SimulatedVisitor {
     /// When the page learned that it is their turn.
     pub(crate) learned: Option<u32>,
     pub(crate) end: VisitEnd,
-    step: NextStep,
+    step: SimulatedStep,
     refusals: u8,
     ticket: u32,
     /// From the last answered poll to the next, in milliseconds.
@@ -48,10 +48,10 @@ pub(crate) struct SimulatedVisitor {
     leaves_at: u32,
 }
 
-pub(crate) struct Crowd {
+pub(crate) struct SimulatedCrowd {
     pub(crate) visitors: Vec<SimulatedVisitor>,
     pub(crate) agenda: Agenda,
-    pub(crate) course: Course,
+    pub(crate) course: CountedCourse,
     habits: CrowdHabits,
     rng: StdRng,
     producers: Producers,
@@ -74,7 +74,7 @@ struct Producers {
     joined: (u32, u32, u32),
 }
 
-impl Crowd {
+impl SimulatedCrowd {
     /// From a request to its answer, in milliseconds.
     const ROUND_TRIP_ON_AWS: u32 = 100;
     const ROUND_TRIP: u32 = 10;
@@ -91,7 +91,7 @@ impl Crowd {
                 joined: None,
                 learned: None,
                 end: VisitEnd::StillWaiting,
-                step: NextStep::Door,
+                step: SimulatedStep::Door,
                 refusals: 0,
                 ticket: 0,
                 pause: 0.0,
@@ -101,7 +101,7 @@ impl Crowd {
         Self {
             visitors,
             agenda,
-            course: Course::default(),
+            course: CountedCourse::default(),
             habits: scenario.habits,
             rng: StdRng::seed_from_u64(scenario.seed ^ 0x00C0_FFEE),
             producers: Producers::new(account),
@@ -118,29 +118,29 @@ impl Crowd {
             self.visitors[index].end = VisitEnd::GaveUp;
             return;
         }
-        let is_visit = matches!(visitor.step, NextStep::Door | NextStep::Turn);
+        let is_visit = matches!(visitor.step, SimulatedStep::Door | SimulatedStep::Turn);
         if !self.is_let_through(at, is_visit) {
             self.course.at(at).refused += 1;
             let visitor = &mut self.visitors[index];
             visitor.refusals = visitor.refusals.saturating_add(1);
-            let usual = if visitor.step == NextStep::Poll { f64::from(visitor.pause) } else { 0.0 };
+            let usual = if visitor.step == SimulatedStep::Poll { f64::from(visitor.pause) } else { 0.0 };
             let pause = retry_in(visitor.refusals.into(), usual, self.rng.random());
             self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
             return;
         }
         self.visitors[index].refusals = 0;
         match visitor.step {
-            NextStep::Door => self.join(room, number, at, now),
-            NextStep::Page => self.go_on(number, at, NextStep::Poll),
-            NextStep::Poll => self.poll(room, number, at, now),
-            NextStep::Turn => {
+            SimulatedStep::Door => self.join(room, number, at, now),
+            SimulatedStep::Page => self.go_on(number, at, SimulatedStep::Poll),
+            SimulatedStep::Poll => self.poll(room, number, at, now),
+            SimulatedStep::Turn => {
                 self.course.at(at).turns += 1;
                 self.visitors[index].end = VisitEnd::Entered;
                 if let Some(shop) = &room.shop {
                     shop.enter();
                 }
             }
-            NextStep::Nothing => {}
+            SimulatedStep::Nothing => {}
         }
     }
 
@@ -162,7 +162,7 @@ impl Crowd {
         visitor.joined.get_or_insert(at);
         visitor.ticket = u32::try_from(ticket.get()).unwrap_or(u32::MAX);
         room.join(number, ticket);
-        self.go_on(number, at, NextStep::Page);
+        self.go_on(number, at, SimulatedStep::Page);
     }
 
     fn poll(&mut self, room: &RoomOnClock, number: u32, at: u32, now: Timestamp) {
@@ -173,10 +173,10 @@ impl Crowd {
             let visitor = &mut self.visitors[number as usize];
             visitor.learned = Some(at);
             if comes {
-                self.go_on(number, at, NextStep::Turn);
+                self.go_on(number, at, SimulatedStep::Turn);
             } else {
                 visitor.end = VisitEnd::NeverEntered;
-                visitor.step = NextStep::Nothing;
+                visitor.step = SimulatedStep::Nothing;
             }
             return;
         }
@@ -184,7 +184,7 @@ impl Crowd {
         let status = room.status();
         if is_passed(ticket, &status) {
             // The page goes to the door, which gives the visitor a new ticket.
-            self.go_on(number, at, NextStep::Door);
+            self.go_on(number, at, SimulatedStep::Door);
             return;
         }
         let forecast = forecast(ticket, &status);
@@ -201,7 +201,7 @@ impl Crowd {
         self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
     }
 
-    fn go_on(&mut self, number: u32, at: u32, step: NextStep) {
+    fn go_on(&mut self, number: u32, at: u32, step: SimulatedStep) {
         self.visitors[number as usize].step = step;
         self.agenda.add(at.saturating_add(self.round_trip), number);
     }

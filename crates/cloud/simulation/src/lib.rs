@@ -31,7 +31,7 @@ pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError};
 pub use clock::SimClock;
 pub use gate::{GateState, RoomGate};
 pub use line::{LineBehaviour, SimLine};
-pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount, WaitSpread};
+pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, SimulatedWaits, VisitorCount};
 pub use record::{CountedStretch, RecordError};
 pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
 pub use search::{QuotaToRaise, quotas_to_raise, rate_for};

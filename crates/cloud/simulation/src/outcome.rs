@@ -5,7 +5,7 @@ use serde::Serialize;
 use waitroom::Timestamp;
 
 use crate::course::CountedSecond;
-use crate::crowd::{Crowd, SimulatedVisitor, VisitEnd};
+use crate::crowd::{SimulatedCrowd, SimulatedVisitor, VisitEnd};
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
 
@@ -14,9 +14,9 @@ use crate::scenario::Scenario;
 pub struct SimulatedEvent {
     pub visitors: VisitorCount,
     /// From the link until they were in line.
-    pub until_in_line: WaitSpread,
+    pub until_in_line: SimulatedWaits,
     /// From being in line until their page knew that it was their turn.
-    pub waits: WaitSpread,
+    pub waits: SimulatedWaits,
     pub longest_line: LongestLine,
     /// When the last one was released; `None` if somebody still waits.
     pub drained_after: Option<f64>,
@@ -46,7 +46,7 @@ pub struct VisitorCount {
 
 /// The middle, the 95th percentile and the largest of some times, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct WaitSpread {
+pub struct SimulatedWaits {
     pub median: f64,
     pub p95: f64,
     pub longest: f64,
@@ -98,7 +98,7 @@ pub struct LimitUse {
     pub broke_after: Option<usize>,
 }
 
-impl WaitSpread {
+impl SimulatedWaits {
     /// Of times in milliseconds.
     pub fn of(mut millis: Vec<u32>) -> Self {
         millis.sort_unstable();
@@ -133,7 +133,12 @@ impl CountedSecond {
 }
 
 impl SimulatedEvent {
-    pub(crate) fn of(scenario: &Scenario, room: &RoomOnClock, crowd: &Crowd, zero: Timestamp) -> Self {
+    pub(crate) fn of(
+        scenario: &Scenario,
+        room: &RoomOnClock,
+        crowd: &SimulatedCrowd,
+        zero: Timestamp,
+    ) -> Self {
         let since = |at: Timestamp| at.since(zero).as_secs_f64();
         let (mut in_line, mut waits, mut released) = (Vec::new(), Vec::new(), Vec::new());
         let mut drained = 0.0_f64;
@@ -167,8 +172,8 @@ impl SimulatedEvent {
         let costs = costs(scenario, crowd, &windows, released.len());
         Self {
             visitors: VisitorCount::of(&crowd.visitors),
-            until_in_line: WaitSpread::of(in_line),
-            waits: WaitSpread::of(waits),
+            until_in_line: SimulatedWaits::of(in_line),
+            waits: SimulatedWaits::of(waits),
             longest_line: LongestLine { people: waiting, after },
             drained_after: has_drained.then_some(drained),
             windows: windows[first..last].to_vec(),
@@ -258,7 +263,12 @@ fn note(all: &mut Vec<LimitUse>, usage: Usage, after: usize) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of people and requests")]
-fn costs(scenario: &Scenario, crowd: &Crowd, windows: &[ReleaseWindow], released: usize) -> Vec<CostLine> {
+fn costs(
+    scenario: &Scenario,
+    crowd: &SimulatedCrowd,
+    windows: &[ReleaseWindow],
+    released: usize,
+) -> Vec<CostLine> {
     let Some(account) = scenario.aws() else { return Vec::new() };
     let total = |count: fn(&CountedSecond) -> u32| crowd.course.total(count) as f64;
     let work = EventWork {

@@ -25,7 +25,7 @@ pub(crate) struct RoomOnClock {
     pub(crate) shop: Option<LoadedShop>,
     epoch: Epoch,
     pool: LocalPool,
-    sent: SentSlices,
+    sent: WantedSlices,
     minute: Duration,
     next_minute: Timestamp,
     /// On AWS, polls read copies of what was published.
@@ -34,9 +34,9 @@ pub(crate) struct RoomOnClock {
 
 /// Slices for which the trigger wants a consumer.
 #[derive(Clone, Debug, Default)]
-struct SentSlices(Arc<Mutex<Vec<Slice>>>);
+struct WantedSlices(Arc<Mutex<Vec<Slice>>>);
 
-impl Dispatch for SentSlices {
+impl Dispatch for WantedSlices {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         self.0.lock().push(slice);
         Ok(())
@@ -65,7 +65,7 @@ impl RoomOnClock {
             shop,
             epoch,
             pool: LocalPool::new(),
-            sent: SentSlices::default(),
+            sent: WantedSlices::default(),
             minute: scenario.minute,
             next_minute: begin,
             reads_copies: is_on_aws,

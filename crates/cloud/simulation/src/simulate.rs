@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waitroom::Timestamp;
 
-use crate::crowd::Crowd;
+use crate::crowd::SimulatedCrowd;
 use crate::outcome::SimulatedEvent;
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
@@ -29,7 +29,7 @@ impl Simulation {
     /// Runs until nobody waits any more. `watch` is called once a simulated minute; the run ends early when it returns false.
     pub fn run(scenario: &Scenario, mut watch: impl FnMut(SimulationProgress) -> bool) -> SimulatedEvent {
         let mut room = RoomOnClock::new(scenario, Self::ZERO - scenario.on_before);
-        let mut crowd = Crowd::new(scenario);
+        let mut crowd = SimulatedCrowd::new(scenario);
         let ends = Self::ZERO + scenario.longest;
         let mut counted = Self::ZERO;
         loop {
@@ -64,7 +64,7 @@ impl Simulation {
 }
 
 /// Notes how many wait at the end of every second that is over by `now`.
-fn count(crowd: &mut Crowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
+fn count(crowd: &mut SimulatedCrowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
     while *counted + Duration::from_secs(1) <= now {
         let second = since(Simulation::ZERO, *counted);
         crowd.course.at(second).waiting = u32::try_from(room.line.len()).unwrap_or(u32::MAX);
