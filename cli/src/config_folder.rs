@@ -123,3 +123,27 @@ fn replace(new: &Path, path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(new, path)
 }
+
+#[cfg(all(test, feature = "aws"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_never_replaced_and_a_failure_is_told() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = ConfigFolder(home.path().join("beekeeper"));
+        let files = |text: &str| [("json", text.to_owned()), ("html", text.to_owned())];
+        let keep = |text| folder.keep("sale-report-2027-03-05", &files(text)).unwrap();
+        let (first, second) = (keep("first"), keep("second"));
+        assert!(second[0].ends_with("sale-report-2027-03-05-2.json"), "{second:?}");
+        let kept =
+            [&first, &second].map(|paths| paths.each_ref().map(|path| fs::read_to_string(path).unwrap()));
+        assert_eq!(kept, [["first", "first"], ["second", "second"]]);
+        assert_eq!(folder.names().unwrap(), [], "a report is no room");
+
+        let file = home.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = ConfigFolder(file.join("beekeeper")).keep("sale", &files("lost")).unwrap_err();
+        assert!(error.to_string().starts_with("could not write into "), "{error:#}");
+    }
+}
