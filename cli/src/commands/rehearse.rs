@@ -38,6 +38,8 @@ const WIDTH: u16 = 90;
 struct RehearsalTarget {
     room: RoomHandle,
     url: Url,
+    /// The host to ask for, if it is not the one in the URL.
+    host: Option<String>,
 }
 
 pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
@@ -63,7 +65,7 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
 async fn target(rehearse: &Rehearse) -> Result<RehearsalTarget> {
     if let Some(RehearsedRoom::Url(url)) = &rehearse.room {
         let room = room_at(url).await?;
-        return Ok(RehearsalTarget { room, url: base(url) });
+        return Ok(at_address(room, base(url)));
     }
     let Some(which) = rehearse.which() else { unreachable!("a URL was handled above") };
     let room = RoomHandle::find(&which).await?;
@@ -72,7 +74,17 @@ async fn target(rehearse: &Rehearse) -> Result<RehearsalTarget> {
     if let Some(port) = room.port().await {
         url = Url::parse(&format!("http://127.0.0.1:{port}/"))?;
     }
-    Ok(RehearsalTarget { room, url })
+    Ok(at_address(room, base(&url)))
+}
+
+/// Where visitors ask for this URL of the room. An emulator of AWS answers at another one.
+fn at_address(room: RoomHandle, url: Url) -> RehearsalTarget {
+    #[cfg(feature = "aws")]
+    if let Some(deployed) = room.on_aws() {
+        let probe::WebAddress { url, host } = deployed.address(url);
+        return RehearsalTarget { room, url, host };
+    }
+    RehearsalTarget { room, url, host: None }
 }
 
 /// The room of this operator that has this URL.
@@ -208,7 +220,7 @@ async fn rehearsed(
     times: Vec<u32>,
     arrivals: &Arrivals,
 ) -> Result<(RehearsalReport, Result<()>)> {
-    let RehearsalTarget { room, url } = target;
+    let RehearsalTarget { room, url, host } = target;
     let mark = RehearsalMark::random(&mut SysRng).context("could not get random numbers from the system")?;
     // From here on, Ctrl-C ends the rehearsal and not the process.
     let interrupted = Arc::new(Notify::new());
@@ -218,6 +230,7 @@ async fn rehearsed(
     };
     let plan = CrowdPlan {
         room: url.clone(),
+        host: host.clone(),
         mark,
         times,
         seed: rehearse.seed,

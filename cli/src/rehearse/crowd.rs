@@ -24,6 +24,8 @@ use super::wire::{VisitFault, VisitorWire};
 pub(crate) struct CrowdPlan {
     /// The room's URL, under which its routes are.
     pub(crate) room: Url,
+    /// The host to ask for, if it is not the one in the URL.
+    pub(crate) host: Option<String>,
     pub(crate) mark: RehearsalMark,
     /// When each visitor comes, in milliseconds since the beginning.
     pub(crate) times: Vec<u32>,
@@ -62,7 +64,8 @@ impl VisitorCrowd {
     const MARK_SEEN_WITHIN: Duration = Duration::from_secs(15);
 
     pub(crate) fn new(plan: CrowdPlan) -> Result<Arc<Self>> {
-        let wire = VisitorWire::new().context("could not read the trusted certificates of this machine")?;
+        let wire = VisitorWire::new(plan.room.clone(), plan.host.clone())
+            .context("could not read the trusted certificates of this machine")?;
         let visits = vec![VisitNote::default(); plan.times.len()];
         let notes = Mutex::new(VisitNotes { visits, ..VisitNotes::default() });
         let crowd = Self {

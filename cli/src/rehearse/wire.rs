@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use http::header::{ACCEPT, CACHE_CONTROL, COOKIE, LOCATION, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT, CACHE_CONTROL, COOKIE, HOST, LOCATION, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
@@ -65,11 +65,14 @@ pub(crate) struct VisitAnswer {
 pub(crate) struct VisitorWire {
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
     slots: Semaphore,
+    /// The host that the room is asked for, where that is not the one in its URL: at an emulator of AWS.
+    host: Option<String>,
+    room: Url,
 }
 
 impl VisitorWire {
     /// Fails if the machine has no trusted root certificates.
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new(room: Url, host: Option<String>) -> io::Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -79,7 +82,7 @@ impl VisitorWire {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(CONNECTIONS)
             .build(connector.wrap_connector(http));
-        Ok(Self { client, slots: Semaphore::new(CONNECTIONS) })
+        Ok(Self { client, slots: Semaphore::new(CONNECTIONS), host, room })
     }
 
     /// Requests a URL as a browser with these cookies does, and keeps the cookies of the answer. The time in which the
@@ -93,6 +96,9 @@ impl VisitorWire {
             .header(USER_AGENT, "beekeeper-rehearse")
             .header(ACCEPT, "*/*")
             .header(CACHE_CONTROL, "no-cache");
+        if let Some(host) = self.host.as_ref().filter(|_| url.origin() == self.room.origin()) {
+            request = request.header(HOST, host);
+        }
         if let Some(cookies) = cookies.for_path(url.path()) {
             request = request.header(COOKIE, cookies);
         }

@@ -19,5 +19,6 @@ mod plays {
     mod lifecycle;
     mod operating;
     mod proving;
+    mod rehearsing;
     mod roles;
 }
