@@ -7,6 +7,7 @@
     reason = "a test that finds something else fails"
 )]
 
+mod agreement;
 mod config;
 mod crowd;
 mod doctor;

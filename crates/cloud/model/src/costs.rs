@@ -11,7 +11,7 @@ use crate::work::{
     MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS,
     SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS,
     THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS,
-    TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISIT_SECONDS, VISITOR_QUEUE_CALLS,
+    TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISITOR_QUEUE_CALLS,
     leases_per_join, producers,
 };
 
@@ -96,7 +96,7 @@ impl EventWork {
         // The producer that answers the door reads the room once a second, for all visits of that second.
         let reads = polls * POLL_READS
             + turns * TURN_READS
-            + visits * producers(1.0).min(1.0)
+            + visits * producers(1.0, room.times).min(1.0)
             + slices * SLICE_READS
             + releasing_minutes * MINUTE_READS;
         let writes = joins * leases_per_join()
@@ -109,7 +109,7 @@ impl EventWork {
             line("API Gateway", requests * prices.api_request.each()),
             line(
                 "Lambda",
-                visits * function(second, PRODUCER_GB, VISIT_SECONDS)
+                visits * function(second, PRODUCER_GB, room.times.visit_seconds)
                     + slices * function(second, CONSUMER_GB, SLICE_SECONDS),
             ),
             line("DynamoDB", reads * prices.read_unit.each() + writes * prices.write_unit.each()),

@@ -40,3 +40,4 @@ pub use outlook::Outlook;
 pub use reservation::{Reservation, ReservationTooLarge};
 pub use traffic::{Traffic, Usage, environments_per_visit, visits_per_second};
 pub use visit::{Visit, WAIT_MINUTES};
+pub use work::FunctionTimes;

@@ -4,6 +4,7 @@ use config::{AddressLimit, Architecture, RoomConfig, Whole};
 use waitroom::Rate;
 
 use crate::facts::facts;
+use crate::work::FunctionTimes;
 
 /// A room, as far as AWS's limits and prices are concerned.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,7 @@ pub struct ModelledRoom {
     pub throttle: bool,
     pub alarms: bool,
     pub firewall: Firewall,
+    pub times: FunctionTimes,
 }
 
 /// The rules of a room's firewall. Without any, the room has no firewall.
@@ -62,6 +64,7 @@ impl ModelledRoom {
             throttle: false,
             alarms: false,
             firewall: Firewall::default(),
+            times: FunctionTimes::default(),
         }
     }
 
@@ -83,6 +86,7 @@ impl ModelledRoom {
             throttle: config.throttle,
             alarms: config.alarm_email.is_some(),
             firewall: Firewall::of(config),
+            times: FunctionTimes::default(),
         }
     }
 }

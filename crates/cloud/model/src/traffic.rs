@@ -69,12 +69,12 @@ impl Traffic {
             + self.refused_per_second;
         let slices = slices(self.rate.get());
         // Every environment reads the room once a second at most, and only when it has a visit.
-        let room_reads = producers(visits).min(visits) + slices * SLICE_READS / SLICE_SECONDS;
+        let room_reads = producers(visits, room.times).min(visits) + slices * SLICE_READS / SLICE_SECONDS;
         let leases = self.joins_per_second * leases_per_join();
         let reads = polls * POLL_READS + turns * TURN_READS + room_reads;
         let writes = leases + turns * RELEASE_WRITES + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
-        let consumers = consumers(self.rate.get()).max(room.reserved_consumers.into());
-        let functions = producers(visits) + consumers + other_functions(room.throttle);
+        let consumers = consumers(self.rate.get(), room.times).max(room.reserved_consumers.into());
+        let functions = producers(visits, room.times) + consumers + other_functions(room.throttle);
         let usage = |limit, used, available| Usage { limit, used, available };
         let mut all = vec![
             usage(Limit::ApiRequests, requests, limits.api_requests),
@@ -97,7 +97,11 @@ impl Traffic {
             all.push(usage(Limit::RoomRequests, requests, own));
         }
         if self.is_sudden {
-            all.push(usage(Limit::NewEnvironments, producers(visits), fixed.new_environments.value));
+            all.push(usage(
+                Limit::NewEnvironments,
+                producers(visits, room.times),
+                fixed.new_environments.value,
+            ));
         }
         all
     }
@@ -111,11 +115,11 @@ impl Traffic {
 
 /// How many visits a second the functions of an account serve at the door, beside the room's other functions.
 pub fn visits_per_second(limits: &AccountLimits, room: &ModelledRoom) -> f64 {
-    let consumers = consumers(room.rate.get()).max(room.reserved_consumers.into());
-    (limits.concurrency - consumers - other_functions(room.throttle)).max(0.0) / producers(1.0)
+    let consumers = consumers(room.rate.get(), room.times).max(room.reserved_consumers.into());
+    (limits.concurrency - consumers - other_functions(room.throttle)).max(0.0) / environments_per_visit(room)
 }
 
 /// How many environments of the producer one visit a second needs.
-pub fn environments_per_visit() -> f64 {
-    producers(1.0)
+pub fn environments_per_visit(room: &ModelledRoom) -> f64 {
+    producers(1.0, room.times)
 }

@@ -7,9 +7,23 @@ use waitroom::{BATCH, SLICE_BATCHES, TicketBlock, Timestamp};
 
 use crate::facts::facts;
 
-/// How long the producer works on one visit: it waits for one call to SQS or DynamoDB. Not measured on AWS.
-pub(crate) const VISIT_SECONDS: f64 = 0.03;
 pub(crate) const PRODUCER_GB: f64 = 0.5;
+
+/// How long functions work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FunctionTimes {
+    /// How long the producer works on one visit: it waits for one call to SQS or DynamoDB. Not measured on AWS.
+    pub visit_seconds: f64,
+    /// How many consumers run at the same time for each slice of a window. They start while those of the window before still
+    /// work, for half a minute.
+    pub consumers_per_slice: f64,
+}
+
+impl Default for FunctionTimes {
+    fn default() -> Self {
+        Self { visit_seconds: 0.03, consumers_per_slice: 1.5 }
+    }
+}
 
 /// Trigger and setup, and a second trigger that an order has started.
 const OTHER_FUNCTIONS: f64 = 3.0;
@@ -19,8 +33,6 @@ pub(crate) const SLICE_VISITORS: u32 = SLICE_BATCHES * BATCH;
 /// A consumer works for the minute of its slice, and starts up to half a minute before.
 pub(crate) const SLICE_SECONDS: f64 = 75.0;
 pub(crate) const CONSUMER_GB: f64 = 0.125;
-/// Consumers start while those of the window before still work, for half a minute.
-const CONSUMERS_PER_SLICE: f64 = 1.5;
 /// A batch that was received is invisible for this long if the consumer cannot write its admissions. A consumer whose calls
 /// fail receives one batch a second.
 const INVISIBLE_SECONDS: f64 = 30.0;
@@ -84,16 +96,16 @@ pub(crate) const VISIT_LOG_KB: f64 = 0.5;
 
 /// How many environments of the producer serve this many visits a second: as many as work at the same moment, and no fewer
 /// than Lambda gives them requests.
-pub(crate) fn producers(visits_per_second: f64) -> f64 {
-    visits_per_second * VISIT_SECONDS.max(1.0 / facts().fixed.environment_requests.value)
+pub(crate) fn producers(visits_per_second: f64, times: FunctionTimes) -> f64 {
+    visits_per_second * times.visit_seconds.max(1.0 / facts().fixed.environment_requests.value)
 }
 
 pub(crate) fn slices(rate: u32) -> f64 {
     rate.div_ceil(SLICE_VISITORS).into()
 }
 
-pub(crate) fn consumers(rate: u32) -> f64 {
-    slices(rate) * CONSUMERS_PER_SLICE
+pub(crate) fn consumers(rate: u32, times: FunctionTimes) -> f64 {
+    slices(rate) * times.consumers_per_slice
 }
 
 pub(crate) fn other_functions(throttle: bool) -> f64 {
@@ -215,6 +227,6 @@ mod tests {
 
     #[test]
     fn lambda_gives_an_environment_ten_requests_a_second_although_it_could_serve_more() {
-        assert!((producers(1000.0) - 100.0).abs() < 1e-9);
+        assert!((producers(1000.0, FunctionTimes::default()) - 100.0).abs() < 1e-9);
     }
 }

@@ -172,8 +172,11 @@ impl SimulatedCrowd {
             let comes = self.habits.never_enter == 0.0 || !self.rng.random_bool(self.habits.never_enter);
             let visitor = &mut self.visitors[number as usize];
             visitor.learned = Some(at);
-            if comes {
+            if comes && self.habits.fetch_passes {
                 self.go_on(number, at, SimulatedStep::Turn);
+            } else if comes {
+                visitor.end = VisitEnd::Entered;
+                visitor.step = SimulatedStep::Nothing;
             } else {
                 visitor.end = VisitEnd::NeverEntered;
                 visitor.step = SimulatedStep::Nothing;
@@ -223,7 +226,7 @@ impl DoorGates {
 
 impl Producers {
     fn new(account: Option<&AwsAccount>) -> Self {
-        let joins_each = account.map(|_| 1.0 / aws_model::environments_per_visit());
+        let joins_each = account.map(|account| 1.0 / aws_model::environments_per_visit(&account.room));
         Self { blocks: vec![TicketBlock::new()], joins_each, joined: (0, 0, 0) }
     }
 

@@ -50,6 +50,8 @@ pub struct CrowdHabits {
     pub give_up: f64,
     /// The part of them who wait, and do not come when it is their turn.
     pub never_enter: f64,
+    /// Whether they come to the door once more when it is their turn, for a pass.
+    pub fetch_passes: bool,
     /// The time from an answered poll to the next, in milliseconds.
     pub next_poll: fn(&PageForecast, f64) -> f64,
 }
@@ -58,7 +60,7 @@ impl Default for CrowdHabits {
     /// Everybody waits, and their page polls as ours does.
     fn default() -> Self {
         let next_poll = |forecast: &PageForecast, random| line::next_poll(forecast, 1.0, random);
-        Self { give_up: 0.0, never_enter: 0.0, next_poll }
+        Self { give_up: 0.0, never_enter: 0.0, fetch_passes: true, next_poll }
     }
 }
 

@@ -31,7 +31,7 @@ impl Simulation {
         let mut room = RoomOnClock::new(scenario, Self::ZERO - scenario.on_before);
         let mut crowd = SimulatedCrowd::new(scenario);
         let ends = Self::ZERO + scenario.longest;
-        let mut counted = Self::ZERO;
+        let (mut counted, mut watched) = (Self::ZERO, Self::ZERO);
         loop {
             let next = room.next();
             if next > Self::ZERO {
@@ -50,7 +50,8 @@ impl Simulation {
             if is_over || next > ends {
                 break;
             }
-            if next.as_millis() % 60_000 < 1000 && next > Self::ZERO {
+            if next >= watched + Duration::from_mins(1) {
+                watched = next;
                 let released = room.ledger.released();
                 let visitors = scenario.arrivals.visitors().into();
                 if !watch(SimulationProgress { time: next.since(Self::ZERO), released, visitors }) {

@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
 mod crowd;
+mod original;
 mod scenarios;
