@@ -54,8 +54,8 @@ fn a_simulation_foresees_what_a_rehearsal_finds() {
     let report = rehearse();
     let rehearsed = rehearsed_windows(&report);
     // The second window began a whole number of minutes after the room.
-    let phase = rehearsed[1].0 % MINUTE.as_secs_f64();
-    let event = simulate(MINUTE - Duration::from_secs_f64(phase));
+    let minute = MINUTE.as_secs_f64();
+    let event = simulate(Duration::from_secs_f64(minute - rehearsed[1].0 % minute));
     println!("{rehearsed:?}\n{:?}\n{:?}\n{}", event.windows, event.waits, report["waits"]);
 
     // The first window may have begun before anybody came, and in the last the line runs empty.
