@@ -34,6 +34,8 @@ pub(crate) enum Part {
     Room,
     /// nginx with the guard of a shop, beside the same nginx without it (needs nginx, wrk and openssl)
     Guard,
+    /// A simulated crowd of a million
+    Simulation,
     /// The producer as a Lambda function, against services that answer at once
     Producer,
 }
@@ -50,6 +52,7 @@ pub(crate) fn run(part: Option<Part>) -> Result<()> {
             Part::Store => table.cargo_bench("embedded", "the store by itself, on the disk of `target`"),
             Part::Room => room::room(&mut table),
             Part::Guard => guard::guard(&mut table),
+            Part::Simulation => table.cargo_bench("simulation", "a room on AWS, one thread"),
             Part::Producer => function::producer(&mut table),
         };
         if let Err(error) = measured {
