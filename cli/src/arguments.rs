@@ -10,6 +10,7 @@ mod local;
 mod rehearse;
 mod removable;
 mod report;
+mod simulate;
 mod throttling;
 mod time;
 mod which;
@@ -34,6 +35,7 @@ pub(crate) use local::Local;
 pub(crate) use rehearse::{Rehearse, RehearsedRoom};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
+pub(crate) use simulate::{SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::Which;
 
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Local(Box<Local>),
     /// Guard a shop: tell its web server who was admitted by the room
     Guard(Box<GuardArguments>),
+    /// Simulate an event: how long would a crowd wait, what breaks first, and what does it cost?
+    Simulate(Box<SimulateEvent>),
     /// Rehearse the event: send real visitors to a room of yours, and report what they saw
     Rehearse(Box<Rehearse>),
     /// Create a room on AWS, or update it

@@ -32,6 +32,7 @@ mod reach;
 mod rehearse;
 mod room;
 mod runtime;
+mod simulate;
 mod watch;
 mod wording;
 
@@ -44,7 +45,7 @@ use clap::Parser;
 use commands::{
     backup, change, completions, config, deploy, destroy, doctor as doctor_command, guard, history, init,
     keys, list, local, logs, man, message, off, on, rehearse as rehearse_command, report, reset, set_rate,
-    status, undo,
+    simulate as simulate_command, status, undo,
 };
 use exit::Exit;
 use operator::Order;
@@ -79,6 +80,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Destroy(destroy) => destroy::run(destroy, json),
         Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
+        Command::Simulate(simulate) => simulate_command::run(simulate, json),
         Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json),
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),

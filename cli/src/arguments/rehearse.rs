@@ -88,7 +88,7 @@ impl Rehearse {
 }
 
 /// A shape by its name, or the counts of a file.
-fn shape(text: &str) -> Result<ArrivalShape, String> {
+pub(super) fn shape(text: &str) -> Result<ArrivalShape, String> {
     let named = text.parse::<ArrivalShape>();
     let is_file = text.contains(['.', '/']) || std::path::Path::new(text).is_file();
     match named {

@@ -20,5 +20,6 @@ pub(crate) mod rehearse;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod set_rate;
+pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod undo;

@@ -12,6 +12,7 @@ const COMMANDS: &[&str] = &[
     "config",
     "local",
     "guard",
+    "simulate",
     "rehearse",
     "deploy",
     "destroy",

@@ -27,6 +27,7 @@ mod page;
 mod readme;
 mod rehearse;
 mod report;
+mod simulate;
 mod support;
 mod throttle;
 mod watch;

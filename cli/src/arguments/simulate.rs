@@ -1,0 +1,139 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use aws_model::AccountLimit;
+use clap::{Args, ValueEnum, ValueHint};
+use config::Region;
+use simulation::ArrivalShape;
+use waitroom::{Rate, RoomId};
+
+use super::deploy::people;
+use super::{rehearse, time};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper simulate --visitors 100k --arrivals 10m --rate 3k   on AWS, with the limits of every account
+  beekeeper simulate spring-sale --visitors 50k                 with a configured room's rate, region and options
+  beekeeper simulate --local --visitors 20k --rate 600          on one machine
+  beekeeper simulate spring-sale --arrivals last-year.csv --html simulation.html
+  beekeeper simulate --visitors 50k --find rate --within 2h     the lowest rate that is enough
+  beekeeper simulate --visitors 1m --rate 30k --find quota      the limits to raise before
+
+Nothing is sent anywhere, and AWS is not asked: limits are those that every account has, unless --limit says otherwise.
+A limit that breaks is an answer, so the exit code is 0. The same flags give the same answer: docs/simulate.md")]
+pub(crate) struct SimulateEvent {
+    /// Name of a configured room, whose rate, region and options are used
+    pub(crate) name: Option<RoomId>,
+    /// Simulate a room on one machine, instead of AWS
+    #[arg(long)]
+    pub(crate) local: bool,
+    /// How many visitors come, up to 10m; 50k is 50000. A file of counts knows it by itself
+    #[arg(long, value_name = "N", value_parser = people)]
+    pub(crate) visitors: Option<u64>,
+    /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
+    #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = rehearse::shape)]
+    pub(crate) arrivals: ArrivalShape,
+    /// Visitors a minute, from 1 to 270000; 3k is 3000 [default: the configured room's]
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<Rate>,
+    /// Region of the limits [default: the configured room's, or us-east-1]
+    #[arg(long, conflicts_with = "local")]
+    pub(crate) region: Option<Region>,
+    /// How many of a hundred leave while they wait
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    pub(crate) give_up: f64,
+    /// How many of a hundred wait, and do not come when it is their turn
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    pub(crate) never_enter: f64,
+    /// How fast the shop answers while it is well; with it the throttle acts
+    #[arg(long, value_name = "TIME", value_parser = answer, requires = "shop_bears")]
+    pub(crate) shop_answers_in: Option<Duration>,
+    /// How many visitors a minute the shop bears; with twice as many it answers four times slower
+    #[arg(long, value_name = "N", requires = "shop_answers_in")]
+    pub(crate) shop_bears: Option<Rate>,
+    /// How many places a visitor may be from their turn [default: 100 on AWS, 0 on one machine]
+    #[arg(long, value_name = "PLACES")]
+    pub(crate) disorder: Option<u64>,
+    /// How old the count of the line is [default: 1m on AWS, 0s on one machine]
+    #[arg(long, value_name = "TIME", value_parser = lag)]
+    pub(crate) count_lag: Option<Duration>,
+    /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local")]
+    pub(crate) limit: Vec<(AccountLimit, f64)>,
+    /// Take a new account, in which ten functions run at the same time
+    #[arg(long, conflicts_with = "local")]
+    pub(crate) new_account: bool,
+    /// The same number gives the same visitors
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Find the lowest rate that is enough, or the limits to raise
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) find: Option<Sought>,
+    /// Within which time the last visitor has to be released, from 1m to 14d
+    #[arg(long, value_name = "TIME", value_parser = within, requires = "find", required_if_eq("find", "rate"))]
+    pub(crate) within: Option<Duration>,
+    /// Also write the answer as a page into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What --find looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sought {
+    /// The lowest rate at which the last visitor is released within --within
+    Rate,
+    /// The limits that this crowd breaks, and what it needs of them
+    Quota,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "must be a percentage from 0 to 100, like 15".into())
+}
+
+fn limit(text: &str) -> Result<(AccountLimit, f64), String> {
+    const EXPECTED: &str = "must be written like concurrency=3000; the names are concurrency, api-requests, api-burst, \
+                            table-reads and table-writes";
+    let (name, value) = text.split_once('=').ok_or(EXPECTED)?;
+    let limit = match name {
+        "concurrency" => AccountLimit::Concurrency,
+        "api-requests" => AccountLimit::ApiRequests,
+        "api-burst" => AccountLimit::ApiBurst,
+        "table-reads" => AccountLimit::TableReads,
+        "table-writes" => AccountLimit::TableWrites,
+        _ => return Err(EXPECTED.into()),
+    };
+    let value = value.parse::<u32>().ok().filter(|value| *value > 0);
+    Ok((limit, value.ok_or("the value must be a whole number from 1")?.into()))
+}
+
+fn answer(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_millis(1)..=Duration::from_mins(1), "must be from 1ms to 1m")
+}
+
+fn lag(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::ZERO..=Duration::from_hours(1), "must be from 0s to 1h")
+}
+
+fn within(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_mins(1)..=Duration::from_hours(14 * 24), "must be from 1m to 14d")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_and_limits_are_checked() {
+        assert_eq!((percent("15"), percent("2.5%")), (Ok(15.0), Ok(2.5)));
+        for wrong in ["101", "-1", "NaN", "few"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(limit("api-burst=9000"), Ok((AccountLimit::ApiBurst, 9000.0)));
+        for wrong in ["concurrency", "functions=3", "concurrency=0", "concurrency=many"] {
+            assert!(limit(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use simulation::{QuotaToRaise, SimulatedEvent};
+
+use crate::plot::thousands;
+
+/// All that went into a simulation.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ScenarioInputs {
+    pub(crate) room: Option<String>,
+    pub(crate) host: &'static str,
+    pub(crate) region: Option<String>,
+    pub(crate) visitors: u32,
+    pub(crate) arrivals: String,
+    pub(crate) rate: u32,
+    pub(crate) give_up_percent: f64,
+    pub(crate) never_enter_percent: f64,
+    pub(crate) shop_answers_in_millis: Option<u128>,
+    pub(crate) shop_bears: Option<u32>,
+    pub(crate) disorder: u64,
+    pub(crate) count_lag_seconds: f64,
+    /// The account's limits, on AWS.
+    pub(crate) account: BTreeMap<&'static str, f64>,
+    pub(crate) seed: u64,
+    /// The time that --find rate kept to.
+    pub(crate) within_seconds: Option<u64>,
+}
+
+/// What `simulate` found. Times are in seconds since the first visitor could come.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SimulationAnswer {
+    pub(crate) scenario: ScenarioInputs,
+    #[serde(flatten)]
+    pub(crate) event: SimulatedEvent,
+    /// With --find rate: the rate that was found. `event` is at this rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) found_rate: Option<u32>,
+    /// With --find quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quotas: Option<Vec<QuotaToRaise>>,
+}
+
+impl SimulationAnswer {
+    /// Who came and how.
+    pub(super) fn crowd(&self) -> String {
+        let inputs = &self.scenario;
+        let place = match (inputs.host, &inputs.region) {
+            (_, Some(region)) => format!("a room on AWS in {region}"),
+            (_, None) => "a room on one machine".into(),
+        };
+        format!(
+            "{} visitors come {}, to {place} that lets {} a minute in.",
+            thousands(inputs.visitors.into()),
+            inputs.arrivals,
+            thousands(inputs.rate.into())
+        )
+    }
+
+    /// The answer in a sentence or two.
+    pub(super) fn sentence(&self) -> String {
+        let waits = self.event.waits;
+        let last = match self.event.drained_after {
+            Some(after) => format!("The last visitor enters after {}.", span(after)),
+            None => "The line does not become empty.".into(),
+        };
+        format!(
+            "{last} Half wait {} or less, 95% {} or less, the longest {}.",
+            span(waits.median),
+            span(waits.p95),
+            span(waits.longest)
+        )
+    }
+
+    /// What the operator has to know before all numbers.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let event = &self.event;
+        let mut warnings = Vec::new();
+        if let Some(limit) = event.first_to_break {
+            let broken = event.limits.iter().find(|used| used.limit == limit);
+            let after = broken.and_then(|used| used.broke_after).unwrap_or(0);
+            warnings.push(format!(
+                "{} is exceeded, first after {}. What to do: {}.",
+                capital(limit.name()),
+                span(seconds(after as u64)),
+                limit.advice()
+            ));
+        }
+        if event.drained_after.is_none() || event.visitors.still_waiting > 0 {
+            warnings.push(format!(
+                "{} visitors still wait when the simulation ends: raise the rate.",
+                number(event.visitors.still_waiting)
+            ));
+        }
+        warnings
+    }
+
+    /// What --find found.
+    pub(super) fn findings(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if let (Some(rate), Some(within)) = (self.found_rate, self.scenario.within_seconds) {
+            found.push(format!(
+                "A rate of {} a minute is enough: everybody is released within {}.",
+                thousands(rate.into()),
+                span(seconds(within))
+            ));
+        }
+        if let Some(quotas) = &self.quotas {
+            if quotas.is_empty() {
+                found.push("No limit has to be raised for this crowd.".into());
+            }
+            found.extend(quotas.iter().map(|quota| {
+                let needed = quota.needed.map_or_else(
+                    || "nothing raises it".into(),
+                    |needed| format!("{} are needed", thousands(needed)),
+                );
+                let (name, has) = (capital(quota.name), thousands(quota.available));
+                format!("{name}: {has} are allowed, {needed}. What to do: {}.", quota.advice)
+            }));
+        }
+        found
+    }
+
+    /// The numbers that matter most.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let event = &self.event;
+        let count = event.visitors;
+        let line = event.longest_line;
+        let mut facts = vec![
+            (
+                "longest line",
+                format!("{}, after {}", thousands(line.people.into()), span(seconds(line.after))),
+            ),
+            ("entered", number(count.entered)),
+            ("gave up", number(count.gave_up)),
+            ("never entered", number(count.never_entered)),
+            ("still waiting", number(count.still_waiting)),
+            ("in line after", format!("{} at the latest", span(event.until_in_line.longest))),
+            ("requests", format!("{}, {} refused", number(event.requests), number(event.refused_requests))),
+        ];
+        if !event.costs.is_empty() {
+            facts.push(("costs", format!("${:.2}", event.dollars)));
+        }
+        facts
+    }
+
+    /// Each limit: its name, what is used, what is allowed, the share, and when.
+    pub(super) fn limits(&self) -> Vec<[String; 5]> {
+        let row = |used: &simulation::LimitUse| {
+            [
+                used.name.to_owned(),
+                thousands(used.used.ceil()),
+                thousands(used.available),
+                format!("{:.0}%", used.share * 100.0),
+                span(seconds(used.after as u64)),
+            ]
+        };
+        self.event.limits.iter().map(row).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "less than 2^52 visitors, requests and seconds")]
+pub(super) fn seconds(count: u64) -> f64 {
+    count as f64
+}
+
+pub(super) fn number(count: u64) -> String {
+    thousands(seconds(count))
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// `45 s`, `11 min 42 s`, `3 h 5 min`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most some weeks")]
+pub(super) fn span(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        short @ 0..60 => format!("{short} s"),
+        middle @ 60..3600 if middle % 60 == 0 => format!("{} min", middle / 60),
+        middle @ 60..3600 => format!("{} min {} s", middle / 60, middle % 60),
+        long => format!("{} h {} min", long / 3600, long / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_the_units_that_fit() {
+        let told = [0.4, 59.0, 120.0, 702.3, 11_100.0].map(span);
+        assert_eq!(told, ["0 s", "59 s", "2 min", "11 min 42 s", "3 h 5 min"]);
+    }
+}

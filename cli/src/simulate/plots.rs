@@ -1,0 +1,37 @@
+use simulation::SimulatedMinute;
+
+use super::answer::{SimulationAnswer, seconds};
+use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape};
+
+impl SimulationAnswer {
+    pub(super) fn plots(&self) -> Vec<Plot> {
+        let of = |name: &str, shape, value: fn(&SimulatedMinute) -> u64| {
+            let at = |minute: &SimulatedMinute| {
+                // How many wait is counted at a minute's end.
+                let minutes = minute.minute + u64::from(shape == PlotShape::Line);
+                (seconds(60 * minutes), seconds(value(minute)))
+            };
+            PlotSeries { name: name.into(), shape, points: self.event.minutes.iter().map(at).collect() }
+        };
+        let plot = |title: &str, unit: &str, series| Plot {
+            title: title.into(),
+            unit: unit.into(),
+            x: PlotAxis::Elapsed,
+            series,
+        };
+        let waiting = of("waiting", PlotShape::Line, |minute| minute.waiting.into());
+        let released = of("released", PlotShape::Bars, |minute| minute.released);
+        let joined = of("joined", PlotShape::Steps, |minute| minute.joined);
+        let requests = of("requests", PlotShape::Bars, |minute| minute.requests_per_second.into());
+        let mut plots = vec![
+            plot("The line", "visitors who wait", vec![waiting]),
+            plot("Each minute", "visitors", vec![joined, released]),
+            plot("The busiest second of each minute", "requests", vec![requests]),
+        ];
+        if self.event.minutes.iter().any(|minute| minute.rate < self.scenario.rate) {
+            let rate = of("rate in force", PlotShape::Steps, |minute| minute.rate.into());
+            plots.push(plot("The throttle", "visitors a minute", vec![rate]));
+        }
+        plots
+    }
+}
