@@ -12,6 +12,7 @@ use super::{Which, time};
 #[command(after_help = "Examples:
   beekeeper rehearse --local                                   1,000 visitors within a minute
   beekeeper rehearse --local --visitors 50000 --arrivals 5m    evenly over five minutes
+  beekeeper rehearse --local --arrivals spring-sale.csv        as many as the file counts, when it counts them
   beekeeper rehearse --local --html rehearsal.html             and the report as a page
   beekeeper rehearse spring-sale --visitors 5000 --enter-shop  on AWS; follows to the shop
   beekeeper rehearse https://wait.example --json | jq .checks  one of your rooms, by its URL
@@ -28,9 +29,9 @@ pub(crate) struct Rehearse {
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR", requires = "local")]
     pub(crate) data: Option<PathBuf>,
-    /// How many visitors come, from 1 to 100000
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) visitors: u32,
+    /// How many visitors come, from 1 to 100000 [default: 1000, or as many as the CSV file counts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=Self::MOST_VISITORS.into()))]
+    pub(crate) visitors: Option<u32>,
     /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
     #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = shape)]
     pub(crate) arrivals: ArrivalShape,
@@ -76,6 +77,10 @@ impl std::str::FromStr for RehearsedRoom {
 }
 
 impl Rehearse {
+    /// More would say less about the room than about this machine, which sends them all.
+    pub(crate) const MOST_VISITORS: u32 = 100_000;
+    pub(crate) const USUAL_VISITORS: u32 = 1000;
+
     /// None if the room is named by its URL.
     pub(crate) fn which(&self) -> Option<Which> {
         let name = match &self.room {

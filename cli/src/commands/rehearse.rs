@@ -44,9 +44,9 @@ struct RehearsalTarget {
 
 pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
     block_on(async {
+        let arrivals = arrivals(rehearse)?;
         let target = target(rehearse).await?;
         let status = target.room.status().await?;
-        let arrivals = Arrivals::new(rehearse.arrivals.clone(), Some(rehearse.visitors.into()))?;
         let times = arrivals.times(rehearse.seed);
         refuse_limits(&target.room)?;
         announce(rehearse, &target, &status, &times)?;
@@ -59,6 +59,19 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
         // What is left in the room matters more than what the report found.
         reset.and(shown)
     })
+}
+
+/// Without a number of visitors, as many come as were counted.
+fn arrivals(rehearse: &Rehearse) -> Result<Arrivals> {
+    let counted = rehearse.arrivals.counted();
+    let visitors = rehearse.visitors.map(u64::from).or(counted).unwrap_or(Rehearse::USUAL_VISITORS.into());
+    if visitors > Rehearse::MOST_VISITORS.into() {
+        let most = Rehearse::MOST_VISITORS;
+        let too_many = format!("the file counts {visitors} visitors, and a rehearsal sends at most {most}");
+        let advice = format!("send fewer, who come in the same shape: --visitors {most}");
+        return Err(Failure::new(Exit::Usage, too_many).advising(advice).into());
+    }
+    Ok(Arrivals::new(rehearse.arrivals.clone(), Some(visitors))?)
 }
 
 /// Finds the room. It has to be one of this operator.
@@ -164,12 +177,13 @@ fn refuse_limits(room: &RoomHandle) -> Result<()> {
 }
 
 /// Says what will happen, and asks.
+#[expect(clippy::cast_precision_loss, reason = "at most 100,000 visitors")]
 fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, times: &[u32]) -> Result<()> {
     let rate = status.room.rate().get();
     let coming = times.last().map_or(0, |last| u64::from(*last) / 1000);
-    let releasing = u64::from(rehearse.visitors) * 60 / u64::from(rate);
+    let releasing = times.len() as u64 * 60 / u64::from(rate);
     let takes = coming.max(releasing) + 60;
-    let visitors = thousands(rehearse.visitors.into());
+    let visitors = thousands(times.len() as f64);
     let shape = &rehearse.arrivals;
     note(&format!(
         "{visitors} visitors come to {}, {shape}; at {rate} a minute this takes about {}",
@@ -188,7 +202,7 @@ fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, time
     let end = "it ends in a reset: whoever was admitted before has to wait again";
     if target.room.is_far() {
         let wait = (releasing / 120).max(1);
-        let costs = costs(&target.room, rehearse.visitors, wait)?;
+        let costs = costs(&target.room, times.len() as u64, wait)?;
         return ask::confirm(
             &format!(
                 "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait} min), and {end}"
@@ -206,11 +220,11 @@ fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, time
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some minutes")]
-fn costs(room: &RoomHandle, visitors: u32, wait_minutes: u64) -> Result<f64> {
+fn costs(room: &RoomHandle, visitors: u64, wait_minutes: u64) -> Result<f64> {
     let config = ConfigFolder::of_this_user()?.load(&room.name)?;
     let architecture = config.architecture.unwrap_or(config::Architecture::Arm64);
     let modelled = aws_model::ModelledRoom::of(&config, architecture, 0);
-    Ok(aws_model::EventCosts::of(&modelled, visitors.into(), wait_minutes as f64).dollars)
+    Ok(aws_model::EventCosts::of(&modelled, visitors, wait_minutes as f64).dollars)
 }
 
 /// Marks the room, sends the visitors and resets the room, whatever happened.
@@ -273,7 +287,7 @@ async fn rehearsed(
         url: url.to_string(),
         is_here: !room.is_far(),
         rate: after.settings.rate.get(),
-        visitors: rehearse.visitors as usize,
+        visitors: arrivals.visitors() as usize,
         arrivals: arrivals.shape().to_string(),
         seed: rehearse.seed,
         began,
@@ -290,9 +304,11 @@ fn watch_for_interrupts(room: &RoomHandle, interrupted: &Arc<Notify>) -> Result<
     let (interrupted, room) = (interrupted.clone(), room.as_typed().to_owned());
     tokio::spawn(async move {
         first.await;
+        // Before the note invites another one, so that it is not missed.
+        let second = asked_to_stop();
         note("stopping: the room is reset, and the report so far follows; Ctrl-C again leaves at once");
         interrupted.notify_one();
-        match asked_to_stop() {
+        match second {
             Ok(second) => second.await,
             Err(_) => pending().await,
         }

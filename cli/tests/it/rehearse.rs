@@ -1,5 +1,6 @@
-//! Rehearsals of a real room: a whole one, one that is killed, interrupted or whose room is reset, and rooms that are refused.
+//! Rehearsals of a real room: a whole one, one that is killed, interrupted, too long or whose room is reset, and rooms that are refused.
 
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -108,6 +109,71 @@ fn an_interrupted_rehearsal_resets_the_room_and_reports() {
     assert!(ends["waiting"].as_u64().unwrap() >= 18, "{ends:?}");
     let after = status(&room);
     assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
+}
+
+#[test]
+fn a_rehearsal_whose_time_is_over_says_who_still_waits() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let output = command(&room, &["--visitors", "20", "--at-most", "10s"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("It ends after 10 s at the latest, when some of them still wait"), "{said}");
+    let report = report(&output);
+    assert_eq!((&report["passed"], &report["end"]), (&Value::from(false), &Value::from("time-over")));
+    let (entered, waiting) = (&report["ends"]["entered"], &report["ends"]["waiting"]);
+    assert_eq!(entered.as_u64().unwrap() + waiting.as_u64().unwrap(), 20, "{report}");
+    assert!(waiting.as_u64().unwrap() >= 18, "{report}");
+    let broken = format!("everybody entered: {entered} of 20; {waiting} waiting");
+    assert!(said.contains("the rehearsal of demo failed") && said.contains(&broken), "{said}");
+    let after = status(&room);
+    assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
+}
+
+/// The room does not answer, so the reset after the first Ctrl-C cannot end.
+#[test]
+fn a_second_interrupt_leaves_at_once_and_says_what_is_left() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let mut rehearsal = under_way(&room, 20);
+    let mut said = BufReader::new(rehearsal.stderr.take().unwrap());
+    room.signal("-STOP");
+    signal(&rehearsal, "-INT");
+    let mut heard = String::new();
+    while !heard.contains("Ctrl-C again leaves at once") {
+        assert!(said.read_line(&mut heard).unwrap() > 0, "{heard}");
+    }
+    signal(&rehearsal, "-INT");
+    let output = rehearsal.wait_with_output();
+    room.signal("-CONT");
+    said.read_to_string(&mut heard).unwrap();
+    let output = output.unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(5), 0), "{heard}");
+    assert!(heard.contains("left: the room is still marked, and refuses `on`"), "{heard}");
+    assert!(heard.contains("beekeeper reset --local demo --data "), "{heard}");
+    assert!(!room.command(&["on", "--local"]).status.success());
+    assert!(room.command(&["reset", "--local", "--yes"]).status.success());
+    assert!(room.command(&["on", "--local"]).status.success());
+}
+
+#[test]
+fn as_many_visitors_come_as_a_file_counts() {
+    let room = Local::start(&["--rate", "600"]);
+    let counts = room.directory.path().join("counts.csv");
+    let rehearse = |counted: &str| {
+        std::fs::write(&counts, counted).unwrap();
+        let mut rehearse = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        rehearse.args(["rehearse", "--local", "--json", "--data"]).arg(room.directory.path());
+        rehearse.arg("--arrivals").arg(&counts).stdin(Stdio::null()).output().unwrap()
+    };
+    let output = rehearse("at,joined\n1000,30\n3000,10\n");
+    let report = report(&output);
+    assert!(output.status.success(), "{}{report}", text(&output.stderr));
+    assert_eq!((&report["visitors"], &report["ends"]["entered"]), (&Value::from(40), &Value::from(40)));
+
+    let refused = rehearse("60000\n60000\n");
+    let error = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    assert!(error.contains("counts 120000 visitors, and a rehearsal sends at most 100000"), "{error}");
+    assert!(error.contains("--visitors 100000"), "{error}");
 }
 
 #[test]

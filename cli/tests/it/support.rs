@@ -87,10 +87,15 @@ impl Local {
         std::iter::from_fn(move || lines.recv_timeout(Duration::from_secs(20)).ok())
     }
 
+    /// Sends the room a signal like `-STOP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
     /// Stops the room with Ctrl-C. Returns its directory and what it printed.
     pub(crate) fn interrupt(mut self) -> (TempDir, String) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.signal("-INT");
         let mut farewell = String::new();
         self.output.read_to_string(&mut farewell).unwrap();
         assert!(self.process.wait().unwrap().success());

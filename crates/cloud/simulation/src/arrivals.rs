@@ -57,6 +57,16 @@ impl ArrivalShape {
         record::read(text).map(Self::Counted)
     }
 
+    /// How many were counted, if they were.
+    pub fn counted(&self) -> Option<u64> {
+        match self {
+            Self::Counted(stretches) => {
+                Some(stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum())
+            }
+            _ => None,
+        }
+    }
+
     /// One visitor's arrival, in milliseconds since the beginning.
     fn one(&self, rng: &mut impl Rng) -> f64 {
         match self {
@@ -136,13 +146,7 @@ impl Arrivals {
 
     /// `visitors` come in this shape; without a number, as many as were counted.
     pub fn new(shape: ArrivalShape, visitors: Option<u64>) -> Result<Self, ArrivalsError> {
-        let visitors = match (&shape, visitors) {
-            (_, Some(visitors)) => visitors,
-            (ArrivalShape::Counted(stretches), None) => {
-                stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum()
-            }
-            (_, None) => return Err(ArrivalsError::NoVisitors),
-        };
+        let visitors = visitors.or(shape.counted()).ok_or(ArrivalsError::NoVisitors)?;
         let visitors = u32::try_from(visitors).ok().filter(|visitors| (1..=Self::MOST).contains(visitors));
         Ok(Self { shape, visitors: visitors.ok_or(ArrivalsError::WrongNumber)? })
     }
@@ -159,7 +163,7 @@ impl Arrivals {
     pub fn times(&self, seed: u64) -> Vec<u32> {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut times: Vec<u32> = match &self.shape {
-            ArrivalShape::Counted(stretches) if self.is_as_counted(stretches) => {
+            ArrivalShape::Counted(stretches) if self.shape.counted() == Some(self.visitors.into()) => {
                 let of_stretch = |stretch: &CountedStretch| {
                     let stretch = *stretch;
                     (0..stretch.visitors).map(move |_| stretch)
@@ -171,10 +175,6 @@ impl Arrivals {
         };
         times.sort_unstable();
         times
-    }
-
-    fn is_as_counted(&self, stretches: &[CountedStretch]) -> bool {
-        stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum::<u64>() == u64::from(self.visitors)
     }
 }
 
