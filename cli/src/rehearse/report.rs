@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
+use simulation::WaitSpread;
 use waitroom::{BATCH, SLICE_BATCHES, Timestamp};
 
 use super::crowd::CrowdEnd;
-use super::measured::{RouteLatency, WaitSpread};
+use super::measured::RouteLatency;
 use super::notes::{VisitNote, VisitNotes, WindowNotes};
 use super::wire::{VisitFault, VisitRoute};
 
@@ -248,7 +249,7 @@ fn waits(visits: &[VisitNote]) -> RehearsedWaits {
     let since = |until: fn(&VisitNote) -> Option<Timestamp>| {
         let waits = visits.iter().filter_map(|visit| {
             let wait = until(visit)?.since(visit.place?.since);
-            u64::try_from(wait.as_millis()).ok()
+            u32::try_from(wait.as_millis()).ok()
         });
         WaitSpread::of(waits.collect())
     };

@@ -26,14 +26,16 @@ mod search;
 mod shop;
 mod simulate;
 mod store;
+mod wait_spread;
 
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError};
 pub use clock::SimClock;
 pub use gate::{GateState, RoomGate};
 pub use line::{LineBehaviour, SimLine};
-pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, SimulatedWaits, VisitorCount};
+pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount};
 pub use record::{CountedStretch, RecordError};
 pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
 pub use search::{QuotaToRaise, quotas_to_raise, rate_for};
 pub use shop::ShopLoad;
 pub use simulate::{Simulation, SimulationProgress};
+pub use wait_spread::WaitSpread;

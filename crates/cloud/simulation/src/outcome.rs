@@ -8,15 +8,16 @@ use crate::course::CountedSecond;
 use crate::crowd::{SimulatedCrowd, SimulatedVisitor, VisitEnd};
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
+use crate::wait_spread::WaitSpread;
 
 /// What came of a crowd.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulatedEvent {
     pub visitors: VisitorCount,
-    /// From the link until they were in line.
-    pub until_in_line: SimulatedWaits,
-    /// From being in line until their page knew that it was their turn.
-    pub waits: SimulatedWaits,
+    /// From the link until they were in line. Zero if nobody joined.
+    pub until_in_line: WaitSpread,
+    /// From being in line until their page knew that it was their turn. Zero if it was nobody's.
+    pub waits: WaitSpread,
     pub longest_line: LongestLine,
     /// When the last one was released; `None` if somebody still waits.
     pub drained_after: Option<f64>,
@@ -42,14 +43,6 @@ pub struct VisitorCount {
     /// It was their turn, and they did not come.
     pub never_entered: u64,
     pub still_waiting: u64,
-}
-
-/// The middle, the 95th percentile and the largest of some times, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct SimulatedWaits {
-    pub median: f64,
-    pub p95: f64,
-    pub longest: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -96,18 +89,6 @@ pub struct LimitUse {
     pub after: usize,
     /// When it was first too much.
     pub broke_after: Option<usize>,
-}
-
-impl SimulatedWaits {
-    /// Of times in milliseconds.
-    pub fn of(mut millis: Vec<u32>) -> Self {
-        millis.sort_unstable();
-        let at = |percent: usize| {
-            let last = millis.len().saturating_sub(1);
-            millis.get(last * percent / 100).map_or(0.0, |millis| f64::from(*millis) / 1000.0)
-        };
-        Self { median: at(50), p95: at(95), longest: at(100) }
-    }
 }
 
 impl VisitorCount {
@@ -172,8 +153,8 @@ impl SimulatedEvent {
         let costs = costs(scenario, crowd, &windows, released.len());
         Self {
             visitors: VisitorCount::of(&crowd.visitors),
-            until_in_line: SimulatedWaits::of(in_line),
-            waits: SimulatedWaits::of(waits),
+            until_in_line: WaitSpread::of(in_line).unwrap_or_default(),
+            waits: WaitSpread::of(waits).unwrap_or_default(),
             longest_line: LongestLine { people: waiting, after },
             drained_after: has_drained.then_some(drained),
             windows: windows[first..last].to_vec(),
