@@ -15,14 +15,13 @@ pub(crate) struct Plot {
 
 /// What the points' first numbers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the simulation and the rehearsal show the other two")]
 pub(crate) enum PlotAxis {
     /// Milliseconds since 1970, shown in UTC.
     Clock,
     /// Seconds since the beginning.
     Elapsed,
-    /// A number of this unit.
-    Number(String),
+    /// The whole numbers from 0 on, each with a mark, of this unit.
+    Marks { unit: String, marks: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +54,7 @@ impl PlotAxis {
         match self {
             Self::Clock => 60_000.0,
             Self::Elapsed => 60.0,
-            Self::Number(_) => 1.0,
+            Self::Marks { .. } => 1.0,
         }
     }
 }

@@ -44,9 +44,10 @@ impl Scale {
                 let step = time_step(least);
                 ticks(low, high, step).map(|tick| (tick, elapsed(tick, step))).collect()
             }
-            PlotAxis::Number(_) => {
-                let step = round_step(least);
-                ticks(low, high, step).map(|tick| (tick, number(tick, high, step))).collect()
+            PlotAxis::Marks { marks, .. } => {
+                let whole = (0..).map(f64::from).zip(marks);
+                let shown = whole.filter(|(at, _)| (low..=high).contains(at)).step_by(round_up(least));
+                shown.map(|(at, mark)| (at, mark.clone())).collect()
             }
         };
         Self { low, high, ticks }
@@ -66,7 +67,7 @@ pub(super) fn caption(axis: &PlotAxis, (low, high): (f64, f64)) -> String {
             if first == last { format!("{first}, UTC") } else { format!("{first} to {last}, UTC") }
         }
         PlotAxis::Elapsed => "since the beginning".into(),
-        PlotAxis::Number(unit) => unit.clone(),
+        PlotAxis::Marks { unit, .. } => unit.clone(),
     }
 }
 
@@ -75,7 +76,10 @@ pub(super) fn place(axis: &PlotAxis, value: f64) -> String {
     match axis {
         PlotAxis::Clock => clock(value, 1000.0),
         PlotAxis::Elapsed => elapsed(value, 1.0),
-        PlotAxis::Number(unit) => format!("{} {unit}", thousands(value)),
+        PlotAxis::Marks { unit, marks } => {
+            let mark = (0..).map(f64::from).zip(marks).find(|(at, _)| *at >= value);
+            format!("{} {unit}", mark.map_or_else(|| thousands(value), |(_, mark)| mark.clone()))
+        }
     }
 }
 
@@ -178,6 +182,11 @@ fn stamp(millis: f64) -> String {
     Timestamp::from_millis(millis).to_string()
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few ticks")]
+fn round_up(ticks: f64) -> usize {
+    ticks.max(1.0).ceil() as usize
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a few ticks")]
 fn as_f64(count: usize) -> f64 {
     count as f64
@@ -223,6 +232,16 @@ mod tests {
         assert_eq!(labels(&of(100.0)), ["0", "30 s", "60 s", "90 s"]);
         assert_eq!(labels(&of(3600.0)), ["0", "15 min", "30 min", "45 min", "60 min"]);
         assert_eq!(labels(&of(40_000.0)), ["0", "3 h", "6 h", "9 h"]);
+    }
+
+    #[test]
+    fn marks_stand_at_whole_numbers() {
+        let axis =
+            PlotAxis::Marks { unit: "ms".into(), marks: ["0", "0.5", "1", "2", "5"].map(Into::into).into() };
+        let of = |range, most| Scale::of_axis(&axis, range, most);
+        assert_eq!(of((1.0, 3.0), 8).ticks, [(1.0, "0.5".into()), (2.0, "1".into()), (3.0, "2".into())]);
+        assert_eq!(labels(&of((0.0, 4.0), 2)), ["0", "1", "5"]);
+        assert_eq!((place(&axis, 3.0), caption(&axis, (0.0, 1.0))), ("2 ms".into(), "ms".into()));
     }
 
     #[test]

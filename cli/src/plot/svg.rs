@@ -187,7 +187,8 @@ mod tests {
 
     fn plot(shape: PlotShape, points: &[(f64, f64)]) -> Plot {
         let series = PlotSeries { name: "<waiting> & \"so\"".into(), shape, points: points.to_vec() };
-        let x = PlotAxis::Number("<seconds>".into());
+        let marks = ["0", "1", "2"].map(Into::into).into();
+        let x = PlotAxis::Marks { unit: "<seconds>".into(), marks };
         Plot { title: "A < B".into(), unit: "<b>visitors</b>".into(), x, series: vec![series] }
     }
 

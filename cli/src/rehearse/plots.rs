@@ -22,7 +22,13 @@ pub(crate) fn html(report: &RehearsalReport) -> String {
         ("seed", facts.seed.to_string()),
         ("began", facts.began.to_string()),
     ];
-    numbers.extend(report.waits.admitted.map(|waits| ("wait", waits.to_string())));
+    if let Some(waits) = report.waits.admitted {
+        numbers.extend([
+            ("half waited at most", format!("{:.0} s", waits.median)),
+            ("95 % waited at most", format!("{:.0} s", waits.p95)),
+            ("the longest wait", format!("{:.0} s", waits.longest)),
+        ]);
+    }
     let sections = vec![
         section("What was promised", vec![HtmlPart::Table(checks(report))]),
         section("Where everybody is", vec![HtmlPart::Table(ends(report))]),
@@ -83,19 +89,22 @@ pub(super) fn releases_plot(report: &RehearsalReport) -> Plot {
 }
 
 fn histogram(route: &RouteLatency) -> Plot {
-    // The bars are not equally wide, so each has a number from left to right.
+    // The bars take different times and are drawn equally wide, each between two marks.
+    let ends = route.histogram.iter().map(|bar| bar.up_to.map_or_else(|| "longer".into(), milliseconds));
+    let marks = std::iter::once("0".into()).chain(ends).collect();
     let bars = route.histogram.iter().enumerate().filter(|(_, bar)| bar.requests > 0);
     let points = bars.map(|(index, bar)| (index as f64, bar.requests as f64)).collect();
     Plot {
         title: format!("How long \"{}\" took", route.route.as_str()),
         unit: "requests".into(),
-        x: PlotAxis::Number(
-            "0: to 0.5 ms, 1: to 1 ms, 2: to 2, 3: to 5, 4: to 10, 5: to 20, 6: to 50, 7: to 100, 8: to 200, 9: to 500 ms, \
-             10: to 1 s, 11: to 2, 12: to 5, 13: to 10, 14: to 20 s, 15: longer"
-                .into(),
-        ),
+        x: PlotAxis::Marks { unit: "between two marks".into(), marks },
         series: vec![PlotSeries { name: "requests".into(), shape: PlotShape::Bars, points }],
     }
+}
+
+/// A short time: `0.5 ms`, `20 s`.
+fn milliseconds(millis: f64) -> String {
+    if millis < 1000.0 { format!("{millis} ms") } else { format!("{} s", millis / 1000.0) }
 }
 
 fn section(heading: &str, parts: Vec<HtmlPart>) -> HtmlSection {
