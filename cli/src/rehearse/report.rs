@@ -267,15 +267,18 @@ fn releases(visits: &[VisitNote], windows: &WindowNotes) -> RehearsedReleases {
         admitted.partition_point(|at| *at < end) - admitted.partition_point(|at| *at < start)
     };
     // Those before the first admission were of others, and those after the last release nobody.
+    // An order stops a window where the next one begins.
+    let stops = windows.windows().skip(1).map(|next| next.start).chain([Timestamp::from_millis(u64::MAX)]);
     let windows: Vec<_> = windows
         .windows()
-        .map(|window| RehearsedWindow {
+        .zip(stops)
+        .map(|(window, stop)| RehearsedWindow {
             number: window.number,
             start: window.start,
             end: window.end,
             planned: window.planned,
             released: window.released,
-            seen: within(window.start, window.end),
+            seen: within(window.start, window.end.min(stop)),
         })
         .filter(|window| window.seen > 0)
         .collect();
