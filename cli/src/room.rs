@@ -254,6 +254,15 @@ impl RoomHandle {
         }
     }
 
+    /// How many came for their pass, by minutes of the clock. `None` if the records of the minutes say so.
+    pub(crate) async fn entered(&self, since: Timestamp) -> Result<Option<Vec<(Timestamp, u64)>>> {
+        match &self.place {
+            Location::Here { .. } => Ok(None),
+            #[cfg(feature = "aws")]
+            Location::Aws(deployed) => Ok(Some(Box::pin(deployed.entered(since, self.now())).await?)),
+        }
+    }
+
     /// The history of the line from this instant on, oldest first, after the record before it.
     pub(crate) async fn minutes(&self, since: Timestamp) -> Result<Vec<MinuteRecord>> {
         match self.send(Order::Minutes { since }).await? {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
 
+use super::entered::set_entered;
 use super::minutes::{ReportedMinute, busy, last_event, reported};
 use super::summary::ReportSummary;
 use crate::history_line::HistoryLine;
@@ -11,6 +12,10 @@ use crate::room::RoomHandle;
 
 /// How long before the first minute and after the last one orders belong to an event.
 const AROUND: Duration = Duration::from_hours(1);
+
+/// Why nobody is known to have come for their pass.
+const NO_ENTRIES: &str = "CloudWatch has no metric Entered of this time: nobody came, or the room has to be deployed again by \
+                          this version of beekeeper";
 
 /// What the report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +44,9 @@ pub(crate) struct EventReport {
     pub(crate) rough: bool,
     /// Whether the audit trail no longer has the first orders of this time.
     pub(crate) orders_missing: bool,
+    /// Why nobody knows who came for their pass, if it could have been known.
+    #[serde(default)]
+    pub(crate) entered_missing: Option<String>,
     pub(crate) summary: ReportSummary,
     pub(crate) minutes: Vec<ReportedMinute>,
     pub(crate) orders: Vec<HistoryLine>,
@@ -66,7 +74,16 @@ impl EventReport {
         let records = room.minutes(since).await?;
         let settings = room.status().await?.room.settings;
         let all = HistoryLine::of(room, AuditEntry::KEPT).await?;
-        let minutes = reported(&records, since, &all, settings.rate);
+        let mut minutes = reported(&records, since, &all, settings.rate);
+        // A report without this number is better than none.
+        let entered_missing = match room.entered(since - Duration::from_mins(1)).await {
+            Ok(None) => None,
+            Ok(Some(entries)) => {
+                set_entered(&mut minutes, &entries);
+                entries.is_empty().then(|| NO_ENTRIES.to_owned())
+            }
+            Err(error) => Some(format!("{error:#}")),
+        };
         let event = last_event(&minutes);
         let (first, last) = match (range, event) {
             (ReportRange::LastEvent, Some((first, last))) => (first, last),
@@ -95,6 +112,7 @@ impl EventReport {
             to: last,
             rough: room.is_far(),
             orders_missing,
+            entered_missing,
             summary: ReportSummary::of(&minutes, &orders),
             minutes,
             orders,

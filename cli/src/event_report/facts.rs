@@ -63,6 +63,9 @@ impl EventReport {
         if self.rough {
             notes.push("On AWS, joined and waiting are counted roughly.".into());
         }
+        if let Some(reason) = &self.entered_missing {
+            notes.push(format!("Who came for their pass was not counted: {reason}."));
+        }
         if self.orders_missing {
             notes.push("The first orders are missing: a room keeps the last 500.".into());
         }

@@ -1,10 +1,11 @@
 //! What happened in an event, minute by minute, from what the room keeps anyway: the records of its minutes, its audit
-//! trail, and its alarms.
+//! trail, and its alarms; on AWS also a metric of the door.
 //!
 //! An [`EventReport`] is what `report --json` prints and `destroy` saves. It is read back from such a file, so that it can be
 //! shown as text, as a page and as CSV after the room is gone.
 
 mod csv;
+mod entered;
 mod event;
 mod facts;
 mod html;

@@ -24,6 +24,7 @@ mod bundle;
 mod deploy;
 mod deploy_plan;
 mod deployed_room;
+mod entered;
 mod error;
 mod forecast;
 mod limits;

@@ -10,6 +10,8 @@ use waitroom::Timestamp;
 pub enum Metric {
     /// Visitors who got a place in line.
     Joined,
+    /// Visitors who came for their pass. Whoever comes again is counted again.
+    Entered,
     /// Visitors that a slice admitted.
     Admitted,
     /// Visitors in line.
@@ -76,7 +78,8 @@ mod tests {
     fn after(metric: Option<Metric>) -> Option<Metric> {
         match metric {
             None => Some(Metric::Joined),
-            Some(Metric::Joined) => Some(Metric::Admitted),
+            Some(Metric::Joined) => Some(Metric::Entered),
+            Some(Metric::Entered) => Some(Metric::Admitted),
             Some(Metric::Admitted) => Some(Metric::Waiting),
             Some(Metric::Waiting) => Some(Metric::Rate),
             Some(Metric::Rate) => Some(Metric::ShopWell),

@@ -1,6 +1,7 @@
 //! The ledger's ports except the plans: the room, the ticket counter, admissions, the throttle's memory.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, RoomReader,
@@ -66,9 +67,12 @@ impl TicketCounter for AwsStore {
 }
 
 impl EntryCount for AwsStore {
-    /// Many producers run at once, and a count of all of them would cost a write for each visitor.
-    fn count_entry(&self) {}
+    /// In memory, until the producer writes it as a metric.
+    fn count_entry(&self) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+    }
 
+    /// Many producers run at once, and only `CloudWatch` adds up what they count.
     fn entered(&self) -> Option<u64> {
         None
     }

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_config::SdkConfig;
@@ -32,6 +33,8 @@ pub struct AwsStore {
     pub(crate) trigger: Option<TriggerFunction>,
     pub(crate) key_secret: Option<KeySecret>,
     pub(crate) last_record: LastRecord,
+    /// Visitors who came for their pass since [`AwsStore::take_entries`].
+    pub(crate) entries: Arc<AtomicU64>,
 }
 
 impl AwsStore {
@@ -55,6 +58,7 @@ impl AwsStore {
             trigger: None,
             key_secret: None,
             last_record: LastRecord::default(),
+            entries: Arc::default(),
         }
     }
 
@@ -68,6 +72,11 @@ impl AwsStore {
     #[must_use]
     pub fn with_key_secret(self, config: &SdkConfig, arn: String) -> Self {
         Self { key_secret: Some(KeySecret::new(config, arn)), ..self }
+    }
+
+    /// How many visitors came to this process for their pass since it was last asked. The producer writes them as a metric.
+    pub fn take_entries(&self) -> u64 {
+        self.entries.swap(0, Ordering::Relaxed)
     }
 
     /// The time by which a change of the room is in force: by AWS's clock, once the ledger has answered.

@@ -79,8 +79,8 @@ pub(crate) const THROTTLE_READS: f64 = 3.0;
 pub(crate) const THROTTLE_WRITES: f64 = 4.0;
 pub(crate) const THROTTLE_METRICS: f64 = 3.0;
 
-/// Joined, Admitted, Waiting and Rate: sent while somebody joins, waits or is released.
-pub(crate) const METRICS: f64 = 4.0;
+/// Joined, Entered, Admitted, Waiting and Rate: sent while somebody joins, waits or is released.
+pub(crate) const METRICS: f64 = 5.0;
 /// What the alarms of the template watch, two more of the throttle, and one of the firewall's limit at the door.
 pub(crate) const ALARM_METRICS: f64 = 17.0;
 pub(crate) const THROTTLE_ALARM_METRICS: f64 = 2.0;
@@ -91,7 +91,7 @@ pub(crate) const DOCUMENT_KB: f64 = 15.0;
 pub(crate) const FILE_KB: f64 = 10.0;
 pub(crate) const POLL_KB: f64 = 0.8;
 pub(crate) const VISIT_KB: f64 = 1.2;
-/// Lambda's three lines for a visit, and the metric of a join.
+/// Lambda's three lines for a visit, and the metric of a join or of a visitor who comes for their pass.
 pub(crate) const VISIT_LOG_KB: f64 = 0.5;
 
 /// How many environments of the producer serve this many visits a second: as many as work at the same moment, and no fewer

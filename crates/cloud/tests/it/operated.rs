@@ -6,17 +6,19 @@ use std::sync::Mutex;
 
 use ::config::{Architecture, RoomConfig};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_cloudwatch::types::StateValue;
+use aws_sdk_cloudwatch::primitives::DateTime;
+use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit, StateValue};
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::{FunctionCode, Runtime};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
+use clock::SystemClock;
 use cloud::{
     Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, LogLine, LogQuery,
     Reservation, ReservationPlan, ReservationTooLarge,
 };
 use emulators::{LocalEmu, workspace};
 use operator::{AlarmMailState, AlarmState};
-use waitroom::ports::RoomReader;
+use waitroom::ports::{Clock, RoomReader};
 use waitroom::{Rate, RoomState, Timestamp};
 
 const REGION: &str = "us-east-1";
@@ -140,6 +142,31 @@ async fn a_room_that_does_not_exist_is_not_found() {
         "could not find the stack beekeeper-nobody in us-east-1 of account 000000000000"
     );
     assert_eq!(error.advice(), Some("run: beekeeper deploy nobody"));
+}
+
+#[tokio::test]
+#[ignore = "needs LocalEmu: cargo xtask test cloud"]
+async fn who_came_for_their_pass_is_read_by_minutes() {
+    let minute = |ago: u64| {
+        let now = SystemClock.now().as_millis();
+        Timestamp::from_millis((now / 60_000 - ago) * 60_000)
+    };
+    let (first, second) = (minute(20), minute(18));
+    let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
+    // LocalEmu reads no metrics from logs, so they are put as CloudWatch would find them there.
+    for (room, at, visitors) in
+        [("entered", first, 1), ("entered", first, 2), ("entered", second, 1), ("other", first, 9)]
+    {
+        let time = DateTime::from_millis(i64::try_from(at.as_millis()).unwrap() + 5000);
+        let dimension = Dimension::builder().name("Room").value(room).build();
+        let datum = MetricDatum::builder().metric_name("Entered").dimensions(dimension).timestamp(time);
+        let datum = datum.value(f64::from(visitors)).unit(StandardUnit::Count).build();
+        cloudwatch.put_metric_data().namespace("Beekeeper").metric_data(datum).send().await.unwrap();
+    }
+    let (account, room) = (account().await, "entered".parse().unwrap());
+    assert_eq!(account.entered(&room, minute(30), minute(0)).await.unwrap(), [(first, 3), (second, 1)]);
+    let nobody = "nobody".parse().unwrap();
+    assert_eq!(account.entered(&nobody, minute(30), minute(0)).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -28,8 +28,12 @@ async fn main() -> Result<(), lambda_http::Error> {
         let span = request_span(&room, &request.lambda_context().request_id);
         let cookies = cookies(&request);
         let answer = producer.answer_or_busy(&door_request(&request, &cookies)).instrument(span).await;
-        if answer.set_cookie.is_some() {
-            metrics.count(SystemClock.now(), &[(Metric::Joined, 1)]);
+        let counts = [
+            (Metric::Joined, u64::from(answer.set_cookie.is_some())),
+            (Metric::Entered, store.take_entries()),
+        ];
+        for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {
+            metrics.count(SystemClock.now(), &[count]);
         }
         Ok::<_, lambda_http::Error>(respond(&answer))
     }));

@@ -1,0 +1,81 @@
+//! Who came for their pass in a room on AWS: a metric, in minutes of the clock. The room's own minutes begin and end at
+//! another second.
+
+use std::time::Duration;
+
+use waitroom::Timestamp;
+
+use super::minutes::ReportedMinute;
+
+const MINUTE: u64 = 60_000;
+
+/// Sets how many came for their pass in each minute. `entries` are when a minute of the clock began and how many came in it,
+/// in order. Within a minute, visitors are taken to come evenly, so that each is counted in one of the room's minutes.
+/// Minutes that ended before the first entry stay as they are: then perhaps nobody counted.
+pub(super) fn set_entered(minutes: &mut [ReportedMinute], entries: &[(Timestamp, u64)]) {
+    let Some((first, _)) = entries.first() else { return };
+    let mut sum = 0;
+    let sums: Vec<u64> = entries
+        .iter()
+        .map(|(_, visitors)| {
+            sum += visitors;
+            sum
+        })
+        .collect();
+    let until = |at: Timestamp| {
+        let index = entries.partition_point(|(began, _)| *began < at);
+        let Some(last) = index.checked_sub(1) else { return 0 };
+        let (began, visitors) = entries[last];
+        let passed = at.as_millis().saturating_sub(began.as_millis()).min(MINUTE);
+        sums[last] - visitors + visitors * passed / MINUTE
+    };
+    let mut before = None;
+    for minute in minutes {
+        let at = minute.count.at;
+        let from = before.replace(at).unwrap_or(at - Duration::from_millis(MINUTE));
+        if at > *first {
+            minute.count.entered = Some(until(at).saturating_sub(until(from)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::event_report::minutes::reported;
+    use crate::fixture::minute_record;
+
+    fn second(second: u64) -> Timestamp {
+        Timestamp::from_millis(second * 1000)
+    }
+
+    fn entered(ends: &[u64], entries: &[(u64, u64)]) -> Vec<Option<u64>> {
+        let records: Vec<_> = ends.iter().map(|end| minute_record(second(*end), 100, 50)).collect();
+        let mut minutes = reported(&records, second(0), &[], Rate::MIN);
+        let entries: Vec<_> = entries.iter().map(|(began, visitors)| (second(*began), *visitors)).collect();
+        set_entered(&mut minutes, &entries);
+        minutes.iter().map(|minute| minute.count.entered).collect()
+    }
+
+    #[test]
+    fn each_visitor_is_counted_in_one_minute_of_the_room() {
+        // The room's minutes end at second 15 and later at 16, and one has no record.
+        let ends = [615, 675, 736, 856, 916];
+        let minutes = entered(&ends, &[(600, 40), (660, 7), (780, 100)]);
+        assert_eq!(minutes, [Some(10), Some(31), Some(6), Some(100), Some(0)]);
+        assert_eq!(minutes.into_iter().flatten().sum::<u64>(), 147);
+    }
+
+    #[test]
+    fn minutes_before_the_first_entry_are_not_counted() {
+        assert_eq!(entered(&[615, 675, 735], &[(660, 4)]), [None, Some(1), Some(3)]);
+        assert_eq!(entered(&[615, 675], &[]), [None, None]);
+    }
+
+    #[test]
+    fn those_who_came_before_the_first_record_are_not_counted() {
+        assert_eq!(entered(&[720], &[(600, 9), (660, 5), (720, 8)]), [Some(5)]);
+    }
+}

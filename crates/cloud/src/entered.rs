@@ -1,0 +1,64 @@
+//! How many visitors came for their pass, by the metric that the producer writes.
+
+use aws_sdk_cloudwatch::primitives::DateTime;
+use aws_sdk_cloudwatch::types::{Dimension, Metric, MetricDataQuery, MetricStat, ScanBy};
+use waitroom::{RoomId, Timestamp};
+
+use crate::{Account, CloudError, DeployedRoom};
+
+/// In seconds. `CloudWatch` keeps the values of minutes for 15 days, longer than the room keeps its records.
+const MINUTE: i32 = 60;
+
+impl DeployedRoom {
+    /// How many came for their pass, in each minute in which somebody did. See [`Account::entered`].
+    pub async fn entered(&self, from: Timestamp, to: Timestamp) -> Result<Vec<(Timestamp, u64)>, CloudError> {
+        self.account.entered(&self.room, from, to).await
+    }
+}
+
+impl Account {
+    /// How many came for their pass to the room of this name: when a minute of the clock began, and how many in it, oldest
+    /// first. `CloudWatch` has no value for a minute in which nobody came, and shows one about a minute late.
+    pub async fn entered(
+        &self,
+        room: &RoomId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(Timestamp, u64)>, CloudError> {
+        let attempt = format!("read the metric Entered of the room {room}");
+        let of_room = Dimension::builder().name("Room").value(room.as_str()).build();
+        let metric = Metric::builder().namespace("Beekeeper").metric_name("Entered").dimensions(of_room);
+        let sums = MetricStat::builder().metric(metric.build()).period(MINUTE).stat("Sum").build();
+        let query = MetricDataQuery::builder().id("entered").metric_stat(sums).build();
+        let time = |at: Timestamp| DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
+        let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
+        let (mut entries, mut next_page) = (Vec::new(), None);
+        loop {
+            let get = cloudwatch.get_metric_data().metric_data_queries(query.clone());
+            let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
+            let page = get.set_next_token(next_page).send().await;
+            let page = page.map_err(|error| self.errors.call_failed(&attempt, error))?;
+            for result in page.metric_data_results.unwrap_or_default() {
+                let values = result.timestamps().iter().zip(result.values());
+                entries.extend(values.filter_map(|(began, sum)| entry(began, *sum)));
+            }
+            next_page = page.next_token;
+            if next_page.is_none() {
+                entries.sort_unstable();
+                return Ok(entries);
+            }
+        }
+    }
+}
+
+/// `None` for a time or a sum that no visitors can have.
+fn entry(began: &DateTime, sum: f64) -> Option<(Timestamp, u64)> {
+    let began = u64::try_from(began.to_millis().ok()?).ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is a whole number, not below one"
+    )]
+    let visitors = (sum >= 1.0).then_some(sum as u64)?;
+    Some((Timestamp::from_millis(began), visitors))
+}
