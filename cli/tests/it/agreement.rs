@@ -58,15 +58,19 @@ fn a_simulation_foresees_what_a_rehearsal_finds() {
     let event = simulate(Duration::from_secs_f64(minute - rehearsed[1].0 % minute));
     println!("{rehearsed:?}\n{:?}\n{:?}\n{}", event.windows, event.waits, report["waits"]);
 
-    // The first window may have begun before anybody came, and in the last the line runs empty.
-    let full = |windows: &[(u64, u64)]| -> Vec<u64> {
-        let last = windows.len() - 1;
-        windows[1..last].iter().map(|(_, released)| *released).collect()
-    };
     let real: Vec<_> = rehearsed.iter().map(|(_, planned, released)| (*planned, *released)).collect();
     let simulated: Vec<_> =
         event.windows.iter().map(|window| (u64::from(window.planned), u64::from(window.released))).collect();
-    assert!(real.len() >= 5 && full(&real) == full(&simulated), "{real:?}\n{simulated:?}");
+    assert!(real.len() >= 5 && real.len() == simulated.len(), "{real:?}\n{simulated:?}");
+    for windows in [&real, &simulated] {
+        // The first window may have begun before anybody came, and in the last the line runs empty.
+        let full = &windows[1..windows.len() - 1];
+        let is_exact = |(planned, released): &(u64, u64)| {
+            // A busy machine begins a minute a little late, and makes the one before as much longer.
+            released == planned && planned.abs_diff(RATE.into()) <= u64::from(RATE) / 50
+        };
+        assert!(full.iter().all(is_exact), "{real:?}\n{simulated:?}");
+    }
 
     for (what, simulated) in [("median", event.waits.median), ("p95", event.waits.p95)] {
         let found = report["waits"]["called"][what].as_f64().unwrap();
