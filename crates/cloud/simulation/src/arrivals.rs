@@ -134,7 +134,7 @@ impl fmt::Display for ArrivalShape {
             Self::Evenly(within) => write!(f, "evenly over {}", humantime::format_duration(*within)),
             Self::Counted(stretches) => {
                 let minutes = stretches.last().map_or(0, |last| last.to).div_ceil(60_000);
-                write!(f, "as they were counted over {minutes} minutes")
+                write!(f, "as they were counted over {minutes} min")
             }
         }
     }

@@ -173,7 +173,9 @@ fn a_file_with_everything_is_opened() {
     let received: Vec<_> = block_on(store.receive(10, Duration::ZERO)).unwrap();
     assert!(received.iter().all(|delivery| delivery.joined == Some(now())));
     let minutes = block_on(store.minutes(Timestamp::default())).unwrap();
-    assert_eq!(minutes, [MinuteRecord { totals: totals(), longest_wait: Some(90) }]);
+    let uncounted = LineTotals { entered: None, ..totals() };
+    let expected = MinuteRecord { totals: uncounted, longest_wait: Some(90) };
+    assert_eq!(minutes, [expected], "entries were not counted when this file was written");
     let subjects: Vec<_> =
         block_on(store.entries(10)).unwrap().iter().map(|entry| entry.change.subject()).collect();
     assert_eq!(
