@@ -1,15 +1,15 @@
 //! `beekeeper report`: what happened in an event.
 
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use ratatui::crossterm::terminal;
 
 use crate::arguments::{MakeReport, ReportSource};
 use crate::event_report::EventReport;
 use crate::exit::{Exit, Failure};
+use crate::plot::readable_width;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -42,7 +42,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
     if told.is_empty() {
         note("the record of a minute is written when the minute ends, and kept for fourteen days");
     }
-    Ok(say(&told.text(width()))?)
+    Ok(say(&told.text(readable_width()))?)
 }
 
 /// A report that was kept.
@@ -67,15 +67,4 @@ fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("could not write the report to {}", file.display()))?;
     note(&format!("wrote {}", file.display()));
     Ok(())
-}
-
-/// As wide as the terminal, but no wider than is easy to read.
-fn width() -> u16 {
-    const USUAL: u16 = 80;
-    const WIDEST: u16 = 110;
-
-    if !io::stdout().is_terminal() {
-        return USUAL;
-    }
-    terminal::size().map_or(USUAL, |(columns, _)| columns.min(WIDEST))
 }

@@ -1,14 +1,12 @@
 //! `beekeeper simulate`: how long a crowd would wait, what would break first, and what it would cost.
 
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use aws_model::{AccountLimits, ModelledRoom};
 use config::{Architecture, RoomConfig};
-use ratatui::crossterm::terminal;
 use simulation::{
     Arrivals, AwsAccount, RoomHost, Scenario, ShopLoad, Simulation, SimulationProgress, quotas_to_raise,
     rate_for,
@@ -19,7 +17,7 @@ use crate::arguments::{SimulateEvent, Sought};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
-use crate::plot::thousands;
+use crate::plot::{readable_width, thousands};
 use crate::printer::{LiveLine, note, say};
 use crate::runtime::{asked_to_stop, block_on};
 use crate::simulate::{ScenarioInputs, SimulationAnswer};
@@ -59,7 +57,7 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
     if json {
         return Ok(say(&serde_json::to_string(&answer)?)?);
     }
-    Ok(say(&answer.text(width()))?)
+    Ok(say(&answer.text(readable_width()))?)
 }
 
 /// Runs the scenario, and before it the search that --find asks for.
@@ -193,15 +191,4 @@ fn inputs(simulate: &SimulateEvent, config: Option<&RoomConfig>, scenario: &Scen
         seed: simulate.seed,
         within_seconds: simulate.within.map(|within| within.as_secs()),
     }
-}
-
-/// As wide as the terminal, but no wider than is easy to read.
-fn width() -> u16 {
-    const USUAL: u16 = 80;
-    const WIDEST: u16 = 110;
-
-    if !io::stdout().is_terminal() {
-        return USUAL;
-    }
-    terminal::size().map_or(USUAL, |(columns, _)| columns.min(WIDEST))
 }

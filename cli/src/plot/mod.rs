@@ -9,3 +9,4 @@ mod text;
 pub(crate) use description::{Plot, PlotAxis, PlotSeries, PlotShape};
 pub(crate) use scale::thousands;
 pub(crate) use svg::PLOT_CSS;
+pub(crate) use text::readable_width;

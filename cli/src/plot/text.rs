@@ -1,6 +1,9 @@
 //! A plot for the terminal.
 
+use std::io::{self, IsTerminal};
+
 use ratatui::buffer::Buffer;
+use ratatui::crossterm::terminal;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::symbols::Marker;
@@ -160,6 +163,17 @@ fn cell(position: f64, cells: u16) -> u16 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and `last`")]
     let cell = (position.clamp(0.0, 1.0) * f64::from(last)).round() as u16;
     cell
+}
+
+/// As wide as the terminal, but no wider than is easy to read.
+pub(crate) fn readable_width() -> u16 {
+    const USUAL: u16 = 80;
+    const WIDEST: u16 = 110;
+
+    if !io::stdout().is_terminal() {
+        return USUAL;
+    }
+    terminal::size().map_or(USUAL, |(columns, _)| columns.min(WIDEST))
 }
 
 #[cfg(test)]
