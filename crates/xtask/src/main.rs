@@ -36,8 +36,8 @@ enum Task {
             cargo xtask test deployed lifecycle     rooms deployed to an emulator of AWS\n\n\
             Tools that are missing are installed under target/tools. docs/testing.md has more.")]
     Test(test::TestArguments),
-    /// Measure the rules, the store, the room on one machine, the guard of a shop, and the producer as a Lambda function, in
-    /// one table
+    /// Measure the rules, the store, the room on one machine, the guard of a shop, a simulated crowd, and the producer as a
+    /// Lambda function, in one table
     #[command(
         after_help = "Examples:\n  cargo xtask bench            all, and the table in target/bench/table.md\n  cargo xtask bench producer"
     )]

@@ -62,7 +62,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "cloud",
             "aws_model",
             "simulation",
-            "aws_model",
         ],
     ),
     // Testing.

@@ -1,14 +1,15 @@
 //! Measures the producer as Lambda runs it. Its services answer at once, so only the producer's own work is measured.
 
+use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use emulators::workspace::target;
 use serde_json::{Value, json};
 
-use super::stand_in::StandIn;
+use super::stand_in::{KeptItems, StandIn};
 use super::table::BenchTable;
 use super::usage::{cpu, resident};
 use crate::process::{cargo, run};
@@ -22,11 +23,11 @@ pub(super) fn producer(table: &mut BenchTable) -> Result<()> {
     let program = target().join("function/producer");
     // The room's first producer creates its signing keys, so it is not measured.
     let first = RunningFunction::start(&program, furnished())?;
-    let ledger = first.services.ledger();
+    let kept = first.services.kept();
     drop(first);
     let mut starts = Vec::new();
     for _ in 0..STARTS {
-        let function = RunningFunction::start(&program, ledger.clone())?;
+        let function = RunningFunction::start(&program, kept.clone())?;
         starts.push((function.started_within, cpu(function.process.id())?));
     }
     table.begin(&format!(
@@ -43,7 +44,7 @@ pub(super) fn producer(table: &mut BenchTable) -> Result<()> {
         &format!("{:.1?}, {:.1?} of CPU", median(until), median(used)),
     );
 
-    let function = RunningFunction::start(&program, ledger)?;
+    let function = RunningFunction::start(&program, kept)?;
     function.services.calls();
     let (begun, before) = (Instant::now(), cpu(function.process.id())?);
     for _ in 0..JOINS {
@@ -82,8 +83,8 @@ impl Drop for RunningFunction {
 
 impl RunningFunction {
     /// Starts the function, and waits until it has answered its first request.
-    fn start(program: &Path, ledger: Vec<Value>) -> Result<Self> {
-        let services = StandIn::start(ledger)?;
+    fn start(program: &Path, kept: KeptItems) -> Result<Self> {
+        let services = StandIn::start(kept)?;
         let endpoint = format!("http://{}", services.address);
         let environment = [
             ("AWS_LAMBDA_RUNTIME_API", services.address.as_str()),
@@ -100,13 +101,20 @@ impl RunningFunction {
             ("LINE_URL", "https://sqs.example/line"),
             ("DEAD_LETTERS_URL", "https://sqs.example/dead"),
             ("ROOM_NAME", "sale"),
+            ("KEY_SECRET", "arn:aws:secretsmanager:eu-central-1:012345678901:secret:sale"),
+            ("TRIGGER_FUNCTION", "trigger"),
         ];
         let mut function = Command::new(program);
-        function.env_clear().envs(environment).stdout(Stdio::null());
+        // What it logs, for whoever has to find out why it does not answer.
+        let log = target().join("bench/producer.log");
+        fs::create_dir_all(target().join("bench"))?;
+        function.env_clear().envs(environment).stdout(File::create(&log)?);
         let begun = Instant::now();
         let process = function.spawn().with_context(|| format!("could not start {}", program.display()))?;
         let mut function = Self { process, services, started_within: Duration::ZERO };
-        function.join()?;
+        function
+            .join()
+            .with_context(|| format!("the producer does not work; its log is {}", log.display()))?;
         function.started_within = begun.elapsed();
         Ok(function)
     }
@@ -128,7 +136,7 @@ fn newcomer() -> Value {
 }
 
 /// A ledger with a room that has no visitors.
-fn furnished() -> Vec<Value> {
+fn furnished() -> KeptItems {
     let texts = |id: &str, texts: &[(&str, &str)]| {
         let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), json!({ "S": text })));
         let id = std::iter::once(("id".to_owned(), json!({ "S": id })));
@@ -143,15 +151,33 @@ fn furnished() -> Vec<Value> {
             ("url", "https://room.example"),
             ("message", ""),
             ("epoch", "ab12"),
+            ("state", "on"),
         ],
     );
-    for (name, number) in
-        [("rate", 300), ("admission_seconds", 3600), ("pass_seconds", 3600), ("stretch", 1), ("version", 0)]
-    {
+    let numbers = [
+        ("rate", 300),
+        ("admission_seconds", 3600),
+        ("pass_seconds", 3600),
+        ("stretch", 1),
+        ("version", 0),
+        ("format", 1),
+    ];
+    for (name, number) in numbers {
         room.insert(name.into(), json!({ "N": number.to_string() }));
     }
-    for (name, flag) in [("open", true), ("paused", false)] {
-        room.insert(name.into(), json!({ "BOOL": flag }));
+    KeptItems::with(Value::Object(room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the function programs: cargo xtask test"]
+    fn the_producer_lets_visitors_join_with_the_stand_in_services() {
+        let function = RunningFunction::start(&target().join("debug/producer"), furnished()).unwrap();
+        function.services.calls();
+        function.join().unwrap();
+        assert_eq!(function.services.calls().get("SendMessage"), Some(&1));
     }
-    vec![Value::Object(room)]
 }

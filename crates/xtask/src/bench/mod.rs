@@ -1,8 +1,8 @@
 //! Measures how much load the parts of a room can take.
 //!
 //! The room on one machine is compared with nginx: same number of workers, same load tool, same size of answer, logging
-//! off. Absolute figures depend mostly on the machine, so ratios are printed last. A ratio is the median of several
-//! rounds; in each round the two are measured one after the other.
+//! off. Absolute figures depend mostly on the machine, so the ratio comes first. It is the median of several rounds; in each
+//! round the two are measured one after the other.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 

@@ -1,4 +1,4 @@
-//! Stands in for the services that a function uses: Lambda's runtime API, and a ledger and a line that always work.
+//! Stands in for the services that a function uses: Lambda's runtime API, and a ledger, a secret and a line that always work.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,29 +21,45 @@ pub(super) struct StandIn {
     answers: Receiver<Value>,
 }
 
+/// What the function has written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeptItems {
+    /// The items of the ledger, by their id.
+    ledger: HashMap<String, Value>,
+    /// The versions of the secret.
+    secret: HashMap<String, Value>,
+}
+
+impl KeptItems {
+    /// A ledger with this item.
+    pub(super) fn with(item: Value) -> Self {
+        let ledger = HashMap::from([(id(&item), item)]);
+        Self { ledger, ..Self::default() }
+    }
+}
+
 #[derive(Debug)]
 struct StandInState {
     /// Requests that the function has not fetched yet.
     events: Mutex<Receiver<Value>>,
     more_events: Sender<Value>,
     answers: Sender<Value>,
-    ledger: Mutex<HashMap<String, Value>>,
+    kept: Mutex<KeptItems>,
     tickets: Mutex<u64>,
     calls: Mutex<HashMap<String, u32>>,
 }
 
 impl StandIn {
-    pub(super) fn start(items: Vec<Value>) -> Result<Self> {
+    pub(super) fn start(kept: KeptItems) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?.to_string();
         let (more_events, events) = channel();
         let (more_answers, answers) = channel();
-        let id = |item: &Value| item["id"]["S"].as_str().unwrap_or_default().to_owned();
         let shared = Arc::new(StandInState {
             events: Mutex::new(events),
             more_events,
             answers: more_answers,
-            ledger: Mutex::new(items.into_iter().map(|item| (id(&item), item)).collect()),
+            kept: Mutex::new(kept),
             tickets: Mutex::default(),
             calls: Mutex::default(),
         });
@@ -61,12 +77,11 @@ impl StandIn {
     /// Sends a request to the function, and waits for its answer.
     pub(super) fn ask(&self, event: &Value) -> Result<Value> {
         self.shared.more_events.send(event.clone())?;
-        self.answers.recv_timeout(PATIENCE).context("the function did not answer; see what it printed")
+        self.answers.recv_timeout(PATIENCE).context("the function did not answer")
     }
 
-    /// All items in the ledger.
-    pub(super) fn ledger(&self) -> Vec<Value> {
-        lock(&self.shared.ledger).values().cloned().collect()
+    pub(super) fn kept(&self) -> KeptItems {
+        lock(&self.shared.kept).clone()
     }
 
     /// How often each operation was called since the previous call of this method.
@@ -102,14 +117,17 @@ impl StandInState {
                 *lock(&self.calls).entry(operation.clone()).or_default() += 1;
                 self.call(&operation, &body)
             } else if request.starts_with("GET ") {
-                lock(&self.events).recv()?
+                Ok(lock(&self.events).recv()?)
             } else {
                 self.answers.send(body)?;
-                Value::Null
+                Ok(Value::Null)
             };
-            let answer = answer.to_string();
+            let (status, answer) = match answer {
+                Ok(answer) => ("200 OK", answer.to_string()),
+                Err(error) => ("400 Bad Request", json!({ "__type": error }).to_string()),
+            };
             let head = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
                  lambda-runtime-aws-request-id: 1\r\nlambda-runtime-deadline-ms: 9999999999999\r\n\
                  lambda-runtime-invoked-function-arn: arn:aws:lambda:x:1:function:producer\r\n\r\n",
                 answer.len()
@@ -118,18 +136,17 @@ impl StandInState {
         }
     }
 
-    fn call(&self, operation: &str, asked: &Value) -> Value {
-        match operation {
+    /// The answer, or the name of an error.
+    fn call(&self, operation: &str, asked: &Value) -> Result<Value, &'static str> {
+        let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
+        let mut kept = lock(&self.kept);
+        Ok(match operation {
             "GetItem" => {
-                let id = asked["Key"]["id"]["S"].as_str().unwrap_or_default();
-                lock(&self.ledger).get(id).map_or(json!({}), |item| json!({ "Item": item }))
+                let found = kept.ledger.get(&id(&asked["Key"]));
+                found.map_or(json!({}), |item| json!({ "Item": item }))
             }
-            "TransactWriteItems" => {
-                for write in asked["TransactItems"].as_array().into_iter().flatten() {
-                    let item = &write["Put"]["Item"];
-                    lock(&self.ledger)
-                        .insert(item["id"]["S"].as_str().unwrap_or_default().into(), item.clone());
-                }
+            "PutItem" => {
+                kept.ledger.insert(id(&asked["Item"]), asked["Item"].clone());
                 json!({})
             }
             "UpdateItem" => {
@@ -138,13 +155,25 @@ impl StandInState {
                 *tickets += count.and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
                 json!({ "Attributes": { "last": { "N": tickets.to_string() } } })
             }
+            "GetSecretValue" => {
+                let found = kept.secret.get(&text("VersionId")).ok_or("ResourceNotFoundException")?;
+                json!({ "SecretString": found })
+            }
+            "PutSecretValue" => {
+                kept.secret.insert(text("ClientRequestToken"), asked["SecretString"].clone());
+                json!({})
+            }
             "GetQueueAttributes" => json!({ "Attributes": {
                 "ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "0",
                 "ApproximateNumberOfMessagesDelayed": "0",
             } }),
             _ => json!({ "MessageId": "1" }),
-        }
+        })
     }
+}
+
+fn id(item: &Value) -> String {
+    item["id"]["S"].as_str().unwrap_or_default().to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

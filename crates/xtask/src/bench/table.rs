@@ -99,6 +99,7 @@ fn machine() -> Result<String> {
 fn said(program: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program).args(arguments).output();
     let output = output.with_context(|| format!("could not start {program}"))?;
+    ensure!(output.status.success(), "{program} failed: {}", output.status);
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
