@@ -62,7 +62,7 @@ const EXIT_CODES: &str = "Exit codes:
   2  the command line is invalid
   3  the room, its configuration file or its stack does not exist
   4  AWS denied access: credentials missing or expired, permission missing, region disabled
-  5  interrupted: run the command again to continue
+  5  interrupted: the error says what has been done
   6  a question was answered with no, or could not be asked: no terminal and no --yes";
 
 #[derive(Debug, Subcommand)]

@@ -118,11 +118,11 @@ impl HtmlTable {
         html + "</tbody>\n</table>\n</div>\n"
     }
 
-    /// Whether each cell of a column is empty or a number, perhaps with its unit. Numbers are aligned on the right.
+    /// Whether each cell of a column is empty or a number, perhaps with its unit or in dollars. Numbers are aligned on the right.
     fn is_numbers(&self, column: usize) -> bool {
         let is_number = |cell: &String| {
             let first = cell.split(' ').next().unwrap_or_default();
-            first.chars().all(|character| character.is_ascii_digit() || "-.,%".contains(character))
+            first.chars().all(|character| character.is_ascii_digit() || "$-.,%".contains(character))
         };
         self.rows.iter().filter_map(|row| row.get(column)).all(is_number)
     }
@@ -235,5 +235,11 @@ mod tests {
             html.contains("<th scope=\"col\" class=\"number\">longest wait</th><th scope=\"col\">who</th>"),
             "{html}"
         );
+        let costs = HtmlTable {
+            caption: "Costs".into(),
+            columns: vec!["service".into(), "costs".into()],
+            rows: vec![vec!["S3".into(), "$0.04".into()]],
+        };
+        assert_eq!((costs.is_numbers(0), costs.is_numbers(1)), (false, true));
     }
 }

@@ -7,6 +7,9 @@ use crate::exit::{self, Exit};
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
+/// The width of a terminal that does not know it, and of a file.
+pub(crate) const USUAL_COLUMNS: u16 = 80;
+
 pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{text}")
 }
@@ -63,6 +66,15 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// How many columns the terminal has. One that does not know it says 0.
+pub(crate) fn terminal_columns() -> u16 {
+    columns_or_usual(terminal::size().ok().map(|(columns, _)| columns))
+}
+
+fn columns_or_usual(columns: Option<u16>) -> u16 {
+    columns.filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
+}
+
 /// A line at the bottom of a terminal that is rewritten in place.
 pub(crate) struct LiveLine {
     shown: bool,
@@ -76,8 +88,7 @@ impl LiveLine {
     /// Facts that are separated by commas: the first ones that fit into the terminal's width. A longer line would wrap,
     /// and could not be rewritten.
     pub(crate) fn show_facts(&self, text: &str) {
-        let width = terminal::size().map_or(80, |(columns, _)| usize::from(columns));
-        self.show(first_facts(text, width));
+        self.show(first_facts(text, terminal_columns().into()));
     }
 
     /// Whether there is a terminal for it.
@@ -127,6 +138,11 @@ impl<'a> MakeWriter<'a> for AboveLiveLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_width_is_the_usual_one() {
+        assert_eq!([None, Some(0), Some(50)].map(columns_or_usual), [80, 80, 50]);
+    }
 
     #[test]
     fn a_live_line_ends_between_two_facts() {

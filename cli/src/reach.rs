@@ -79,6 +79,15 @@ impl Journey {
             || self.redirects.iter().skip(1).any(is_door)
     }
 
+    /// Whether the last redirect leads into the room that the URL is the shop of.
+    pub(crate) fn leads_to_own_room(&self) -> bool {
+        self.end == End::OwnRoom
+    }
+
+    pub(crate) fn redirects(&self) -> usize {
+        self.redirects.len()
+    }
+
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.end, End::Silence { .. })
     }
@@ -90,7 +99,7 @@ impl Journey {
 
     /// Whether a shop sends visitors without a pass to a waiting room that is not its own.
     pub(crate) fn leads_to_another_room(&self) -> bool {
-        self.end != End::OwnRoom && self.redirects.iter().skip(1).any(is_door)
+        !self.leads_to_own_room() && self.redirects.iter().skip(1).any(is_door)
     }
 
     /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.

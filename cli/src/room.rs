@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
@@ -155,28 +156,10 @@ impl RoomHandle {
 
     #[cfg(feature = "aws")]
     async fn execute(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
-        use futures_util::future::try_join4;
-
         let now = deployed.store().now();
-        let executed = async {
-            let reply = operator::execute(deployed.store(), command.clone(), deployed.author(), now).await;
-            let attempt = || format!("operate the room {}", self.name);
-            reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
-        };
-        if command != Order::Status {
-            return executed.await;
-        }
-        let dead_letters = async { Ok(deployed.dead_letters().await?) };
-        let alarms = async { Ok(deployed.alarms().await?) };
-        let alarm_mail = async { Ok(Box::pin(deployed.alarm_mail()).await) };
-        let (mut reply, dead_letters, alarms, alarm_mail) =
-            try_join4(executed, dead_letters, alarms, alarm_mail).await?;
-        if let Reply::Status(status) = &mut reply {
-            status.dead_letters = Some(dead_letters);
-            status.alarms = alarms;
-            status.alarm_mail = alarm_mail;
-        }
-        Ok(reply)
+        let reply = operator::execute(deployed.store(), command, deployed.author(), now).await;
+        let attempt = || format!("operate the room {}", self.name);
+        reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
     }
 
     /// Lets a room on this machine write a copy of itself.
@@ -226,7 +209,30 @@ impl RoomHandle {
         }
     }
 
+    /// What `beekeeper status` shows.
     pub(crate) async fn status(&self) -> Result<Status> {
+        #[cfg(feature = "aws")]
+        if let Location::Aws(deployed) = &self.place {
+            return Box::pin(self.status_with_alarms(deployed)).await;
+        }
+        self.status_without_alarms().await
+    }
+
+    #[cfg(feature = "aws")]
+    async fn status_with_alarms(&self, deployed: &cloud::DeployedRoom) -> Result<Status> {
+        use futures_util::future::try_join4;
+
+        let dead_letters = async { Ok(deployed.dead_letters().await?) };
+        let alarms = async { Ok(deployed.alarms().await?) };
+        let alarm_mail = async { Ok(Box::pin(deployed.alarm_mail()).await) };
+        let (status, dead_letters, alarms, alarm_mail) =
+            try_join4(self.status_without_alarms(), dead_letters, alarms, alarm_mail).await?;
+        Ok(Status { dead_letters: Some(dead_letters), alarms, alarm_mail, ..status })
+    }
+
+    /// The status without what only a room on AWS has: dead letters, alarms and their e-mails. Each needs a permission of its
+    /// own.
+    pub(crate) async fn status_without_alarms(&self) -> Result<Status> {
         match self.send(Order::Status).await? {
             Reply::Status(status) => Ok(*status),
             _ => Err(self.unexpected()),
@@ -296,6 +302,9 @@ fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error 
         let advice = "run the command as the user who runs the room, or with sudo";
         return Failure::new(Exit::Failed, denied).advising(advice).into();
     }
+    if error.kind() == io::ErrorKind::TimedOut {
+        return hangs(control::REPLY_TIMEOUT).into();
+    }
     if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
         return anyhow!("{error}");
     }
@@ -306,6 +315,15 @@ fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error 
         running => nobody.advising(for_a_room_here(running)).or_advising(&start),
     }
     .into()
+}
+
+/// The error for a room on this machine whose process runs and does not reply.
+pub(crate) fn hangs(waited: Duration) -> Failure {
+    let text = format!("the room does not answer within {} seconds", waited.as_secs());
+    Failure::new(Exit::Failed, text).advising(
+        "see what its process does; if it hangs, start it again: everybody keeps their place. Look at the room's history before \
+         you repeat an order",
+    )
 }
 
 /// Advice for a command that should have named a room on this machine.
@@ -363,5 +381,12 @@ mod tests {
         assert_eq!(error.to_string(), "this user may not use /srv/sale/control.sock");
         let advice = "run the command as the user who runs the room, or with sudo";
         assert_eq!(exit::advice(&error), Some(advice));
+    }
+
+    #[test]
+    fn a_room_that_hangs_is_explained() {
+        let error = unreached(&io::ErrorKind::TimedOut.into(), Path::new("/srv/sale"), "beekeeper local");
+        assert_eq!(error.to_string(), "the room does not answer within 60 seconds");
+        assert!(exit::advice(&error).unwrap().contains("start it again: everybody keeps their place"));
     }
 }

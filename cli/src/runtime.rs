@@ -6,7 +6,11 @@ use tokio::net::TcpListener;
 
 /// Runs a command that waits for a room or for AWS.
 pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(command);
+    // A thread that asks for the addresses of a host cannot be stopped. Dropping the runtime would wait for it.
+    runtime.shutdown_background();
+    done
 }
 
 /// Listens on the address that this flag gave.
@@ -34,4 +38,33 @@ pub(crate) fn asked_to_stop() -> Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_done_waits_for_no_thread() {
+        let (end, ended) = mpsc::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let start = Instant::now();
+        let done = block_on(async move {
+            let thread = tokio::task::spawn_blocking(move || {
+                tell.send(()).unwrap();
+                let _ = ended.recv_timeout(Duration::from_secs(20));
+            });
+            told.await?;
+            drop(thread);
+            Ok(7)
+        });
+        assert_eq!(done.unwrap(), 7);
+        assert!(start.elapsed() < Duration::from_secs(10));
+        drop(end);
+    }
 }

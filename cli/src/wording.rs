@@ -1,5 +1,7 @@
 //! The words for a room's state, shared by `status`, its charts and the orders.
 
+use std::fmt;
+
 use operator::{AlarmMail, AlarmMailState, AlarmState, Status};
 use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
@@ -91,24 +93,47 @@ pub(crate) fn alarms(status: &Status) -> Option<String> {
     }
 }
 
-/// What keeps the e-mails of the alarms from reaching the operator, and what to do; none if nothing does.
-pub(crate) fn alarm_mail(mail: &AlarmMail) -> Option<String> {
+/// What keeps the e-mails of the alarms from reaching the operator, and what to do.
+#[derive(Debug)]
+pub(crate) struct MailTrouble {
+    pub(crate) fact: String,
+    /// `None` if AWS did not say whether there is anything to do.
+    pub(crate) advice: Option<String>,
+}
+
+impl fmt::Display for MailTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fact)?;
+        self.advice.as_ref().map_or(Ok(()), |advice| write!(f, "; {advice}"))
+    }
+}
+
+/// None if the operator gets the e-mails.
+pub(crate) fn alarm_mail(mail: &AlarmMail) -> Option<MailTrouble> {
     let AlarmMail { address, topic, state, error } = mail;
-    match state {
-        AlarmMailState::Confirmed => None,
-        AlarmMailState::Pending => Some(format!(
-            "{address} gets none yet: click the link in AWS's e-mail \"AWS Notification - Subscription Confirmation\", \
-             within two days"
-        )),
-        AlarmMailState::Missing => Some(format!(
-            "{address} gets none: nobody confirmed the subscription within two days, or somebody ended it; subscribe again: \
-             aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint {address}"
-        )),
+    let (fact, advice) = match state {
+        AlarmMailState::Confirmed => return None,
+        AlarmMailState::Pending => (
+            format!("{address} gets none yet: nobody has confirmed the subscription"),
+            Some(
+                "click the link in AWS's e-mail \"AWS Notification - Subscription Confirmation\", within two days"
+                    .to_owned(),
+            ),
+        ),
+        AlarmMailState::Missing => (
+            format!(
+                "{address} gets none: nobody confirmed the subscription within two days, or somebody ended it"
+            ),
+            Some(format!(
+                "subscribe again: aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint {address}"
+            )),
+        ),
         AlarmMailState::Unknown => {
             let reason = error.as_deref().unwrap_or("AWS gave no reason");
-            Some(format!("not known whether {address} gets them: {reason}"))
+            (format!("not known whether {address} gets them: {reason}"), None)
         }
-    }
+    };
+    Some(MailTrouble { fact, advice })
 }
 
 /// The room's URLs: for visitors, and for the shop.
@@ -116,6 +141,15 @@ pub(crate) fn urls(status: &Status) -> (String, String) {
     let url = status.room.url.to_string();
     let url = url.trim_end_matches('/');
     (format!("{url}/beekeeper"), format!("{url}/client"))
+}
+
+/// A number of things, as in "1 window" and "2 windows".
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
 }
 
 #[cfg(test)]

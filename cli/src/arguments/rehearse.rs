@@ -6,6 +6,7 @@ use simulation::ArrivalShape;
 use url::Url;
 use waitroom::RoomId;
 
+use super::deploy::people;
 use super::{Which, time};
 
 #[derive(Debug, Args)]
@@ -29,8 +30,8 @@ pub(crate) struct Rehearse {
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR", requires = "local")]
     pub(crate) data: Option<PathBuf>,
-    /// How many visitors come, from 1 to 100000 [default: 1000, or as many as the CSV file counts]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=Self::MOST_VISITORS.into()))]
+    /// How many visitors come, up to 100k; 50k is 50000 [default: 1000, or as many as the CSV file counts]
+    #[arg(long, value_name = "N", value_parser = visitors)]
     pub(crate) visitors: Option<u32>,
     /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
     #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = shape)]
@@ -92,6 +93,18 @@ impl Rehearse {
     }
 }
 
+fn visitors(text: &str) -> Result<u32, String> {
+    visitors_up_to(Rehearse::MOST_VISITORS, text)
+}
+
+/// A number of visitors: `2000`, `50k`.
+pub(super) fn visitors_up_to(most: u32, text: &str) -> Result<u32, String> {
+    let number = people(text).ok().and_then(|number| u32::try_from(number).ok());
+    number
+        .filter(|number| *number <= most)
+        .ok_or_else(|| format!("must be a whole number from 1 to {most}, like 2000 or 50k"))
+}
+
 /// A shape by its name, or the counts of a file.
 pub(super) fn shape(text: &str) -> Result<ArrivalShape, String> {
     let named = text.parse::<ArrivalShape>();
@@ -121,6 +134,14 @@ mod tests {
         assert!(matches!("http://localhost:8080/".parse(), Ok(RehearsedRoom::Url(_))));
         for wrong in ["ftp://sale.example", "http://", "Spring Sale"] {
             assert!(wrong.parse::<RehearsedRoom>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn visitors_are_counted_in_thousands_too_and_limited() {
+        assert_eq!(["1", "50k", "100000"].map(|text| visitors(text).unwrap()), [1, 50_000, 100_000]);
+        for wrong in ["0", "-1", "1.5k", "101k", "5000m", "many"] {
+            assert!(visitors(wrong).unwrap_err().contains("from 1 to 100000"), "{wrong}");
         }
     }
 

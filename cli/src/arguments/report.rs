@@ -1,5 +1,4 @@
-use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,8 +15,9 @@ use super::{Which, time};
   beekeeper report spring-sale --json > spring-sale.json
   beekeeper report spring-sale.json --html spring-sale.html   a report that was kept, also by `destroy`
 
-Without --since it is about the last event: the minutes in which visitors came, waited or were released, back to an hour
-in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen days.")]
+Without --since it is about the last event: the minutes in which visitors joined, waited, were released or came for their
+pass, back to an hour in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen
+days.")]
 pub(crate) struct MakeReport {
     /// Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local:
     /// the room in --data, or demo]
@@ -52,11 +52,11 @@ impl FromStr for ReportSource {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // No name of a room has a dot.
-        let file: Result<PathBuf, Infallible> = text.parse();
-        match file {
-            Ok(file) if file.extension().is_some_and(|extension| extension == "json") => Ok(Self::File(file)),
-            _ => text.parse().map(Self::Room),
+        let file = Path::new(text);
+        if file.extension().is_some_and(|extension| extension == "json") {
+            return Ok(Self::File(file.to_owned()));
         }
+        text.parse().map(Self::Room)
     }
 }
 

@@ -4,10 +4,9 @@ use std::time::Duration;
 use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
-use simulation::ArrivalShape;
+use simulation::{ArrivalShape, Arrivals};
 use waitroom::{Rate, RoomId};
 
-use super::deploy::people;
 use super::{rehearse, time};
 
 #[derive(Debug, Args)]
@@ -28,8 +27,8 @@ pub(crate) struct SimulateEvent {
     #[arg(long)]
     pub(crate) local: bool,
     /// How many visitors come, up to 10m; 50k is 50000. A file of counts knows it by itself
-    #[arg(long, value_name = "N", value_parser = people)]
-    pub(crate) visitors: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = visitors)]
+    pub(crate) visitors: Option<u32>,
     /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
     #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = rehearse::shape)]
     pub(crate) arrivals: ArrivalShape,
@@ -60,7 +59,7 @@ pub(crate) struct SimulateEvent {
     /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local")]
     pub(crate) limit: Vec<(AccountLimit, f64)>,
-    /// Take a new account, in which ten functions run at the same time
+    /// Take the limits of a new account, in which ten functions may run at the same time
     #[arg(long, conflicts_with = "local")]
     pub(crate) new_account: bool,
     /// The same number gives the same visitors
@@ -86,6 +85,10 @@ pub(crate) enum Sought {
     Quota,
 }
 
+fn visitors(text: &str) -> Result<u32, String> {
+    rehearse::visitors_up_to(Arrivals::MOST, text)
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
     number
@@ -97,14 +100,7 @@ fn limit(text: &str) -> Result<(AccountLimit, f64), String> {
     const EXPECTED: &str = "must be written like concurrency=3000; the names are concurrency, api-requests, api-burst, \
                             table-reads and table-writes";
     let (name, value) = text.split_once('=').ok_or(EXPECTED)?;
-    let limit = match name {
-        "concurrency" => AccountLimit::Concurrency,
-        "api-requests" => AccountLimit::ApiRequests,
-        "api-burst" => AccountLimit::ApiBurst,
-        "table-reads" => AccountLimit::TableReads,
-        "table-writes" => AccountLimit::TableWrites,
-        _ => return Err(EXPECTED.into()),
-    };
+    let limit = AccountLimit::ALL.into_iter().find(|limit| limit.short_name() == name).ok_or(EXPECTED)?;
     let value = value.parse::<u32>().ok().filter(|value| *value > 0);
     Ok((limit, value.ok_or("the value must be a whole number from 1")?.into()))
 }
@@ -132,6 +128,8 @@ mod tests {
             assert!(percent(wrong).is_err(), "{wrong}");
         }
         assert_eq!(limit("api-burst=9000"), Ok((AccountLimit::ApiBurst, 9000.0)));
+        let names = limit("functions=3").unwrap_err();
+        assert!(AccountLimit::ALL.iter().all(|limit| names.contains(limit.short_name())), "{names}");
         for wrong in ["concurrency", "functions=3", "concurrency=0", "concurrency=many"] {
             assert!(limit(wrong).is_err(), "{wrong}");
         }

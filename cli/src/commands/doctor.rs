@@ -1,5 +1,7 @@
 //! `beekeeper doctor`: is this room ready for its crowd?
 
+use std::time::Duration;
+
 use anyhow::Result;
 use probe::HttpProbe;
 use serde_json::json;
@@ -10,8 +12,12 @@ use crate::custom_page::custom_page;
 use crate::doctor::{self, CheckResult, DoctorCheck, Examined, RunningCheck};
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, say};
-use crate::room::RoomHandle;
+use crate::room::{RoomHandle, hangs};
 use crate::runtime::block_on;
+use crate::wording::counted;
+
+/// A room on this machine tells its status within milliseconds, unless it hangs. An order may take longer.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: &ExamineRoom, json: bool) -> Result<()> {
     block_on(async {
@@ -38,6 +44,13 @@ impl Report {
         self.checks.push(check);
     }
 
+    /// A line on the terminal that says what is waited for, unless the output is for scripts.
+    fn waits_for(&self, what: &str) -> Option<LiveLine> {
+        let line = (!self.json).then(LiveLine::new)?;
+        line.show(&format!("checking: {what}"));
+        Some(line)
+    }
+
     async fn run(&mut self, checks: Vec<RunningCheck<'_>>) {
         let line = (!self.json).then(LiveLine::new);
         let show = |text: &str| {
@@ -56,13 +69,13 @@ impl Report {
         .await;
     }
 
-    fn count(&self, result: CheckResult) -> usize {
-        self.checks.iter().filter(|check| check.result == result).count()
+    fn count(&self, result: CheckResult) -> u64 {
+        self.checks.iter().filter(|check| check.result == result).count() as u64
     }
 
     /// Prints the summary. An error if there is a problem.
     fn end(self, examined: &Examined) -> Result<()> {
-        let is_deployed = examined.running.is_some();
+        let is_deployed = examined.status().is_some();
         let (problems, warnings) = (self.count(CheckResult::Problem), self.count(CheckResult::Warning));
         let (name, is_ready) = (&examined.name, problems == 0);
         self.printed?;
@@ -86,17 +99,17 @@ impl Report {
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
-    match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
-}
-
 async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
-    let handle = RoomHandle::find(&arguments.which).await?;
-    let status = handle.status().await?;
+    let mut report = Report::new(json);
+    let line = report.waits_for("room");
+    let asked = Box::pin(async {
+        let handle = RoomHandle::find(&arguments.which).await?;
+        let status = handle.status().await?;
+        anyhow::Ok((handle, status))
+    });
+    let (handle, status) =
+        tokio::time::timeout(ROOM_TIMEOUT, asked).await.map_err(|_| hangs(ROOM_TIMEOUT))??;
+    drop(line);
     // Without HOME there is no configuration directory, and so no file.
     let folder = ConfigFolder::of_this_user().ok();
     let config = folder.map_or(Ok(None), |folder| folder.find(&handle.name))?;
@@ -108,12 +121,12 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         as_typed,
         config,
         custom_page,
-        running: Some((handle, status)),
+        handle: Some(handle),
+        status: Ok(Some(status)),
         room,
         visitors: arguments.visitors,
         probe: HttpProbe::new()?,
     };
-    let mut report = Report::new(json);
     report.run(doctor::of_room(&examined)).await;
     report.end(&examined)
 }
@@ -129,23 +142,23 @@ use with_aws::on_aws;
 
 #[cfg(feature = "aws")]
 mod with_aws {
-    use anyhow::Context;
-    use cloud::{Account, CloudErrorKind};
+    use cloud::{Account, CloudError, CloudErrorKind};
     use config::RoomConfig;
+    use waitroom::RoomId;
 
-    use super::{
-        DoctorCheck, ExamineRoom, Examined, HttpProbe, Report, Result, RoomHandle, RunningCheck, custom_page,
-        doctor,
-    };
+    use super::{ExamineRoom, Examined, Report, Result, RoomHandle, RunningCheck, doctor};
     use crate::aws::access;
-    use crate::{exit, room};
+    use crate::room;
 
     /// A room on AWS, deployed or not. If nobody can sign in, the shop is looked at all the same.
     pub(super) async fn on_aws(arguments: &ExamineRoom, json: bool) -> Result<()> {
         let config = room::on_aws(&arguments.which)?;
-        let mut examined = Box::new(undeployed(&config, arguments.visitors)?);
+        let mut examined = Box::new(Examined::undeployed(&config, arguments.visitors)?);
         let mut report = Report::new(json);
-        let account = match Box::pin(Account::sign_in(&access(&config))).await {
+        let line = report.waits_for("credentials");
+        let signed_in = Box::pin(Account::sign_in(&access(&config))).await;
+        drop(line);
+        let account = match signed_in {
             Ok(account) => account,
             Err(error) => {
                 let error = anyhow::Error::new(error);
@@ -156,56 +169,44 @@ mod with_aws {
                 return Err(error);
             }
         };
-        if let Err(check) = Box::pin(find(&account, &config, &mut examined)).await {
-            report.add(check);
-        }
-        let (page, room) = (examined.custom_page(), &examined.room);
-        let forecast_for = RoomConfig { rate: room.settings.rate, ..config.clone() };
-        let opens = room.opens.filter(|_| examined.running.is_some());
+        let line = report.waits_for("room");
+        let not_found = Box::pin(find(&account, &config.room, &mut examined)).await.err();
+        drop(line);
+        let (page, visitors) = (examined.custom_page(), examined.visitors);
+        let forecast_for = RoomConfig { rate: examined.room.settings.rate, ..config.clone() };
+        let opens = examined.status().and_then(|status| status.room.opens);
+        let deployed = examined.handle().and_then(RoomHandle::on_aws);
+        let forecast = doctor::forecast(&account, &forecast_for, page, visitors, deployed);
         let mut checks = vec![
             RunningCheck::new("credentials", doctor::credentials(&account, examined.now(), opens)),
-            RunningCheck::new("stack", doctor::stack(&account, &config, page)),
-            RunningCheck::new("limits", doctor::forecast(&account, &forecast_for, page, examined.visitors)),
+            RunningCheck::new("stack", doctor::stack(&account, &config, not_found.as_ref())),
+            RunningCheck::new("limits", forecast),
         ];
         checks.extend(doctor::of_room(&examined));
         report.run(checks).await;
         report.end(&examined)
     }
 
-    /// The room as its configuration file describes it.
-    fn undeployed(config: &RoomConfig, visitors: Option<u64>) -> Result<Examined> {
-        Ok(Examined {
-            name: config.room.clone(),
-            as_typed: config.room.to_string(),
-            custom_page: custom_page(config),
-            config: Some(config.clone()),
-            running: None,
-            room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
-            visitors,
-            probe: HttpProbe::new().context("could not read the CA certificates of this machine")?,
-        })
-    }
-
-    /// Finds the room, if it is deployed. What keeps it from answering is a problem; that it is not deployed is none.
-    async fn find(
-        account: &Account,
-        config: &RoomConfig,
-        examined: &mut Examined,
-    ) -> Result<(), DoctorCheck> {
-        let problem = |error: &anyhow::Error| {
-            let advice = exit::advice(error).unwrap_or("run the command again");
-            DoctorCheck::problem("room", format!("{error:#}"), advice)
-        };
-        let deployed = match account.room(&config.room).await {
+    /// Finds the room and asks it for its status. An error if AWS says that there is no room, or only a part of one.
+    async fn find(account: &Account, room: &RoomId, examined: &mut Examined) -> Result<(), CloudError> {
+        let deployed = match account.room(room).await {
             Ok(deployed) => deployed,
-            // The check of the stack says why.
-            Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(problem(&error.into())),
+            Err(error) if error.kind() == CloudErrorKind::NotFound => return Err(error),
+            Err(error) => {
+                examined.status = Err(error.into());
+                return Ok(());
+            }
         };
+        // What everybody outside sees is checked even if the operator may not ask for the status.
+        if let Some(Ok(url)) = deployed.urls.room.strip_suffix("/beekeeper").map(str::parse) {
+            examined.room.url = url;
+        }
         let handle = RoomHandle::of(deployed);
-        let status = handle.status().await.map_err(|error| problem(&error))?;
-        examined.room = status.room.clone();
-        examined.running = Some((handle, status));
+        examined.status = handle.status_without_alarms().await.map(Some);
+        if let Ok(Some(status)) = &examined.status {
+            examined.room = status.room.clone();
+        }
+        examined.handle = Some(handle);
         Ok(())
     }
 }

@@ -1,11 +1,12 @@
 //! `beekeeper simulate`: how long a crowd would wait, what would break first, and what it would cost.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use aws_model::{AccountLimits, ModelledRoom};
+use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, RoomConfig};
 use simulation::{
     Arrivals, AwsAccount, RoomHost, Scenario, ShopLoad, Simulation, SimulationProgress, quotas_to_raise,
@@ -17,7 +18,7 @@ use crate::arguments::{SimulateEvent, Sought};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
-use crate::plot::{readable_width, thousands};
+use crate::plot::{number, readable_width};
 use crate::printer::{LiveLine, note, say};
 use crate::runtime::{asked_to_stop, block_on};
 use crate::simulate::{ScenarioInputs, SimulationAnswer};
@@ -43,21 +44,24 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
             answer = &mut work => answer?,
             () = stop => {
                 stopped.store(true, Ordering::Relaxed);
-                // It ends with the simulated minute, and what it has found so far is no answer.
+                // It ends within a simulated minute, and what it has found so far is no answer.
                 drop(work.await?);
                 Err(Failure::interrupted().into())
             }
         }
     })?;
-    if let Some(file) = &simulate.html {
-        fs::write(file, answer.html())
-            .with_context(|| format!("could not write the page to {}", file.display()))?;
-        note(&format!("wrote {}", file.display()));
-    }
-    if json {
-        return Ok(say(&serde_json::to_string(&answer)?)?);
-    }
-    Ok(say(&answer.text(readable_width()))?)
+    // The answer may have taken minutes, so it is also printed if the page cannot be written.
+    let written = simulate.html.as_deref().map_or(Ok(()), |file| write_page(file, &answer));
+    let text = if json { serde_json::to_string(&answer)? } else { answer.text(readable_width()) };
+    say(&text)?;
+    written
+}
+
+fn write_page(file: &Path, answer: &SimulationAnswer) -> Result<()> {
+    fs::write(file, answer.html())
+        .with_context(|| format!("could not write the page to {}", file.display()))?;
+    note(&format!("wrote {}", file.display()));
+    Ok(())
 }
 
 /// Runs the scenario, and before it the search that --find asks for.
@@ -70,13 +74,11 @@ fn simulated(
 ) -> Result<SimulationAnswer> {
     let live = LiveLine::new();
     let watch = |progress: SimulationProgress| {
-        let SimulationProgress { time: at, released, visitors } = progress;
-        let [released, visitors] = [released, visitors].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         live.show_facts(&format!(
             "{} simulated, {} of {} released",
-            time(at.as_secs()),
-            thousands(released.into()),
-            thousands(visitors.into())
+            time(progress.time.as_secs()),
+            number(progress.released),
+            number(progress.visitors)
         ));
         !stopped.load(Ordering::Relaxed)
     };
@@ -90,10 +92,7 @@ fn simulated(
                 "give more time with --within, or fewer visitors: the last one may come only after it",
             )
         })?;
-        scenario.rate = rate;
-        if let RoomHost::Aws(account) = &mut scenario.host {
-            account.room.rate = rate;
-        }
+        scenario = scenario.at_rate(rate);
         inputs.rate = rate.get();
         found_rate = Some(rate.get());
     }
@@ -105,7 +104,8 @@ fn simulated(
 }
 
 fn scenario(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> Result<Scenario> {
-    let arrivals = Arrivals::new(simulate.arrivals.clone(), simulate.visitors).map_err(|error| {
+    let visitors = simulate.visitors.map(u64::from);
+    let arrivals = Arrivals::new(simulate.arrivals.clone(), visitors).map_err(|error| {
         Failure::new(Exit::Usage, error.to_string()).advising("give their number, like --visitors 50k")
     })?;
     if simulate.find == Some(Sought::Quota) && simulate.local {
@@ -115,6 +115,10 @@ fn scenario(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> Result<Sce
     if simulate.find == Some(Sought::Quota) && simulate.within.is_some() {
         let both = Failure::new(Exit::Usage, "--within belongs to --find rate");
         return Err(both.advising("leave --within out, or use --find rate").into());
+    }
+    if simulate.find == Some(Sought::Rate) && simulate.rate.is_some() {
+        let both = Failure::new(Exit::Usage, "--find rate searches the rate, so --rate has no meaning");
+        return Err(both.advising("leave --rate out, or leave --find rate out").into());
     }
     let given = simulate.rate.or(config.map(|config| config.rate));
     // The search begins elsewhere anyway.
@@ -155,7 +159,9 @@ fn account(simulate: &SimulateEvent, config: Option<&RoomConfig>, rate: Rate) ->
         }
     };
     room.rate = rate;
-    Ok(RoomHost::Aws(Box::new(AwsAccount { limits, room })))
+    // The throttle of a shop that becomes slow is a function too.
+    room.throttle |= simulate.shop_bears.is_some();
+    Ok(RoomHost::Aws(Box::new(AwsAccount::new(limits, room))))
 }
 
 fn region(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> String {
@@ -164,15 +170,9 @@ fn region(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> String {
 }
 
 fn inputs(simulate: &SimulateEvent, config: Option<&RoomConfig>, scenario: &Scenario) -> ScenarioInputs {
-    let account = scenario.aws().map(|account| {
-        let limits = &account.limits;
-        vec![
-            ("concurrency", limits.concurrency),
-            ("api-requests", limits.api_requests),
-            ("api-burst", limits.api_burst),
-            ("table-reads", limits.table_reads),
-            ("table-writes", limits.table_writes),
-        ]
+    let limits = scenario.aws().map(|account| {
+        let named = |limit: AccountLimit| (limit.short_name(), account.limits.get(limit));
+        AccountLimit::ALL.map(named).into()
     });
     ScenarioInputs {
         room: simulate.name.as_ref().map(ToString::to_string),
@@ -187,7 +187,7 @@ fn inputs(simulate: &SimulateEvent, config: Option<&RoomConfig>, scenario: &Scen
         shop_bears: simulate.shop_bears.map(Rate::get),
         disorder: scenario.line.disorder,
         count_lag_seconds: scenario.line.count_lag.as_secs_f64(),
-        account: account.unwrap_or_default().into_iter().collect(),
+        account: limits.unwrap_or_default(),
         seed: simulate.seed,
         within_seconds: simulate.within.map(|within| within.as_secs()),
     }

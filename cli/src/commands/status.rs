@@ -50,13 +50,7 @@ fn text(status: &Status, now: Timestamp) -> String {
         lines.insert(1, format!("opens          {}, {}", shown(opens), ahead(opens, now)));
     }
     if room.rehearsal.is_some() {
-        lines.insert(
-            1,
-            format!(
-                "rehearsal      under way, or left behind: `beekeeper reset {}` ends it",
-                room.settings.room
-            ),
-        );
+        lines.insert(1, "rehearsal      under way, or left behind: `beekeeper reset` ends it".into());
     }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
@@ -131,7 +125,7 @@ polls          3 times less often than usual
 dead letters   2
 alarms         1 of 2 is ringing
                producer-errors: 7 errors in a minute
-alarm e-mails  anna@shop.example gets none yet: click the link in AWS's e-mail "AWS Notification - Subscription Confirmation", within two days
+alarm e-mails  anna@shop.example gets none yet: nobody has confirmed the subscription; click the link in AWS's e-mail "AWS Notification - Subscription Confirmation", within two days
 waiting room   https://abc.example/prod/beekeeper
 client check   https://abc.example/prod/client
 shop           https://shop.example/sale

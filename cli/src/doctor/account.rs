@@ -1,8 +1,12 @@
 //! The account on AWS: who signs in, the room's stack, and the limits against the crowd.
 
+use std::error::Error;
 use std::time::Duration;
 
-use cloud::{Account, Forecast, StackCheck, StackProgress, about, grouped, lasting};
+use cloud::{
+    Account, CloudError, DeployedRoom, Forecast, Limit, LimitReading, ReservationPlan, ReservationTooLarge,
+    StackCheck, StackProgress, about, grouped, lasting,
+};
 use config::RoomConfig;
 use page::Page;
 use waitroom::{RoomId, Timestamp};
@@ -21,7 +25,7 @@ const SOON: Duration = Duration::from_hours(1);
 pub(crate) fn no_credentials(error: &anyhow::Error) -> DoctorCheck {
     let advice = exit::advice(error).unwrap_or("see whether AWS can be reached from here");
     // The command ends with this error, and says why then.
-    DoctorCheck::problem(CREDENTIALS, error.to_string(), advice)
+    DoctorCheck::problem(CREDENTIALS, format!("{error}; so only the shop is checked"), advice)
 }
 
 pub(crate) async fn credentials(
@@ -52,18 +56,21 @@ fn judge_credentials(
     DoctorCheck::ok(CREDENTIALS, text)
 }
 
-pub(crate) async fn stack(account: &Account, config: &RoomConfig, page: Option<&Page>) -> Vec<DoctorCheck> {
-    match account.check_stack(config, page, &bundle()).await {
-        Ok(found) => judge_stack(found.as_ref(), &config.room),
-        Err(error) => {
-            let error = anyhow::Error::new(error);
-            let advice = exit::advice(&error).unwrap_or("run the command again");
-            vec![DoctorCheck::problem(STACK, format!("{error:#}"), advice)]
-        }
+/// `not_found` is why the stack has no room, if AWS says so.
+pub(crate) async fn stack(
+    account: &Account,
+    config: &RoomConfig,
+    not_found: Option<&CloudError>,
+) -> Vec<DoctorCheck> {
+    let lack = not_found.and_then(Error::source).map(ToString::to_string);
+    match account.check_stack(config, &bundle()).await {
+        Ok(found) => judge_stack(found.as_ref(), lack, &config.room),
+        Err(error) => vec![DoctorCheck::failed(STACK, &error.into())],
     }
 }
 
-fn judge_stack(found: Option<&StackCheck>, room: &RoomId) -> Vec<DoctorCheck> {
+/// `lack` is what a stack lacks that has no room.
+fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) -> Vec<DoctorCheck> {
     let deploy = format!("deploy again, which keeps the line: beekeeper deploy {room}");
     let Some(found) = found else {
         let text = format!(
@@ -74,7 +81,10 @@ fn judge_stack(found: Option<&StackCheck>, room: &RoomId) -> Vec<DoctorCheck> {
     };
     let status = found.status.to_lowercase().replace('_', " ");
     let mut checks = match found.progress {
-        StackProgress::Complete => Vec::new(),
+        // Otherwise every check of the room would be missing, and nobody would know why.
+        StackProgress::Complete => {
+            lack.into_iter().map(|lack| DoctorCheck::problem(STACK, lack, &*deploy)).collect()
+        }
         StackProgress::UnderWay => {
             let text = format!("an operation on it is still running ({status})");
             vec![DoctorCheck::problem(STACK, text, format!("follow it: beekeeper deploy {room}"))]
@@ -96,33 +106,35 @@ fn judge_stack(found: Option<&StackCheck>, room: &RoomId) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::problem(STACK, text, &*deploy));
     }
     if checks.is_empty() {
-        let program = match found.is_of_this_program {
-            Some(_) => "of this version, ",
-            None => "",
-        };
+        let program = if found.is_of_this_program.is_some() { "of this version, " } else { "" };
         checks.push(DoctorCheck::ok(STACK, format!("{status}, {program}as it is configured")));
+    }
+    if found.is_of_this_program.is_none() {
+        let text = "this beekeeper contains no functions for the room, so whether the room is of this version is not known";
+        checks.push(DoctorCheck::not_checked(STACK, text));
     }
     checks
 }
 
+/// `deployed` is the room, if it is deployed: it may have reserved too little for the rate.
 pub(crate) async fn forecast(
     account: &Account,
     config: &RoomConfig,
     page: Option<&Page>,
     visitors: Option<u64>,
+    deployed: Option<&DeployedRoom>,
 ) -> Vec<DoctorCheck> {
-    match account.forecast_room(config, page, visitors).await {
+    let mut checks = match account.forecast_room(config, page, visitors).await {
         Ok(forecast) => judge_forecast(&forecast),
-        Err(error) => {
-            let error = anyhow::Error::new(error);
-            let advice = exit::advice(&error).unwrap_or("run the command again");
-            vec![DoctorCheck::problem(LIMITS, format!("{error:#}"), advice)]
-        }
-    }
+        Err(error) => vec![DoctorCheck::failed(LIMITS, &error.into())],
+    };
+    let reserved = deployed.and_then(|room| room.warning_of_reservation(config.rate));
+    checks.extend(reserved.map(|warning| DoctorCheck::warning(LIMITS, warning.text, warning.advice)));
+    checks
 }
 
 fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
-    let Forecast { capacity, outlook, warnings, .. } = forecast;
+    let Forecast { limits, reserved, capacity, outlook, warnings, .. } = forecast;
     let mut facts = format!(
         "about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
         about(capacity.joins_per_second.most),
@@ -140,13 +152,52 @@ fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
         }
         None => facts += "; say how many you expect with --visitors",
     }
+    let first = match unread(limits) {
+        None => DoctorCheck::ok(LIMITS, facts),
+        Some(unread) => DoctorCheck::not_checked(LIMITS, format!("{facts}\n{unread}")),
+    };
     let warned =
         warnings.iter().map(|warning| DoctorCheck::warning(LIMITS, &*warning.text, &*warning.advice));
-    std::iter::once(DoctorCheck::ok(LIMITS, facts)).chain(warned).collect()
+    std::iter::once(first).chain(warned).chain(unreserved(reserved)).collect()
+}
+
+/// That a deployment can keep no functions for releasing.
+fn unreserved(reserved: &ReservationPlan) -> Option<DoctorCheck> {
+    let (because, advice) = match reserved {
+        ReservationPlan::TooLarge(ReservationTooLarge { needed, unreserved, kept }) => (
+            format!(
+                "{needed} functions are needed, and AWS wants {kept} left of the {unreserved} that are not reserved"
+            ),
+            Limit::Concurrency.advice(),
+        ),
+        ReservationPlan::Unread { before, error } if before.consumers == 0 => (
+            format!("AWS did not say how many functions are left: {error}"),
+            "allow lambda:GetAccountSettings (docs/operator-policy.md), or run the command again".to_owned(),
+        ),
+        // What was reserved before stays.
+        ReservationPlan::Reserves(_) | ReservationPlan::Unread { .. } => return None,
+    };
+    let text =
+        format!("a deployment reserves nothing for releasing, so a rush at the door may delay it: {because}");
+    Some(DoctorCheck::warning(LIMITS, text, advice))
+}
+
+/// Which limits could not be read, and why. All fail for the same reason.
+fn unread(limits: &[LimitReading]) -> Option<String> {
+    let error = limits.iter().find_map(|reading| reading.error.as_deref())?;
+    let names: Vec<_> =
+        limits.iter().filter(|reading| reading.value.is_none()).map(|reading| reading.name).collect();
+    Some(format!(
+        "computed with AWS's defaults for limits that could not be read ({}): {error}; allow it (docs/operator-policy.md), \
+         or run the command again",
+        names.join(", ")
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use cloud::{AccountLimit, Reservation};
+
     use super::*;
     use crate::doctor::CheckResult;
 
@@ -166,14 +217,14 @@ mod tests {
     #[test]
     fn a_stack_that_is_not_as_it_would_be_deployed_is_found() {
         let room = "sale".parse().unwrap();
+        let stack = |progress, is_of_this_program, not_deployed: &[&'static str]| StackCheck {
+            status: "UPDATE_COMPLETE".into(),
+            progress,
+            is_of_this_program,
+            not_deployed: not_deployed.into(),
+        };
         let of = |progress, is_of_this_program, not_deployed: &[&'static str]| {
-            let found = StackCheck {
-                status: "UPDATE_COMPLETE".into(),
-                progress,
-                is_of_this_program,
-                not_deployed: not_deployed.into(),
-            };
-            judge_stack(Some(&found), &room)
+            judge_stack(Some(&stack(progress, is_of_this_program, not_deployed)), None, &room)
         };
         let fine = of(StackProgress::Complete, Some(true), &[]);
         assert_eq!(fine, [DoctorCheck::ok(STACK, "update complete, of this version, as it is configured")]);
@@ -186,6 +237,46 @@ mod tests {
         for progress in [StackProgress::UnderWay, StackProgress::Broken] {
             assert_eq!(of(progress, None, &[])[0].result, CheckResult::Problem);
         }
-        assert_eq!(judge_stack(None, &room)[0].result, CheckResult::NotChecked);
+        assert_eq!(judge_stack(None, None, &room)[0].result, CheckResult::NotChecked);
+        let lack = "it is incomplete (UPDATE_COMPLETE): the output PageBucket is missing";
+        let old =
+            judge_stack(Some(&stack(StackProgress::Complete, Some(true), &[])), Some(lack.into()), &room);
+        let advice = "deploy again, which keeps the line: beekeeper deploy sale";
+        assert_eq!(old, [DoctorCheck::problem(STACK, lack, advice)]);
+        let unknown = of(StackProgress::Complete, None, &[]);
+        assert_eq!(unknown[0], DoctorCheck::ok(STACK, "update complete, as it is configured"));
+        assert_eq!(unknown[1].result, CheckResult::NotChecked, "{unknown:?}");
+    }
+
+    #[test]
+    fn a_deployment_that_would_reserve_nothing_is_warned_of() {
+        let too_large = ReservationTooLarge { needed: 12, unreserved: 10, kept: 100 };
+        let warned = unreserved(&ReservationPlan::TooLarge(too_large)).unwrap();
+        assert_eq!(warned.result, CheckResult::Warning);
+        assert!(warned.found.ends_with("AWS wants 100 left of the 10 that are not reserved"), "{warned}");
+        let unread = |consumers| {
+            let before = Reservation::of_consumers(consumers);
+            unreserved(&ReservationPlan::Unread { before, error: "AccessDenied".into() })
+        };
+        assert!(unread(0).unwrap().found.ends_with("how many functions are left: AccessDenied"));
+        assert_eq!(unread(12), None, "what was reserved before stays");
+        assert_eq!(unreserved(&ReservationPlan::Reserves(Reservation::of_consumers(12))), None);
+    }
+
+    #[test]
+    fn limits_that_could_not_be_read_are_named() {
+        let reading = |limit: AccountLimit, error: Option<&str>| LimitReading {
+            limit,
+            name: limit.name(),
+            value: error.is_none().then_some(10.0),
+            error: error.map(ToOwned::to_owned),
+            taken: 10.0,
+        };
+        let read = reading(AccountLimit::Concurrency, None);
+        assert_eq!(unread(std::slice::from_ref(&read)), None);
+        let text = unread(&[read, reading(AccountLimit::TableReads, Some("AccessDenied"))]).unwrap();
+        let expected =
+            format!("could not be read ({}): AccessDenied; allow it", AccountLimit::TableReads.name());
+        assert!(text.contains(&expected), "{text}");
     }
 }

@@ -3,7 +3,9 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use probe::{ServerCertificate, read_certificate};
+use url::Url;
 use waitroom::{Timestamp, WebUrl};
 
 use super::{DoctorCheck, Examined};
@@ -11,23 +13,36 @@ use super::{DoctorCheck, Examined};
 const CERTIFICATE: &str = "certificate";
 /// Certificates are usually renewed thirty days before their end. So somebody should know by then.
 const SOON: Duration = Duration::from_hours(14 * 24);
+/// Enough for a server that is slow at every step. Only a name server may take longer.
+const TIMEOUT: Duration = Duration::from_secs(40);
+
+/// Whose certificate it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Room,
+    Shop,
+}
 
 pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let (room, shop) = (&examined.room.url, &examined.room.settings.shop);
-    let mut checks = Vec::new();
-    if examined.running.is_some() {
-        checks.push(of(examined, "the room", room).await);
+    let is_there = examined.handle().is_some();
+    let mut asked = Vec::new();
+    if is_there {
+        asked.push((Owner::Room, room));
     }
-    if examined.running.is_none() || shop.as_url().origin() != room.as_url().origin() {
-        checks.push(of(examined, "the shop", shop).await);
+    if !is_there || shop.as_url().origin() != room.as_url().origin() {
+        asked.push((Owner::Shop, shop));
     }
-    checks
+    join_all(asked.into_iter().map(|(owner, url)| of(examined, owner, url))).await
 }
 
-async fn of(examined: &Examined, whose: &str, web_url: &WebUrl) -> DoctorCheck {
-    let url = web_url.as_url().clone();
-    let host = url.host_str().unwrap_or_default().to_owned();
+async fn of(examined: &Examined, owner: Owner, web_url: &WebUrl) -> DoctorCheck {
+    let url = web_url.as_url();
     if url.scheme() != "https" {
+        let whose = match owner {
+            Owner::Room => "the room",
+            Owner::Shop => "the shop",
+        };
         let text = format!("{whose} is at {url}, without https");
         if web_url.is_on_this_machine() {
             return DoctorCheck::not_checked(CERTIFICATE, format!("{text}, on this machine"));
@@ -35,34 +50,41 @@ async fn of(examined: &Examined, whose: &str, web_url: &WebUrl) -> DoctorCheck {
         let advice = "use https: otherwise everybody on the way can read passes and take them";
         return DoctorCheck::warning(CERTIFICATE, text, advice);
     }
-    if whose == "the room" && examined.address(url.clone()).host.is_some() {
+    if owner == Owner::Room && examined.address(url.clone()).host.is_some() {
+        let host = url.host_str().unwrap_or_default();
         return DoctorCheck::not_checked(
             CERTIFICATE,
             format!("{host} is asked at another endpoint than AWS's own"),
         );
     }
     let opens = examined.status().and_then(|status| status.room.opens);
-    match tokio::task::spawn_blocking(move || read_certificate(&url)).await {
-        Ok(shown) => judge(&host, shown, examined.now(), opens),
-        Err(error) => DoctorCheck::not_checked(CERTIFICATE, format!("{host}: {error}")),
-    }
+    judge(url, read(url.clone()).await, examined.now(), opens)
+}
+
+/// Reads the certificate in a thread, which goes on by itself if it takes too long.
+async fn read(url: Url) -> io::Result<ServerCertificate> {
+    let reading = tokio::task::spawn_blocking(move || read_certificate(&url));
+    let late = |_| {
+        let text = format!("no answer within {} seconds", TIMEOUT.as_secs());
+        io::Error::new(io::ErrorKind::TimedOut, text)
+    };
+    tokio::time::timeout(TIMEOUT, reading).await.map_err(late)??
 }
 
 fn judge(
-    host: &str,
+    url: &Url,
     shown: io::Result<ServerCertificate>,
     now: Timestamp,
     opens: Option<Timestamp>,
 ) -> DoctorCheck {
+    let host = url.host_str().unwrap_or_default();
     let ServerCertificate { expires, refused } = match shown {
         Ok(shown) => shown,
         Err(error) => {
-            let text = format!("{host} showed no certificate: {error}");
-            return DoctorCheck::problem(
-                CERTIFICATE,
-                text,
-                format!("see whether a web server answers at https://{host}"),
-            );
+            let text = format!("{host}: no secure connection: {error}");
+            let advice =
+                format!("see whether a web server answers at {}", url.origin().ascii_serialization());
+            return DoctorCheck::problem(CERTIFICATE, text, advice);
         }
     };
     let renew = format!("renew the certificate of {host}; certbot: sudo certbot renew");
@@ -103,12 +125,16 @@ mod tests {
 
     const DAY: Duration = Duration::from_hours(24);
 
+    fn room() -> Url {
+        "https://wait.example:8443/prod".parse().unwrap()
+    }
+
     fn judged(end_in: i32, refused: Option<&str>, opens_in: Option<u32>) -> DoctorCheck {
         let now = Timestamp::from_millis(1_804_000_000_000);
         let end =
             if end_in < 0 { now - DAY * end_in.unsigned_abs() } else { now + DAY * end_in.unsigned_abs() };
         let shown = ServerCertificate { expires: Some(end), refused: refused.map(ToOwned::to_owned) };
-        judge("wait.example", Ok(shown), now, opens_in.map(|days| now + DAY * days))
+        judge(&room(), Ok(shown), now, opens_in.map(|days| now + DAY * days))
     }
 
     #[test]
@@ -124,8 +150,8 @@ mod tests {
             unknown.result == CheckResult::Problem && unknown.found.contains("UnknownIssuer"),
             "{unknown}"
         );
-        let silent =
-            judge("wait.example", Err(io::ErrorKind::ConnectionRefused.into()), Timestamp::default(), None);
+        let silent = judge(&room(), Err(io::ErrorKind::ConnectionRefused.into()), Timestamp::default(), None);
         assert_eq!(silent.result, CheckResult::Problem);
+        assert!(silent.advice.unwrap().ends_with("at https://wait.example:8443"));
     }
 }

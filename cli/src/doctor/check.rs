@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::exit;
+
 /// What a check found, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorCheck {
@@ -36,6 +38,11 @@ impl DoctorCheck {
 
     pub(crate) fn problem(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { result: CheckResult::Problem, advice: Some(advice.into()), ..Self::ok(name, found) }
+    }
+
+    /// A check that ended with this error, which may have advice of its own.
+    pub(crate) fn failed(name: &'static str, error: &anyhow::Error) -> Self {
+        Self::problem(name, format!("{error:#}"), exit::advice(error).unwrap_or("run the command again"))
     }
 
     pub(crate) fn not_checked(name: &'static str, why: impl Into<String>) -> Self {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use anyhow::Result;
 use clock::SystemClock;
 use config::RoomConfig;
@@ -11,6 +13,9 @@ use waitroom::{Room, RoomId, Timestamp};
 use crate::reach::innermost;
 use crate::room::RoomHandle;
 
+/// How long a page may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The room that is examined, as far as there is one already.
 pub(crate) struct Examined {
     pub(crate) name: RoomId,
@@ -19,21 +24,41 @@ pub(crate) struct Examined {
     pub(crate) config: Option<RoomConfig>,
     /// The operator's own page or design, or why it cannot be read. `None` for the built-in page.
     pub(crate) custom_page: Result<Option<Page>>,
-    /// `None` before the first deployment, and if the room could not be asked.
-    pub(crate) running: Option<(RoomHandle, Status)>,
-    /// The room that runs, or the one that would be deployed.
+    /// `None` before the first deployment, and if AWS did not say whether there is one.
+    pub(crate) handle: Option<RoomHandle>,
+    /// What the room says of itself. `None` before the first deployment. An error says why it did not answer.
+    pub(crate) status: Result<Option<Status>>,
+    /// The room that runs or, if it did not answer, the one that would be deployed.
     pub(crate) room: Room,
     pub(crate) visitors: Option<u64>,
     pub(crate) probe: HttpProbe,
 }
 
 impl Examined {
+    /// The room as its configuration file describes it, before anybody is asked.
+    #[cfg(any(feature = "aws", test))]
+    pub(crate) fn undeployed(config: &RoomConfig, visitors: Option<u64>) -> Result<Self> {
+        use anyhow::Context;
+
+        Ok(Self {
+            name: config.room.clone(),
+            as_typed: config.room.to_string(),
+            custom_page: crate::custom_page::custom_page(config),
+            config: Some(config.clone()),
+            handle: None,
+            status: Ok(None),
+            room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
+            visitors,
+            probe: HttpProbe::new().context("could not read the CA certificates of this machine")?,
+        })
+    }
+
     pub(crate) fn status(&self) -> Option<&Status> {
-        self.running.as_ref().map(|(_, status)| status)
+        self.status.as_ref().ok().and_then(Option::as_ref)
     }
 
     pub(crate) fn handle(&self) -> Option<&RoomHandle> {
-        self.running.as_ref().map(|(handle, _)| handle)
+        self.handle.as_ref()
     }
 
     /// Whether the room is on this machine, and not on AWS.
@@ -69,8 +94,15 @@ impl Examined {
     /// Reads what is at this path of the room. An error says why not.
     pub(crate) async fn fetch(&self, path: &str) -> Result<FetchedPage, String> {
         let url: Url = self.url(path).parse().map_err(|error| format!("is no URL: {error}"))?;
-        let fetched = self.probe.fetch(&self.address(url)).await;
-        fetched.map_err(|error| format!("does not answer: {}", innermost(&error)))
+        self.fetch_from(&self.address(url)).await
+    }
+
+    /// Reads what is at this address. An error says why not.
+    pub(crate) async fn fetch_from(&self, address: &WebAddress) -> Result<FetchedPage, String> {
+        match tokio::time::timeout(TIMEOUT, self.probe.fetch(address)).await {
+            Ok(fetched) => fetched.map_err(|error| format!("does not answer: {}", innermost(&error))),
+            Err(_) => Err(format!("does not answer within {} seconds", TIMEOUT.as_secs())),
+        }
     }
 
     #[cfg(feature = "aws")]
@@ -87,4 +119,18 @@ impl Examined {
     pub(crate) fn address(&self, url: Url) -> WebAddress {
         WebAddress::of(url)
     }
+}
+
+/// A room that is configured, perhaps with a domain of its own, and not deployed.
+#[cfg(test)]
+pub(super) fn configured(domain: Option<&str>) -> Examined {
+    let mut config = RoomConfig::new(
+        "sale".parse().unwrap(),
+        "Sale".parse().unwrap(),
+        "eu-central-1".parse().unwrap(),
+        "https://shop.example/sale".parse().unwrap(),
+        waitroom::Rate::MIN,
+    );
+    config.domain = domain.map(|domain| domain.parse().unwrap());
+    Examined::undeployed(&config, None).unwrap()
 }

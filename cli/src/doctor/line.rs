@@ -4,6 +4,7 @@ use waitroom::{RoomState, Stretch, Timestamp};
 
 use super::{DoctorCheck, Examined};
 use crate::opening_time::{ahead, shown};
+use crate::plot::number;
 use crate::wording;
 
 const ROOM: &str = "room";
@@ -12,11 +13,17 @@ const CROWD: &str = "crowd";
 const LONG_WAIT_MINUTES: u64 = 60;
 
 pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
-    let Some(status) = examined.status() else { return Vec::new() };
+    let status = match &examined.status {
+        Ok(Some(status)) => status,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![DoctorCheck::failed(ROOM, error)],
+    };
     let (room, line) = (&status.room, &status.line);
     let who = &examined.as_typed;
     let rate = wording::rate(status);
-    let (joined, waiting) = (wording::joined(status), line.waiting);
+    // On AWS the line is counted only roughly.
+    let about = if examined.is_here() { "" } else { "about " };
+    let (joined, waiting) = (format!("{about}{}", status.joined), line.waiting);
     let fact = format!(
         "{}, rate {rate}, {joined} joined, {waiting} waiting",
         state(room.state, room.opens, examined.now())
@@ -78,12 +85,35 @@ fn long_wait(examined: &Examined) -> Option<DoctorCheck> {
     let visitors = examined.visitors.filter(|_| examined.is_here())?;
     let rate = examined.room.settings.rate;
     let minutes = visitors.div_ceil(rate.get().into());
-    let fact =
-        format!("at {rate} a minute, the last of {visitors} people waits {}", wording::time(minutes * 60));
+    let fact = format!(
+        "at {} a minute, the last of {} people waits {}",
+        number(rate.get().into()),
+        number(visitors),
+        wording::time(minutes * 60)
+    );
     Some(if minutes > LONG_WAIT_MINUTES {
         let advice = "raise the rate if the shop can serve more, and tell people how long it takes";
         DoctorCheck::warning(CROWD, fact, advice)
     } else {
         DoctorCheck::ok(CROWD, fact)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+    use crate::doctor::CheckResult;
+    use crate::doctor::examined::configured;
+
+    #[test]
+    fn a_room_that_does_not_answer_is_a_problem() {
+        let mut examined = configured(None);
+        assert!(check(&examined).is_empty(), "before the first deployment");
+        examined.status = Err(anyhow!("not authorized").context("could not operate the room sale"));
+        let checks = check(&examined);
+        assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
+        assert_eq!(checks[0].found, "could not operate the room sale: not authorized");
+    }
 }

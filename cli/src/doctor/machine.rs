@@ -69,7 +69,7 @@ fn disk(running: &RunningRoom, visitors: u64) -> DoctorCheck {
         );
     }
     let (Some(free), Some(size)) = (running.free, running.size) else {
-        return DoctorCheck::ok(
+        return DoctorCheck::not_checked(
             MACHINE,
             "the room can write to its file; the system does not say how much is free",
         );
@@ -126,7 +126,8 @@ mod tests {
         assert_eq!(of(100 << 20, Some(1_000_000)), Problem, "a million places");
         let broken = RunningRoom { unwritable: Some("no space left".into()), ..running() };
         assert_eq!(results(&broken, None)[0], Problem);
-        assert_eq!(results(&RunningRoom { free: None, ..running() }, None)[0], Ok);
+        let unknown = results(&RunningRoom { free: None, ..running() }, None)[0];
+        assert_eq!(unknown, CheckResult::NotChecked);
     }
 
     #[test]

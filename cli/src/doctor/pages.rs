@@ -4,7 +4,7 @@ use jiff::fmt::rfc2822;
 use operator::{Order, Reply};
 use page::Page;
 use pass::{Discovery, Jwks, KeyRecord};
-use probe::FetchedPage;
+use probe::{FetchedPage, WebAddress};
 use waitroom::Timestamp;
 
 use super::{DoctorCheck, Examined};
@@ -16,23 +16,35 @@ const CLOCK: &str = "clock";
 const MOST_OFF_MILLIS: u64 = 2000;
 
 pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
-    let unreadable = examined.custom_page.as_ref().err();
-    let unreadable = unreadable.map(|error| {
-        DoctorCheck::problem(PAGE, format!("{error:#}"), "repair the folder of the page: docs/page.md")
-    });
-    if examined.running.is_none() {
-        return unreadable.into_iter().collect();
+    let unusable = unusable(examined);
+    if examined.handle().is_none() {
+        return unusable.into_iter().collect();
     }
     let before = examined.now();
     let fetched = examined.fetch("/wait/index.html").await;
     let after = examined.now();
-    let mut checks = match unreadable {
+    let mut checks = match unusable {
         Some(check) => vec![check],
         None => vec![page(examined, &fetched).await],
     };
     checks.extend(keys(examined).await);
     checks.push(clock(examined, fetched.ok(), before, after).await);
     checks
+}
+
+/// Why the operator's own page cannot be shown, here or on AWS.
+fn unusable(examined: &Examined) -> Option<DoctorCheck> {
+    match &examined.custom_page {
+        Err(error) => {
+            let advice = "repair the folder of the page: docs/page.md";
+            Some(DoctorCheck::problem(PAGE, format!("{error:#}"), advice))
+        }
+        #[cfg(feature = "aws")]
+        Ok(Some(page)) if !examined.is_here() => {
+            cloud::check_page(page).err().map(|error| DoctorCheck::failed(PAGE, &error.into()))
+        }
+        Ok(_) => None,
+    }
 }
 
 async fn page(examined: &Examined, fetched: &Result<FetchedPage, String>) -> DoctorCheck {
@@ -87,13 +99,7 @@ async fn keys(examined: &Examined) -> Vec<DoctorCheck> {
     let record = match handle.send(Order::Keys).await {
         Ok(Reply::Keys { record }) => record,
         Ok(_) => return vec![DoctorCheck::not_checked(KEYS, "the room is of another version")],
-        Err(error) => {
-            return vec![DoctorCheck::problem(
-                KEYS,
-                format!("{error:#}"),
-                "allow this, or see whether the room runs",
-            )];
-        }
+        Err(error) => return vec![DoctorCheck::failed(KEYS, &error)],
     };
     let url = examined.url("/.well-known/jwks.json");
     let published = match json::<Jwks>(examined, "/.well-known/jwks.json").await {
@@ -159,11 +165,12 @@ async fn clock(
     before: Timestamp,
     after: Timestamp,
 ) -> DoctorCheck {
-    let shop = &examined.room.settings.shop;
-    if !examined.has_no_public_url() {
+    if !examined.is_here() {
         let date = page.and_then(|page| page.date);
-        return judge("the room", date.as_deref(), before, after, examined.is_here());
+        return judge("the room", date.as_deref(), before, after, false);
     }
+    // The room has the clock of this machine.
+    let shop = &examined.room.settings.shop;
     if shop.is_on_this_machine() {
         return DoctorCheck::not_checked(
             CLOCK,
@@ -171,7 +178,7 @@ async fn clock(
         );
     }
     let before = examined.now();
-    let fetched = examined.probe.fetch(&probe::WebAddress::of(shop.as_url().clone())).await;
+    let fetched = examined.fetch_from(&WebAddress::of(shop.as_url().clone())).await;
     let date = fetched.ok().and_then(|page| page.date);
     judge("the shop", date.as_deref(), before, examined.now(), true)
 }
@@ -206,6 +213,22 @@ fn judge(whose: &str, date: Option<&str>, before: Timestamp, after: Timestamp, i
 mod tests {
     use super::*;
     use crate::doctor::CheckResult;
+
+    #[cfg(feature = "aws")]
+    #[tokio::test]
+    async fn a_page_that_a_deployment_refuses_is_found_before() {
+        let mut examined = crate::doctor::examined::configured(None);
+        assert!(Box::pin(check(&examined)).await.is_empty(), "the built-in page");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bee.png"), [0; 10_000]).unwrap();
+        std::fs::write(folder.path().join("page.toml"), "logo = \"bee.png\"").unwrap();
+        let page = page::Design::read(folder.path()).unwrap().page(&"Sale".parse().unwrap());
+        examined.custom_page = Ok(Some(page));
+        let checks = Box::pin(check(&examined)).await;
+        assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
+        assert!(checks[0].found.contains("bee.png is image/png"), "{}", checks[0]);
+        assert!(checks[0].advice.as_ref().unwrap().starts_with("use SVG images"), "{}", checks[0]);
+    }
 
     #[test]
     fn a_clock_is_off_if_it_is_more_than_two_seconds() {

@@ -1,22 +1,38 @@
 //! Who notices when something goes wrong on AWS: alarms, their e-mails, and dead letters.
 
-use operator::{AlarmMailState, AlarmState, Status};
+use anyhow::Result;
+use futures_util::future::join3;
+use operator::{Alarm, AlarmMail, AlarmState};
 
 use super::{DoctorCheck, Examined};
-use crate::wording;
+use crate::room::RoomHandle;
+use crate::wording::{MailTrouble, alarm_mail, counted};
 
 const ALARMS: &str = "alarms";
 const DEAD_LETTERS: &str = "dead-letters";
 
-pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
-    let Some(status) = examined.status().filter(|_| !examined.is_here()) else { return Vec::new() };
-    let mut checks = alarms(status, examined.name.as_str());
-    checks.extend(status.dead_letters.map(|count| dead_letters(count, examined.name.as_str())));
-    checks
+/// Each is asked by itself, because each needs a permission of its own.
+pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let name = examined.name.as_str();
+    if let Some(deployed) = examined.handle().and_then(RoomHandle::on_aws) {
+        // Boxed, because the futures of the SDK are large.
+        let asked = Box::pin(join3(deployed.alarms(), deployed.alarm_mail(), deployed.dead_letters()));
+        let (found, mail, letters) = asked.await;
+        let mut checks = alarms(found.map_err(Into::into), mail.as_ref(), name);
+        checks.push(dead_letters(letters.map_err(Into::into), name));
+        return checks;
+    }
+    if examined.status.is_ok() {
+        return Vec::new();
+    }
+    // The check of the room says why.
+    [ALARMS, DEAD_LETTERS]
+        .map(|check| DoctorCheck::not_checked(check, "not known, because AWS did not say where the room is"))
+        .into()
 }
 
-fn alarms(status: &Status, name: &str) -> Vec<DoctorCheck> {
-    let Some(mail) = &status.alarm_mail else {
+fn alarms(found: Result<Vec<Alarm>>, mail: Option<&AlarmMail>, name: &str) -> Vec<DoctorCheck> {
+    let Some(mail) = mail else {
         let advice = format!(
             "set alarm_email in the room's configuration file (beekeeper config {name} says where it is), and deploy again"
         );
@@ -26,7 +42,20 @@ fn alarms(status: &Status, name: &str) -> Vec<DoctorCheck> {
             advice,
         )];
     };
-    let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
+    let mut checks = match found {
+        Ok(alarms) => ringing(&alarms, name),
+        Err(error) => vec![DoctorCheck::failed(ALARMS, &error)],
+    };
+    checks.push(match alarm_mail(mail) {
+        None => DoctorCheck::ok(ALARMS, format!("{} gets the e-mails of the alarms", mail.address)),
+        Some(MailTrouble { fact, advice: Some(advice) }) => DoctorCheck::warning(ALARMS, fact, advice),
+        Some(MailTrouble { fact, advice: None }) => DoctorCheck::not_checked(ALARMS, fact),
+    });
+    checks
+}
+
+fn ringing(alarms: &[Alarm], name: &str) -> Vec<DoctorCheck> {
+    let ringing = alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
     let mut checks: Vec<_> = ringing
         .map(|alarm| {
             let text = format!("{} is ringing: {}", alarm.name, alarm.reason);
@@ -36,58 +65,85 @@ fn alarms(status: &Status, name: &str) -> Vec<DoctorCheck> {
             DoctorCheck::problem(ALARMS, text, advice)
         })
         .collect();
-    if checks.is_empty() {
-        checks.extend(wording::alarms(status).map(|text| DoctorCheck::ok(ALARMS, text)));
+    if checks.is_empty() && !alarms.is_empty() {
+        checks.push(DoctorCheck::ok(ALARMS, format!("none of {} is ringing", alarms.len())));
     }
-    checks.push(match (mail.state, wording::alarm_mail(mail)) {
-        (AlarmMailState::Unknown, why) => DoctorCheck::not_checked(ALARMS, why.unwrap_or_default()),
-        (_, None) => DoctorCheck::ok(ALARMS, format!("{} gets the e-mails of the alarms", mail.address)),
-        (_, Some(text)) => {
-            let (fact, advice) = text.split_once([':', ';']).unwrap_or((&text, "confirm it"));
-            DoctorCheck::warning(ALARMS, format!("{fact}: it is not confirmed"), advice.trim())
-        }
-    });
     checks
 }
 
-fn dead_letters(count: u64, name: &str) -> DoctorCheck {
-    if count == 0 {
-        return DoctorCheck::ok(DEAD_LETTERS, "none");
-    }
-    let messages = if count == 1 { "1 message" } else { &format!("{count} messages") };
+fn dead_letters(found: Result<u64>, name: &str) -> DoctorCheck {
+    let count = match found {
+        Ok(0) => return DoctorCheck::ok(DEAD_LETTERS, "none"),
+        Ok(count) => count,
+        Err(error) => return DoctorCheck::failed(DEAD_LETTERS, &error),
+    };
     DoctorCheck::warning(
         DEAD_LETTERS,
-        format!("{messages} in the line came from no visitor, or could not be read"),
+        format!("{} in the line came from no visitor, or could not be read", counted(count, "message")),
         format!("no visitor is lost; see who writes to the line, and why: beekeeper logs {name} --since 1d"),
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use anyhow::anyhow;
+    use operator::AlarmMailState;
+
     use super::*;
     use crate::doctor::CheckResult;
+    use crate::doctor::examined::configured;
     use crate::fixture::suffering;
+
+    #[tokio::test]
+    async fn of_a_room_that_is_not_found_nothing_is_called_well() {
+        let mut examined = configured(None);
+        assert!(check(&examined).await.is_empty(), "before the first deployment");
+        examined.status = Err(anyhow!("AccessDenied"));
+        let checks = check(&examined).await;
+        let results: Vec<_> = checks.iter().map(|check| (check.name, check.result)).collect();
+        assert_eq!(
+            results,
+            [(ALARMS, CheckResult::NotChecked), (DEAD_LETTERS, CheckResult::NotChecked)],
+            "{checks:?}"
+        );
+    }
 
     #[test]
     fn a_ringing_alarm_and_an_unconfirmed_address_are_found() {
-        let mut status = suffering();
-        let checks = alarms(&status, "sale");
+        let status = suffering();
+        let mut mail = status.alarm_mail.unwrap();
+        let of = |mail: &AlarmMail| alarms(Ok(status.alarms.clone()), Some(mail), "sale");
+        let checks = of(&mail);
         let results: Vec<_> = checks.iter().map(|check| check.result).collect();
         assert_eq!(results, [CheckResult::Problem, CheckResult::Warning], "{checks:?}");
         assert!(checks[1].found.starts_with("anna@shop.example gets none yet: "), "{checks:?}");
         assert!(checks[1].advice.as_ref().unwrap().starts_with("click the link"), "{checks:?}");
-        status.alarm_mail.as_mut().unwrap().state = AlarmMailState::Missing;
-        assert!(alarms(&status, "sale")[1].advice.as_ref().unwrap().contains("aws sns subscribe"));
-        status.alarm_mail.as_mut().unwrap().state = AlarmMailState::Confirmed;
-        assert_eq!(alarms(&status, "sale")[1].result, CheckResult::Ok);
-        status.alarm_mail = None;
-        assert_eq!(alarms(&status, "sale")[0].result, CheckResult::Warning);
+        mail.state = AlarmMailState::Missing;
+        let missing = &of(&mail)[1];
+        assert!(missing.advice.as_ref().unwrap().starts_with("subscribe again: aws sns "), "{missing}");
+        mail.state = AlarmMailState::Confirmed;
+        assert_eq!(of(&mail)[1].result, CheckResult::Ok);
+        mail.state = AlarmMailState::Unknown;
+        assert_eq!(of(&mail)[1].result, CheckResult::NotChecked);
+        let quiet = alarms(Ok(status.alarms[1..].to_vec()), Some(&mail), "sale");
+        assert_eq!(quiet[0], DoctorCheck::ok(ALARMS, "none of 1 is ringing"));
+        assert_eq!(alarms(Ok(Vec::new()), None, "sale")[0].result, CheckResult::Warning);
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_a_problem_by_itself() {
+        let mail = suffering().alarm_mail;
+        let checks = alarms(Err(anyhow!("AccessDenied")), mail.as_ref(), "sale");
+        let results: Vec<_> = checks.iter().map(|check| check.result).collect();
+        assert_eq!(results, [CheckResult::Problem, CheckResult::Warning], "{checks:?}");
+        assert_eq!(dead_letters(Err(anyhow!("AccessDenied")), "sale").result, CheckResult::Problem);
     }
 
     #[test]
     fn dead_letters_are_counted() {
-        assert_eq!(dead_letters(0, "sale").result, CheckResult::Ok);
-        assert!(dead_letters(1, "sale").found.starts_with("1 message in the line"));
-        assert!(dead_letters(2, "sale").found.starts_with("2 messages in the line"));
+        let of = |count| dead_letters(Ok(count), "sale");
+        assert_eq!(of(0).result, CheckResult::Ok);
+        assert!(of(1).found.starts_with("1 message in the line"));
+        assert!(of(2).found.starts_with("2 messages in the line"));
     }
 }

@@ -7,6 +7,6 @@ mod svg;
 mod text;
 
 pub(crate) use description::{Plot, PlotAxis, PlotSeries, PlotShape};
-pub(crate) use scale::thousands;
+pub(crate) use scale::{number, thousands};
 pub(crate) use svg::PLOT_CSS;
 pub(crate) use text::readable_width;

@@ -28,7 +28,7 @@ impl Scale {
         Self {
             low,
             high,
-            ticks: ticks(low, high, step).map(|tick| (tick, number(tick, high, step))).collect(),
+            ticks: ticks(low, high, step).map(|tick| (tick, short(tick, high, step))).collect(),
         }
     }
 
@@ -83,6 +83,12 @@ pub(super) fn place(axis: &PlotAxis, value: f64) -> String {
     }
 }
 
+/// A count in full: `12,345`.
+#[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
+pub(crate) fn number(count: u64) -> String {
+    thousands(count as f64)
+}
+
 /// A number in full: `12,345`; with two decimals if it is small and not whole.
 pub(crate) fn thousands(value: f64) -> String {
     if value.abs() >= 1e15 {
@@ -130,7 +136,7 @@ fn ticks(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
 }
 
 /// A number beside a tick: short, with as many decimals as the step needs.
-fn number(value: f64, highest: f64, step: f64) -> String {
+fn short(value: f64, highest: f64, step: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }

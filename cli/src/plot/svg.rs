@@ -44,10 +44,7 @@ impl Plot {
         );
         match bounds {
             Some(bounds) => svg.push_str(&self.drawing(bounds)),
-            None => svg.push_str(
-                "<text x=\"0\" y=\"40\">nothing to show</text>
-",
-            ),
+            None => svg.push_str("<text x=\"0\" y=\"40\">nothing to show</text>\n"),
         }
         svg + "</svg>\n"
     }
@@ -137,8 +134,9 @@ impl Frame {
             let _ = writeln!(
                 svg,
                 "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v5\"/>\
-                 <text class=\"{class}\" x=\"{at:.1}\" y=\"{:.1}\">{label}</text>",
-                bottom + 19.0
+                 <text class=\"{class}\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
+                bottom + 19.0,
+                escape(label)
             );
         }
         let _ = writeln!(
@@ -187,7 +185,7 @@ mod tests {
 
     fn plot(shape: PlotShape, points: &[(f64, f64)]) -> Plot {
         let series = PlotSeries { name: "<waiting> & \"so\"".into(), shape, points: points.to_vec() };
-        let marks = ["0", "1", "2"].map(Into::into).into();
+        let marks = ["<0>", "1", "2"].map(Into::into).into();
         let x = PlotAxis::Marks { unit: "<seconds>".into(), marks };
         Plot { title: "A < B".into(), unit: "<b>visitors</b>".into(), x, series: vec![series] }
     }
@@ -195,12 +193,16 @@ mod tests {
     #[test]
     fn texts_are_escaped() {
         let svg = plot(PlotShape::Line, &[(0.0, 1.0), (1.0, 2.0)]).svg(1);
-        for text in
-            ["A &lt; B", "&lt;b&gt;visitors", "&lt;waiting&gt; &amp; &quot;so&quot;", "&lt;seconds&gt;"]
-        {
+        for text in [
+            "A &lt; B",
+            "&lt;b&gt;visitors",
+            "&lt;waiting&gt; &amp; &quot;so&quot;",
+            ">&lt;0&gt;<",
+            "&lt;seconds&gt;",
+        ] {
             assert!(svg.contains(text), "{text} in {svg}");
         }
-        for text in ["A < B", "<b>", "<waiting>", "<seconds>"] {
+        for text in ["A < B", "<b>", "<waiting>", "<0>", "<seconds>"] {
             assert!(!svg.contains(text), "{text} in {svg}");
         }
     }

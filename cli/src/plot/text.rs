@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::terminal;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::symbols::Marker;
@@ -12,6 +11,7 @@ use ratatui::widgets::canvas::{Canvas, Line, Points};
 
 use super::description::{Bounds, Plot, PlotSeries, PlotShape};
 use super::scale::{Scale, caption};
+use crate::printer::{USUAL_COLUMNS, terminal_columns};
 
 /// Rows between the title and the axis.
 const ROWS: u16 = 8;
@@ -167,13 +167,9 @@ fn cell(position: f64, cells: u16) -> u16 {
 
 /// As wide as the terminal, but no wider than is easy to read.
 pub(crate) fn readable_width() -> u16 {
-    const USUAL: u16 = 80;
     const WIDEST: u16 = 110;
 
-    if !io::stdout().is_terminal() {
-        return USUAL;
-    }
-    terminal::size().map_or(USUAL, |(columns, _)| columns.min(WIDEST))
+    if io::stdout().is_terminal() { terminal_columns().min(WIDEST) } else { USUAL_COLUMNS }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
+use aws_model::AccountLimit;
 use serde::Serialize;
 use simulation::{QuotaToRaise, SimulatedEvent};
 
-use crate::plot::thousands;
+use crate::plot::{number, thousands};
 
 /// All that went into a simulation.
 #[derive(Clone, Debug, Serialize)]
@@ -50,7 +51,7 @@ impl SimulationAnswer {
             (_, None) => "a room on one machine".into(),
         };
         format!(
-            "{} visitors come {}, to {place} that lets {} a minute in.",
+            "{} visitors come {}, to {place} that releases {} a minute.",
             thousands(inputs.visitors.into()),
             inputs.arrivals,
             thousands(inputs.rate.into())
@@ -59,11 +60,14 @@ impl SimulationAnswer {
 
     /// The answer in a sentence or two.
     pub(super) fn sentence(&self) -> String {
-        let waits = self.event.waits;
+        let (waits, count) = (self.event.waits, self.event.visitors);
         let last = match self.event.drained_after {
-            Some(after) => format!("The last visitor enters after {}.", span(after)),
-            None => "The line does not become empty.".into(),
+            Some(after) => format!("The last visitor is released after {}.", span(after)),
+            None => "Not everybody is released.".into(),
         };
+        if count.entered + count.never_entered == 0 {
+            return format!("{last} Nobody waits until it is their turn.");
+        }
         format!(
             "{last} Half wait {} or less, 95% {} or less, the longest {}.",
             span(waits.median),
@@ -80,15 +84,25 @@ impl SimulationAnswer {
             let broken = event.limits.iter().find(|used| used.limit == limit);
             let after = broken.and_then(|used| used.broke_after).unwrap_or(0);
             warnings.push(format!(
-                "{} is exceeded, first after {}. What to do: {}.",
-                capital(limit.name()),
+                "A limit is exceeded, first after {}: {}. What to do: {}.",
                 span(seconds(after as u64)),
+                limit.name(),
                 limit.advice()
+            ));
+        } else if event.refused_requests > 0 {
+            warnings.push(format!(
+                "{} requests are refused, although no limit is exceeded in any second: too many come at the same moment. What to \
+                 do: {}, or raise request_burst if the room has one.",
+                number(event.refused_requests),
+                AccountLimit::ApiBurst.advice()
             ));
         }
         if event.drained_after.is_none() || event.visitors.still_waiting > 0 {
+            // They may wait because they were refused, and a higher rate does not help them.
+            let is_refused = event.first_to_break.is_some() || event.refused_requests > 0;
+            let advice = if is_refused { "" } else { ": raise the rate" };
             warnings.push(format!(
-                "{} visitors still wait when the simulation ends: raise the rate.",
+                "{} visitors still wait when the simulation ends{advice}.",
                 number(event.visitors.still_waiting)
             ));
         }
@@ -106,17 +120,11 @@ impl SimulationAnswer {
             ));
         }
         if let Some(quotas) = &self.quotas {
-            if quotas.is_empty() {
+            // Whoever is refused although no limit breaks is in a warning.
+            if quotas.is_empty() && self.event.refused_requests == 0 {
                 found.push("No limit has to be raised for this crowd.".into());
             }
-            found.extend(quotas.iter().map(|quota| {
-                let needed = quota.needed.map_or_else(
-                    || "nothing raises it".into(),
-                    |needed| format!("{} are needed", thousands(needed)),
-                );
-                let (name, has) = (capital(quota.name), thousands(quota.available));
-                format!("{name}: {has} are allowed, {needed}. What to do: {}.", quota.advice)
-            }));
+            found.extend(quotas.iter().map(to_raise));
         }
         found
     }
@@ -136,15 +144,17 @@ impl SimulationAnswer {
             ("never entered", number(count.never_entered)),
             ("still waiting", number(count.still_waiting)),
             ("in line after", format!("{} at the latest", span(event.until_in_line.longest))),
-            ("requests", format!("{}, {} refused", number(event.requests), number(event.refused_requests))),
+            ("requests", format!("{} ({} refused)", number(event.requests), number(event.refused_requests))),
         ];
         if !event.costs.is_empty() {
-            facts.push(("costs", format!("${:.2}", event.dollars)));
+            facts.push(("costs", dollars(event.dollars)));
         }
         facts
     }
 
-    /// Each limit: its name, what is used, what is allowed, the share, and when.
+    pub(super) const LIMIT_COLUMNS: [&str; 5] = ["limit", "used", "allowed", "share", "after"];
+
+    /// Each limit in these columns.
     pub(super) fn limits(&self) -> Vec<[String; 5]> {
         let row = |used: &simulation::LimitUse| {
             [
@@ -159,13 +169,23 @@ impl SimulationAnswer {
     }
 }
 
+/// What has to be raised, and how.
+fn to_raise(quota: &QuotaToRaise) -> String {
+    let needed = quota.needed.map_or_else(
+        || "too few for this crowd".into(),
+        |needed| format!("{} are needed", thousands(needed)),
+    );
+    let (name, has) = (capital(quota.name), thousands(quota.available));
+    format!("{name}: {has} are allowed, {needed}. What to do: {}.", quota.advice)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 visitors, requests and seconds")]
 pub(super) fn seconds(count: u64) -> f64 {
     count as f64
 }
 
-pub(super) fn number(count: u64) -> String {
-    thousands(seconds(count))
+pub(super) fn dollars(dollars: f64) -> String {
+    format!("${dollars:.2}")
 }
 
 pub(super) fn capital(text: &str) -> String {
@@ -186,7 +206,26 @@ pub(super) fn span(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aws_model::Limit;
+
     use super::*;
+
+    #[test]
+    fn what_nothing_raises_still_says_what_to_do() {
+        let limit = Limit::PageReads;
+        let mut quota = QuotaToRaise {
+            limit,
+            name: limit.name(),
+            available: 5500.0,
+            needed: None,
+            advice: "divide the crowd".into(),
+        };
+        let told = "The reads a second of the page's bucket: 5,500 are allowed, too few for this crowd. \
+                    What to do: divide the crowd.";
+        assert_eq!(to_raise(&quota), told);
+        quota.needed = Some(7000.0);
+        assert!(to_raise(&quota).contains("5,500 are allowed, 7,000 are needed. "), "{}", to_raise(&quota));
+    }
 
     #[test]
     fn a_time_is_told_in_the_units_that_fit() {

@@ -1,5 +1,4 @@
-use super::answer::{SimulationAnswer, capital};
-use super::text::dollars;
+use super::answer::{SimulationAnswer, capital, dollars};
 use crate::html_report::{HtmlPart, HtmlReport, HtmlSection, HtmlTable};
 
 impl SimulationAnswer {
@@ -11,13 +10,12 @@ impl SimulationAnswer {
         let mut sections = vec![section("The event", answer)];
         if !self.event.limits.is_empty() {
             let rows = self.limits().into_iter().map(Vec::from).collect();
-            let columns = ["limit", "used", "allowed", "share", "after"];
-            sections
-                .push(section("Limits", vec![table("The most that is used of each limit", &columns, rows)]));
+            let limits = table("The most that is used of each limit", &Self::LIMIT_COLUMNS, rows);
+            sections.push(section("Limits", vec![limits]));
             let costs = self.event.costs.iter().map(|line| vec![line.name.to_owned(), dollars(line.dollars)]);
             let all = [vec!["together".to_owned(), dollars(self.event.dollars)]];
             let model = HtmlPart::Paragraph("Computed by a model: no room was ever measured on AWS.".into());
-            let costs = table("By service", &["for", "dollars"], costs.chain(all).collect());
+            let costs = table("By service", &["service", "costs"], costs.chain(all).collect());
             sections.push(section("Costs", vec![costs, model]));
         }
         let name = self.scenario.room.as_deref().unwrap_or("a room");

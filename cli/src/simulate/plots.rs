@@ -5,13 +5,15 @@ use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape};
 
 impl SimulationAnswer {
     pub(super) fn plots(&self) -> Vec<Plot> {
-        let of = |name: &str, shape, value: fn(&SimulatedMinute) -> u64| {
+        let of = |name: &str, shape: PlotShape, value: fn(&SimulatedMinute) -> u64| {
+            // How many wait is counted at a minute's end. Nobody waits at the beginning.
+            let is_line = shape == PlotShape::Line;
             let at = |minute: &SimulatedMinute| {
-                // How many wait is counted at a minute's end.
-                let minutes = minute.minute + u64::from(shape == PlotShape::Line);
-                (seconds(60 * minutes), seconds(value(minute)))
+                (seconds(60 * (minute.minute + u64::from(is_line))), seconds(value(minute)))
             };
-            PlotSeries { name: name.into(), shape, points: self.event.minutes.iter().map(at).collect() }
+            let begin = is_line.then_some((0.0, 0.0));
+            let points = begin.into_iter().chain(self.event.minutes.iter().map(at)).collect();
+            PlotSeries { name: name.into(), shape, points }
         };
         let plot = |title: &str, unit: &str, series| Plot {
             title: title.into(),

@@ -1,4 +1,4 @@
-use super::answer::SimulationAnswer;
+use super::answer::{SimulationAnswer, dollars};
 
 impl SimulationAnswer {
     /// The answer for a terminal of this width: the sentence first, then numbers, charts, limits and costs.
@@ -10,23 +10,23 @@ impl SimulationAnswer {
         lines.extend(self.facts().iter().map(|(name, value)| format!("{name:<14} {value}")));
         lines.push(String::new());
         lines.extend(self.plots().iter().map(|plot| plot.text(width)));
-        let limits = self.limits();
-        if !limits.is_empty() {
-            lines.push(format!("{:<52} {:>9} {:>9} {:>6}  after", "limit", "used", "allowed", "share"));
-            lines.extend(limits.iter().map(|[name, used, allowed, share, after]| {
-                format!("{name:<52} {used:>9} {allowed:>9} {share:>6}  {after}")
-            }));
+        if !self.event.limits.is_empty() {
+            lines.extend(self.limit_lines());
             lines.push(String::new());
-            lines.extend(
-                self.event.costs.iter().map(|line| format!("{:<52} {:>9}", line.name, dollars(line.dollars))),
-            );
-            lines.push(format!("{:<52} {:>9}", "together", dollars(self.event.dollars)));
+            let costs = self.event.costs.iter().map(|line| (line.name, line.dollars));
+            let costs = costs.chain([("together", self.event.dollars)]);
+            lines.extend(costs.map(|(name, cost)| format!("{name:<14} {:>9}", dollars(cost))));
             lines.push("Computed by a model: no room was ever measured on AWS.".into());
         }
         lines.join("\n")
     }
-}
 
-pub(super) fn dollars(dollars: f64) -> String {
-    format!("${dollars:.2}")
+    /// The limits in columns: with the longest name, and `59 min 59 s` in the last one, 80 characters.
+    fn limit_lines(&self) -> Vec<String> {
+        let columns = Self::LIMIT_COLUMNS.map(ToOwned::to_owned);
+        let line = |[name, used, allowed, share, after]: [String; 5]| {
+            format!("{name:<43} {used:>8} {allowed:>8} {share:>5}  {after}")
+        };
+        std::iter::once(columns).chain(self.limits()).map(line).collect()
+    }
 }

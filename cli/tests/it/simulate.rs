@@ -3,9 +3,10 @@
 use std::fs;
 
 use html5gum::{Token, Tokenizer};
+use rexpect::process::WaitStatus;
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, text};
 
 const CROWD: [&str; 5] = ["simulate", "--visitors", "2k", "--rate", "600"];
 
@@ -37,10 +38,16 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
     let text = simulated(&home, &["--html", page.to_str().unwrap(), "--new-account"]);
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("2,000 visitors come within a minute"), "{text}");
-    assert!(lines.next().unwrap().starts_with("The last visitor enters after "), "{text}");
-    for told in ["Warning: ", "longest line", "The line", "allowed", "together"] {
+    assert!(lines.next().unwrap().starts_with("The last visitor is released after "), "{text}");
+    for told in
+        ["Warning: A limit is exceeded, first after ", "longest line", "The line", "allowed", "together"]
+    {
         assert!(text.contains(told), "{told}: {text}");
     }
+    // The sentences are wrapped by the terminal, the charts and tables are not.
+    let wide = lines.skip_while(|line| !line.is_empty()).find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None, "off a terminal, for one of 80 columns");
+    assert!(!text.contains('\x1b'), "{text}");
     let html = fs::read_to_string(page).unwrap();
     for token in Tokenizer::new(&html) {
         match token.unwrap() {
@@ -50,6 +57,107 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
         }
     }
     assert!(html.contains("<h1>Simulation of a room</h1>") && html.contains("<svg"), "{html}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_does_not_cost_the_answer() {
+    let output = Home::new().run(&[&CROWD[..], &["--html", "/nowhere/simulation.html"]].concat());
+    let (answer, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(answer.contains("\nlongest line "), "{answer}");
+    assert!(error.contains("could not write the page to /nowhere/simulation.html: "), "{error}");
+}
+
+#[test]
+fn a_configured_room_is_simulated_as_it_is_configured() {
+    let home = Home::new();
+    let config = "title = \"Sale\"\nregion = \"eu-central-2\"\nshop = \"https://shop.example\"\nrate = 300\n\
+                  requests_per_second = 900\n";
+    home.write("sale", config);
+    let of_room = |more: &[&str]| -> Value {
+        let room = ["simulate", "sale", "--visitors", "500", "--json"];
+        serde_json::from_str(&home.printed(&[&room, more].concat())).unwrap()
+    };
+    let answer = of_room(&[]);
+    let scenario = &answer["scenario"];
+    assert_eq!(
+        (&scenario["room"], &scenario["region"], &scenario["rate"]),
+        (&"sale".into(), &"eu-central-2".into(), &300.into())
+    );
+    assert_eq!(scenario["account"]["api-requests"], 2500.0, "one of the newer regions");
+    let own = answer["limits"].as_array().unwrap().iter().find(|used| used["limit"] == "room-requests");
+    assert_eq!(own.unwrap()["available"], 900.0);
+
+    let changed = of_room(&["--rate", "600", "--region", "us-east-1", "--limit", "api-requests=9000"]);
+    let scenario = &changed["scenario"];
+    assert_eq!((&scenario["rate"], &scenario["region"]), (&600.into(), &"us-east-1".into()));
+    assert_eq!(scenario["account"]["api-requests"], 9000.0);
+
+    let here = of_room(&["--local"]);
+    assert_eq!((&here["scenario"]["host"], &here["scenario"]["rate"]), (&"machine".into(), &300.into()));
+}
+
+#[test]
+fn a_shop_that_becomes_slow_shows_what_the_throttle_does() {
+    let home = Home::new();
+    let crowd = ["simulate", "--local", "--visitors", "4k", "--rate", "600"];
+    let shop = ["--shop-answers-in", "200ms", "--shop-bears", "300"];
+    let (usual, throttled) = (home.printed(&crowd), home.printed(&[&crowd[..], &shop].concat()));
+    assert!(!usual.contains("The throttle"), "{usual}");
+    assert!(throttled.contains("\nThe throttle (visitors a minute)\n"), "{throttled}");
+}
+
+#[test]
+fn the_throttle_is_one_more_function() {
+    let home = Home::new();
+    let functions = |more: &[&str]| {
+        let answer: Value = serde_json::from_str(&simulated(&home, &[&["--json"], more].concat())).unwrap();
+        let limits = answer["limits"].as_array().unwrap();
+        limits.iter().find(|used| used["limit"] == "concurrency").unwrap()["used"].as_f64().unwrap()
+    };
+    // The shop bears so many that the throttle has nothing to do.
+    let throttle = functions(&["--shop-answers-in", "200ms", "--shop-bears", "60k"]) - functions(&[]);
+    assert!((0.5..1.5).contains(&throttle), "{throttle}");
+}
+
+#[test]
+fn consumers_have_the_reservation_that_deploy_makes_if_it_fits() {
+    let home = Home::new();
+    let functions = |limit: &str| {
+        let answer: Value = serde_json::from_str(&simulated(&home, &["--json", "--limit", limit])).unwrap();
+        let limits = answer["limits"].as_array().unwrap();
+        limits.iter().find(|used| used["limit"] == "concurrency").unwrap()["used"].as_f64().unwrap()
+    };
+    // Ten consumers instead of the one or two that run. AWS keeps a hundred functions unreserved.
+    let reserved = functions("concurrency=112") - functions("concurrency=111");
+    assert!((reserved - 8.5).abs() < 1e-6, "{reserved}");
+}
+
+#[test]
+fn a_crowd_that_comes_at_one_moment_is_told_of_the_burst() {
+    let rush = ["--arrivals", "1s", "--limit", "api-burst=1"];
+    let refused = " requests are refused, although no limit is exceeded in any second";
+    for more in [&[] as &[&str], &["--find", "quota"]] {
+        let told = simulated(&Home::new(), &[&rush, more].concat());
+        assert!(told.contains(refused) && told.contains("Throttle burst rate"), "{told}");
+        assert!(!told.contains("No limit has to be raised"), "{told}");
+    }
+    let usual = simulated(&Home::new(), &["--find", "quota"]);
+    assert!(usual.contains("\nNo limit has to be raised for this crowd.\n"), "{usual}");
+}
+
+/// Without Ctrl-C it would take minutes.
+#[test]
+fn a_terminal_shows_the_progress_and_ctrl_c_ends_the_simulation() {
+    let home = Home::new();
+    let mut person = home.person(&["simulate", "--local", "--visitors", "50k", "--rate", "1"]);
+    person.exp_string(" simulated, ").unwrap();
+    person.exp_string(" of 50,000 released").unwrap();
+    person.send("\u{3}").unwrap();
+    person.flush().unwrap();
+    person.exp_string("error: interrupted; nothing was changed").unwrap();
+    person.exp_eof().unwrap();
+    assert!(matches!(person.process().wait().unwrap(), WaitStatus::Exited(_, 5)));
 }
 
 #[test]
@@ -81,6 +189,18 @@ fn a_crowd_too_large_for_a_new_account_says_what_to_raise() {
     let answer: Value = serde_json::from_str(&simulated(&Home::new(), &more)).unwrap();
     let quotas = answer["quotas"].as_array().unwrap();
     assert!(quotas.iter().any(|quota| quota["limit"] == "concurrency"), "{quotas:?}");
+    let told = simulated(&Home::new(), &["--new-account", "--find", "quota"]);
+    let functions = "\nThe functions that may run at the same time: 10 are allowed, ";
+    assert!(told.contains(functions), "{told}");
+}
+
+#[test]
+fn whoever_cannot_join_is_not_helped_by_a_higher_rate() {
+    // The consumers of such a rate take all functions of a new account.
+    let told = Home::new().printed(&["simulate", "--visitors", "9", "--new-account", "--rate", "30k"]);
+    assert!(told.contains("\nNot everybody is released. Nobody waits until it is their turn.\n"), "{told}");
+    assert!(told.contains(": the functions that may run at the same time. What to do: ask AWS"), "{told}");
+    assert!(told.contains("\nWarning: 9 visitors still wait when the simulation ends.\n"), "{told}");
 }
 
 #[test]
@@ -90,9 +210,9 @@ fn what_cannot_be_simulated_says_what_to_do() {
     let counts = folder.path().join("counts.csv");
     fs::write(&counts, "at,joined\n2027-03-05T12:00:00Z,many\n").unwrap();
     let counts = counts.to_str().unwrap();
-    let cases: [(&[&str], &str); 11] = [
-        (&["--visitors", "0"], "from 1 to 100m"),
-        (&["--visitors", "50m", "--rate", "60"], "can be simulated"),
+    let cases: [(&[&str], &str); 14] = [
+        (&["--visitors", "0"], "from 1 to 10000000"),
+        (&["--visitors", "50m", "--rate", "60"], "from 1 to 10000000"),
         (&["--visitors", "9"], "--rate 3k"),
         (&["--rate", "60"], "--visitors 50k"),
         (&["--arrivals", "flood"], "a time like 10m"),
@@ -101,6 +221,9 @@ fn what_cannot_be_simulated_says_what_to_do() {
         (&["--give-up", "101"], "from 0 to 100"),
         (&["--shop-bears", "600"], "--shop-answers-in"),
         (&["--visitors", "9", "--find", "rate"], "--within"),
+        (&["--visitors", "9", "--rate", "60", "--find", "quota", "--local"], "no limits of an account"),
+        (&["--visitors", "9", "--rate", "60", "--find", "quota", "--within", "1h"], "belongs to --find rate"),
+        (&["--visitors", "9", "--rate", "60", "--find", "rate", "--within", "1h"], "leave --rate out"),
         (&["--limit", "functions=9"], "concurrency"),
     ];
     for (flags, told) in cases {

@@ -19,7 +19,7 @@ use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{
-    Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, bundle, names, page, remove,
+    Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, bundle, check_page, names, remove,
 };
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl<'a> Deployment<'a> {
         custom_page: Option<&Page>,
         bundle: &'a Bundle,
     ) -> Result<Self, CloudError> {
-        custom_page.map_or(Ok(()), page::check)?;
+        custom_page.map_or(Ok(()), check_page)?;
         let architecture = bundle.choose(config.architecture)?;
         let artefacts = ArtefactBucket::new(account, &config.room);
         let template = bundle.template(architecture, &artefacts.name)?;
@@ -77,7 +77,7 @@ impl<'a> Deployment<'a> {
         packages.chain([self.template_key()]).collect()
     }
 
-    pub(crate) fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
+    fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
         let mut parameters = bundle::parameters(self.config, self.architecture);
         parameters
             .extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));

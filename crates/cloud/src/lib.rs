@@ -44,6 +44,7 @@ pub mod template;
 mod warm_capacity;
 mod warnings;
 
+pub use self::page::check_page;
 pub use access::{Access, Account};
 pub use aws::SharedSessions;
 pub use aws_model::{

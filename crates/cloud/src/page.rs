@@ -5,8 +5,8 @@ use aws_sdk_s3::primitives::ByteStream;
 
 use crate::{CloudError, CloudErrorKind, DeployedRoom};
 
-/// The API serves text only; it would corrupt any other file.
-pub(crate) fn check(page: &Page) -> Result<(), CloudError> {
+/// Whether a room on AWS can show this page. The API serves text only; it would corrupt any other file.
+pub fn check_page(page: &Page) -> Result<(), CloudError> {
     let is_text = |content_type: &str| content_type.starts_with("text/") || content_type == "image/svg+xml";
     match page.files().find(|(_, file)| !is_text(file.content_type)) {
         None => Ok(()),
@@ -50,12 +50,12 @@ mod tests {
         let read = || Design::read(folder.path()).unwrap().page(&"Sale".parse().unwrap());
         fs::write(folder.path().join("bee.svg"), "<svg/>").unwrap();
         fs::write(folder.path().join("page.toml"), "logo = \"bee.svg\"").unwrap();
-        assert!(check(&read()).is_ok());
+        assert!(check_page(&read()).is_ok());
         fs::write(folder.path().join("bee.png"), "PNG").unwrap();
         fs::write(folder.path().join("page.toml"), "logo = \"bee.png\"").unwrap();
-        assert!(check(&read()).is_ok(), "a small logo is inside the document");
+        assert!(check_page(&read()).is_ok(), "a small logo is inside the document");
         fs::write(folder.path().join("bee.png"), [0; 10_000]).unwrap();
-        let error = check(&read()).unwrap_err();
+        let error = check_page(&read()).unwrap_err();
         assert!(error.source().unwrap().to_string().starts_with("bee.png is image/png"));
     }
 }

@@ -31,7 +31,7 @@ impl ShopCheck {
         let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
         // A response that redirects to the room counts as refused.
         let room = config.undeployed_room().ok_or_else(|| failed("its domain is not valid".into()))?;
-        let Measurement { sample, refused } = throttle::measure(&probe, &SystemClock, &room).await;
+        let Measurement { sample, refused, .. } = throttle::measure(&probe, &SystemClock, &room).await;
         Ok(Self {
             url: config.health.as_ref().unwrap_or(&config.shop).to_string(),
             mean: Baseline::of(&sample).map(|baseline| baseline.mean),

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_sts::config::ProvideCredentials;
-use config::{ROWS, RoomConfig};
-use page::Page;
+use config::{Architecture, ROWS, RoomConfig};
 use waitroom::Timestamp;
 
 use crate::deploy::Deployment;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
-use crate::{Account, Bundle, CloudError};
+use crate::{Account, Bundle, CloudError, bundle};
 
 /// What a deployment decides by itself, or an order changes later: no difference from the configuration file.
 const NOT_COMPARED: &[&str] =
@@ -21,7 +20,7 @@ pub struct StackCheck {
     /// CloudFormation's word.
     pub status: String,
     pub progress: StackProgress,
-    /// Whether functions and template are those of this program. `None` if this program contains none, or cannot tell.
+    /// Whether functions and template are those of this program. `None` if it contains no functions for this room.
     pub is_of_this_program: Option<bool>,
     /// The settings in the configuration file that the stack was not deployed with.
     pub not_deployed: Vec<&'static str>,
@@ -40,7 +39,6 @@ impl Account {
     pub async fn check_stack(
         &self,
         config: &RoomConfig,
-        page: Option<&Page>,
         bundle: &Bundle,
     ) -> Result<Option<StackCheck>, CloudError> {
         let stack = RoomStack::new(self, &config.room);
@@ -51,13 +49,15 @@ impl Account {
             NextStep::Wait => StackProgress::UnderWay,
             NextStep::Remove | NextStep::ContinueRollback | NextStep::Unknown => StackProgress::Broken,
         };
-        // A program without packages deploys nothing, and has nothing to compare.
-        let deployment = Deployment::new(self, config, page, bundle).ok();
-        let (mut is_of_this_program, mut not_deployed) = (None, Vec::new());
-        if let Some(deployment) = deployment {
-            is_of_this_program = Some(deployment.is_uploaded().await?);
-            not_deployed = different(&deployment.parameters()?, &found);
-        }
+        // Any architecture will do: it is not compared.
+        let architecture = config.architecture.unwrap_or(Architecture::Arm64);
+        let wanted = bundle::with_defaults(&bundle::parameters(config, architecture))?;
+        let not_deployed = different(&wanted, &found);
+        // The page is not compared here: it is no part of the template.
+        let is_of_this_program = match Deployment::new(self, config, None, bundle) {
+            Ok(deployment) => Some(deployment.is_uploaded().await?),
+            Err(_) => None,
+        };
         let status = found.status.to_string();
         Ok(Some(StackCheck { status, progress, is_of_this_program, not_deployed }))
     }

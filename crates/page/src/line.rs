@@ -1,12 +1,14 @@
 //! The arithmetic of `site/line.js` in Rust, function by function, with the same numbers: what a poll's numbers mean for one
 //! visitor, and when their page polls next.
 //!
-//! Programs that foresee how often pages poll use it, and simulated visitors. `tests/it/line.rs` runs both over the same
-//! values and compares them. All times are in milliseconds.
+//! Programs that foresee how often pages poll use it, simulated visitors, and those of a rehearsal. `tests/it/line.rs` runs both
+//! over the same values and compares them. All times are in milliseconds.
 
 use waitroom::LineStatus;
 
 pub const MINUTE: f64 = 60_000.0;
+/// How long the page shows that it is the visitor's turn, before it goes to the door: as in `site/wait.js`.
+pub const TURN_SHOWN: f64 = 1_500.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
 const FIRST_RETRY: f64 = 10_000.0;
@@ -21,6 +23,15 @@ pub struct PageForecast {
     pub earliest: f64,
     pub latest: f64,
     pub ask_in: f64,
+}
+
+impl PageForecast {
+    /// What is worth it so long after the answer, if there was none since: to ask sooner and sooner, because the turn comes
+    /// nearer. `usualWait` in `site/wait.js` computes so.
+    #[must_use]
+    pub fn later(self, elapsed: f64) -> Self {
+        Self { ask_in: self.ask_in - elapsed / 2.0, ..self }
+    }
 }
 
 /// The range that the page shows, as two instants.

@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clock::SystemClock;
 use embedded::{BackedUp, EmbeddedStore};
@@ -14,8 +15,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
 use waitroom::Author;
 use waitroom::ports::Clock;
+
+/// How long a room may take for its reply. It takes milliseconds, and seconds if its disk is busy: the longest order is one
+/// change of its file. A room that takes longer hangs.
+pub const REPLY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +152,7 @@ impl Control {
                         error = &error as &dyn std::error::Error,
                         "could not accept a connection of the operator"
                     );
-                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
         }
@@ -266,14 +272,16 @@ pub fn is_open(directory: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(socket(directory)).is_ok()
 }
 
-/// Sends an order to the room that runs in this directory.
+/// Sends an order to the room that runs in this directory. An error of the kind [`io::ErrorKind::TimedOut`] if there is no
+/// reply within [`REPLY_TIMEOUT`].
 pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
-    exchange(directory, order).await
+    timeout(REPLY_TIMEOUT, exchange(directory, order)).await?
 }
 
-/// Sends an order that only a room on one machine has.
+/// Sends an order that only a room on one machine has. Only a backup has no time limit: it takes as long as its disk.
 pub async fn send_upkeep(directory: &Path, order: UpkeepOrder) -> io::Result<UpkeepReply> {
-    exchange(directory, &order).await
+    let exchange = exchange(directory, &order);
+    if order == UpkeepOrder::BackUp { exchange.await } else { timeout(REPLY_TIMEOUT, exchange).await? }
 }
 
 async fn exchange<T: DeserializeOwned>(directory: &Path, order: &impl Serialize) -> io::Result<T> {
@@ -297,5 +305,16 @@ mod tests {
         assert_eq!(user_name(users, 0), Some("root"));
         assert_eq!(user_name(users, 1001), None);
         assert_eq!(local_user(u32::MAX).as_str(), "uid 4294967295");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_room_that_hangs_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        // The system accepts the connection, and nobody replies.
+        let _listener = UnixListener::bind(socket(directory.path())).unwrap();
+        let error = send(directory.path(), &Order::Status).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let error = send_upkeep(directory.path(), UpkeepOrder::Port).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -12,10 +12,12 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
-use visit::{VisitFailure, visit};
+use visit::visit;
 use waitroom::ports::{Clock, Fault, PortResult, Probe, RoomReader, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Finding, MAX_FAILURES, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{Rate, Room};
+
+pub use visit::VisitFailure;
 
 /// How many requests are sent to the shop at the same time.
 const AT_ONCE: usize = 4;
@@ -34,11 +36,13 @@ pub struct Throttle<S, C, P> {
 }
 
 /// The requests of one run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Measurement {
     pub sample: Sample,
     /// How many requests the shop refused because they had no pass. They are not in the sample.
     pub refused: usize,
+    /// Why the last request failed that did.
+    pub last_failure: Option<VisitFailure>,
 }
 
 /// Why a run measures the shop.
@@ -204,9 +208,11 @@ pub async fn measure(probe: &impl Probe, clock: &impl Clock, room: &Room) -> Mea
             Ok(took) => measurement.sample.answered.push(took),
             Err(failure) => {
                 tracing::debug!(error = &failure as &dyn Error, "a request to the shop was not answered");
-                match failure {
-                    VisitFailure::Refused(_) => measurement.refused += 1,
-                    _ => measurement.sample.failed += 1,
+                if let VisitFailure::Refused(_) = failure {
+                    measurement.refused += 1;
+                } else {
+                    measurement.sample.failed += 1;
+                    measurement.last_failure = Some(failure);
                 }
             }
         }

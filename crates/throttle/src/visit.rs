@@ -10,7 +10,7 @@ use waitroom::ports::{Clock, Probe, ProbeError};
 
 /// Why a request does not count as answered. All but [`Self::Refused`] are failures of the shop.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum VisitFailure {
+pub enum VisitFailure {
     #[error("no connection to {1}")]
     NoAnswer(#[source] ProbeError, Url),
     #[error("no answer within {} seconds", TIME_OUT.as_secs())]
@@ -86,6 +86,7 @@ mod tests {
     use waitroom::{Rate, Settings, Timestamp};
 
     use super::*;
+    use crate::measure;
 
     /// A shop where every page takes ten milliseconds, and an unknown page refuses the connection.
     struct Shop(HashMap<&'static str, (u16, Option<&'static str>)>);
@@ -114,13 +115,15 @@ mod tests {
         }
     }
 
-    fn visited(shop: &str, pages: &[(&'static str, u16, Option<&'static str>)]) -> Result<u128, String> {
+    fn room(shop: &str) -> Room {
         let settings =
             Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop.parse().unwrap(), Rate::MIN);
-        let room = "https://room.example/prod".parse().unwrap();
-        let room = Room::new(settings, room, "ab12".parse().unwrap());
+        Room::new(settings, "https://room.example/prod".parse().unwrap(), "ab12".parse().unwrap())
+    }
+
+    fn visited(shop: &str, pages: &[(&'static str, u16, Option<&'static str>)]) -> Result<u128, String> {
         let pages = pages.iter().map(|&(url, status, location)| (url, (status, location))).collect();
-        block_on(visit(&Shop(pages), &Impatient, &room))
+        block_on(visit(&Shop(pages), &Impatient, &room(shop)))
             .map(|took| took.as_millis())
             .map_err(|failure| failure.to_string())
     }
@@ -175,5 +178,19 @@ mod tests {
         assert_eq!(visited("https://shop.example/hangs", &[]), Err("no answer within 5 seconds".into()));
         let broken = visited(SHOP, &[(SHOP, 503, None)]);
         assert_eq!(broken, Err("https://shop.example/ answered with status 503".into()));
+    }
+
+    #[test]
+    fn a_measurement_keeps_why_requests_failed() {
+        let measured = |pages: &[(&'static str, (u16, Option<&'static str>))]| {
+            let shop = Shop(pages.iter().copied().collect());
+            let measurement = block_on(measure(&shop, &Impatient, &room(SHOP)));
+            let why = measurement.last_failure.map(|failure| failure.to_string());
+            (measurement.sample.failed, measurement.refused, why)
+        };
+        assert_eq!(measured(&[]), (20, 0, Some("no connection to https://shop.example/".into())));
+        let expected = "https://shop.example/ answered with status 503".to_owned();
+        assert_eq!(measured(&[(SHOP, (503, None))]), (20, 0, Some(expected)));
+        assert_eq!(measured(&[(SHOP, (403, None))]), (0, 20, None), "a refusal is no failure");
     }
 }

@@ -15,8 +15,10 @@ use waitroom::Timestamp;
 
 use crate::der;
 
-/// The timeout of each step: connecting, sending, receiving.
+/// The timeout of each step: connecting to an address, sending, receiving.
 const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long connecting may take in all. A host may have many addresses that do not answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerCertificate {
@@ -26,8 +28,9 @@ pub struct ServerCertificate {
     pub refused: Option<String>,
 }
 
-/// Connects to the server of an https URL, and reads the certificate that it shows. Sends no request. Blocks for up to
-/// fifteen seconds.
+/// Connects to the server of an https URL, and reads the certificate that it shows. Sends no request.
+///
+/// Blocks for up to half a minute, and longer only if the system looks up the host for longer: that has no time limit.
 pub fn read_certificate(url: &Url) -> io::Result<ServerCertificate> {
     let unusable = || io::Error::new(io::ErrorKind::InvalidInput, "the URL has no host");
     let (host, port) = (url.host_str().ok_or_else(unusable)?, url.port_or_known_default().unwrap_or(443));
@@ -47,15 +50,23 @@ pub fn read_certificate(url: &Url) -> io::Result<ServerCertificate> {
     while shaken.is_ok() && connection.is_handshaking() {
         shaken = connection.complete_io(&mut stream).map(drop);
     }
-    // A certificate that is refused ends the handshake, and is what the caller wants to know.
     let shown = verifier.shown.lock().unwrap_or_else(PoisonError::into_inner).take();
-    shown.ok_or_else(|| shaken.err().unwrap_or_else(|| io::Error::other("the server showed no certificate")))
+    match (shown, shaken) {
+        // A certificate that is refused ends the handshake, and is what the caller wants to know.
+        (Some(shown), Err(_)) if shown.refused.is_some() => Ok(shown),
+        // A server without the certificate's key shows a good one as well.
+        (_, Err(error)) => Err(error),
+        (Some(shown), Ok(())) => Ok(shown),
+        (None, Ok(())) => Err(io::Error::other("the server showed no certificate")),
+    }
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
+    let timeout = timeout_of_one(addresses.len());
     let mut last = io::Error::other("the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, STEP_TIMEOUT) {
+    for address in &addresses {
+        match TcpStream::connect_timeout(address, timeout) {
             Ok(stream) => {
                 stream.set_read_timeout(Some(STEP_TIMEOUT))?;
                 stream.set_write_timeout(Some(STEP_TIMEOUT))?;
@@ -65,6 +76,13 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+/// How long one of so many addresses may take. Each has the same share, so those that do not answer leave time for one that
+/// does.
+fn timeout_of_one(addresses: usize) -> Duration {
+    let addresses = u32::try_from(addresses).unwrap_or(u32::MAX).max(1);
+    STEP_TIMEOUT.min(CONNECT_TIMEOUT / addresses)
 }
 
 /// Verifies as every client of this machine does, and keeps what was shown, refused or not.
@@ -121,5 +139,16 @@ impl ServerCertVerifier for RecordingVerifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.trusted.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_addresses_share_the_time() {
+        let seconds = [0, 1, 3, 12].map(|addresses| timeout_of_one(addresses).as_secs_f64());
+        assert_eq!(seconds.map(|seconds| seconds.to_string()), ["5", "5", "5", "1.25"]);
     }
 }

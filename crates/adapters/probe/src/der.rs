@@ -123,4 +123,19 @@ mod tests {
         }
         assert_eq!(expires(&[SEQUENCE, 0xff]), None);
     }
+
+    #[test]
+    fn no_damaged_byte_makes_it_panic() {
+        let times = [field(UTC_TIME, b"270305110000Z"), field(GENERALIZED_TIME, b"20520229235959Z")];
+        for good in times.map(|time| certificate(&time)) {
+            for at in 0..good.len() {
+                let mut damaged = good.clone();
+                for byte in 0..=u8::MAX {
+                    damaged[at] = byte;
+                    // Arithmetic that overflows panics in a test.
+                    std::hint::black_box(expires(&damaged));
+                }
+            }
+        }
+    }
 }

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CACHE_CONTROL, DATE, HOST, LOCATION, USER_AGENT};
-use hyper::{Method, Request, Response};
+use hyper::header::{AGE, CACHE_CONTROL, DATE, HOST, LOCATION, USER_AGENT};
+use hyper::{HeaderMap, Method, Request, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -35,7 +35,7 @@ pub struct WebAddress {
 #[derive(Clone, Debug)]
 pub struct FetchedPage {
     pub status: u16,
-    /// The `Date` header, unchanged: the server's clock.
+    /// The `Date` header, unchanged: the server's clock. `None` for an answer from a cache, which has the date of long ago.
     pub date: Option<String>,
     pub body: Vec<u8>,
 }
@@ -55,7 +55,7 @@ impl HttpProbe {
     pub async fn fetch(&self, at: &WebAddress) -> Result<FetchedPage, ProbeError> {
         let response = self.send(&at.url, at.host.as_deref(), "beekeeper").await?;
         let status = response.status().as_u16();
-        let date = response.headers().get(DATE).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);
+        let date = date(response.headers());
         let body = Limited::new(response.into_body(), Self::LARGEST).collect().await.map_err(ProbeError)?;
         Ok(FetchedPage { status, date, body: body.to_bytes().into() })
     }
@@ -77,6 +77,13 @@ impl HttpProbe {
         let request = request.body(Empty::new()).map_err(|error| ProbeError(error.into()))?;
         self.0.request(request).await.map_err(|error| ProbeError(error.into()))
     }
+}
+
+/// A cache that repeats an answer says how old it is.
+fn date(headers: &HeaderMap) -> Option<String> {
+    let is_repeated = headers.get(AGE).is_some_and(|age| age != "0");
+    let date = headers.get(DATE).filter(|_| !is_repeated)?;
+    date.to_str().ok().map(ToOwned::to_owned)
 }
 
 impl WebAddress {
@@ -125,5 +132,17 @@ mod tests {
         let there = WebAddress::through(Some(&endpoint), room);
         assert_eq!(there.url.as_str(), "http://127.0.0.1:4566/prod/polling?a=1");
         assert_eq!(there.host.as_deref(), Some("abc.execute-api.example"));
+    }
+
+    #[test]
+    fn the_date_of_a_cache_is_no_clock() {
+        const NOW: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let read = |age: Option<&str>| {
+            let headers = [Some((DATE, NOW)), age.map(|age| (AGE, age))].into_iter().flatten();
+            date(&headers.map(|(name, value)| (name, value.parse().unwrap())).collect())
+        };
+        assert_eq!((read(None).as_deref(), read(Some("0")).as_deref()), (Some(NOW), Some(NOW)));
+        assert_eq!(read(Some("3600")), None);
+        assert_eq!(date(&HeaderMap::new()), None);
     }
 }

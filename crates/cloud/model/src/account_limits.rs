@@ -33,6 +33,26 @@ impl AccountLimit {
         }
     }
 
+    /// Its name in `simulate`: `--limit` and `--json`.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Self::Concurrency => "concurrency",
+            Self::ApiRequests => "api-requests",
+            Self::ApiBurst => "api-burst",
+            Self::TableReads => "table-reads",
+            Self::TableWrites => "table-writes",
+        }
+    }
+
+    /// What to do to get more.
+    pub fn advice(self) -> String {
+        format!(
+            "ask AWS for a higher limit, which is free: Service Quotas, {} ({})",
+            self.in_service_quotas(),
+            self.code()
+        )
+    }
+
     /// Where the console has it: the service, then the name.
     pub fn in_service_quotas(self) -> &'static str {
         match self {
@@ -98,6 +118,16 @@ impl AccountLimits {
         Self { concurrency: facts().fixed.new_account_concurrency.value, ..Self::default_in(region) }
     }
 
+    pub fn get(&self, limit: AccountLimit) -> f64 {
+        match limit {
+            AccountLimit::Concurrency => self.concurrency,
+            AccountLimit::ApiRequests => self.api_requests,
+            AccountLimit::ApiBurst => self.api_burst,
+            AccountLimit::TableReads => self.table_reads,
+            AccountLimit::TableWrites => self.table_writes,
+        }
+    }
+
     pub fn set(&mut self, limit: AccountLimit, value: f64) {
         match limit {
             AccountLimit::Concurrency => self.concurrency = value,
@@ -113,6 +143,17 @@ impl AccountLimits {
 #[allow(clippy::float_cmp, reason = "whole numbers, or the same computation")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_limit_has_a_name_and_a_value_of_its_own() {
+        let mut limits = AccountLimits::default_in("us-east-1");
+        for (value, limit) in (1..).map(f64::from).zip(AccountLimit::ALL) {
+            assert_eq!(limits.get(limit), limit.default_in("us-east-1"));
+            limits.set(limit, value);
+            assert_eq!(serde_json::to_value(limit).unwrap(), limit.short_name());
+        }
+        assert_eq!(AccountLimit::ALL.map(|limit| limits.get(limit)), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    }
 
     #[test]
     fn thirteen_regions_have_a_quarter_of_the_requests() {

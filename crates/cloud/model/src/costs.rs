@@ -7,11 +7,11 @@ use crate::ModelledRoom;
 use crate::facts::{facts, prices};
 use crate::visit::{Visit, requests_of_join};
 use crate::work::{
-    ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB, METRICS, MINUTE_QUEUE_CALLS,
-    MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_WRITES, SLICE_READS,
-    SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS, THROTTLE_METRICS, THROTTLE_READS,
-    THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB, TRIGGER_QUEUE_CALLS, TRIGGER_READS,
-    TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB, VISITOR_QUEUE_CALLS,
+    ALARM_METRICS, CONSUMER_GB, DOCUMENT_KB, DOOR_LIMIT_ALARM_METRICS, FILE_KB, JOIN_QUEUE_CALLS, METRICS,
+    MINUTE_QUEUE_CALLS, MINUTE_READS, MINUTE_WRITES, POLL_KB, POLL_READS, PRODUCER_GB, RELEASE_QUEUE_CALLS,
+    RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_VISITORS, SLICE_WRITES, THROTTLE_ALARM_METRICS,
+    THROTTLE_METRICS, THROTTLE_READS, THROTTLE_SECONDS, THROTTLE_WRITES, TRIGGER_GB, TRIGGER_LOG_KB,
+    TRIGGER_QUEUE_CALLS, TRIGGER_READS, TRIGGER_SECONDS, TRIGGER_WRITES, TURN_READS, VISIT_KB, VISIT_LOG_KB,
     leases_per_join, producers,
 };
 
@@ -54,6 +54,8 @@ pub struct EventWork {
     pub polls: f64,
     /// Visitors whose turn it is, and who come to the door once more.
     pub turns: f64,
+    /// Visits to the door for which no function was free. API Gateway charges for them all the same.
+    pub refused_visits: f64,
     pub releases: f64,
     /// For so many minutes somebody is released.
     pub releasing_minutes: f64,
@@ -72,6 +74,7 @@ impl EventCosts {
             joins: people,
             polls: people * f64::from(polls),
             turns: people,
+            refused_visits: 0.0,
             releases: people,
             releasing_minutes,
             minutes: releasing_minutes + wait_minutes,
@@ -85,11 +88,11 @@ impl EventCosts {
 impl EventWork {
     /// What it costs, by service.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
-        let Self { joins, polls, turns, releases, releasing_minutes, minutes } = *self;
+        let Self { joins, polls, turns, refused_visits, releases, releasing_minutes, minutes } = *self;
         let rate = f64::from(room.rate.get());
         let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
         let files = f64::from(room.further_files);
-        let requests = joins * requests_of_join(room.further_files) + polls + turns;
+        let requests = joins * requests_of_join(room.further_files) + polls + turns + refused_visits;
         let visits = joins + turns;
         let prices = prices();
         let second = gb_second(room.architecture);
@@ -115,7 +118,9 @@ impl EventWork {
             line("DynamoDB", reads * prices.read_unit.each() + writes * prices.write_unit.each()),
             line(
                 "SQS",
-                (releases * VISITOR_QUEUE_CALLS + releasing_minutes * MINUTE_QUEUE_CALLS)
+                (joins * JOIN_QUEUE_CALLS
+                    + releases * RELEASE_QUEUE_CALLS
+                    + releasing_minutes * MINUTE_QUEUE_CALLS)
                     * prices.queue_call.each(),
             ),
             line("S3", joins * (1.0 + files) * prices.object_read.each()),
@@ -264,6 +269,27 @@ mod tests {
         assert_eq!(warm_costs(&room(1000)), 0.0);
         let writes = ModelledRoom { warm_writes: 14_000.0, ..room(1000) };
         assert!((warm_costs(&writes) - 10_000.0 * prices().warm_write.value).abs() < 1e-9);
+    }
+
+    #[test]
+    fn those_who_still_wait_and_those_who_were_refused_cost_too() {
+        let nothing = EventWork {
+            joins: 0.0,
+            polls: 0.0,
+            turns: 0.0,
+            refused_visits: 0.0,
+            releases: 0.0,
+            releasing_minutes: 0.0,
+            minutes: 0.0,
+        };
+        let costs = |name: &str, work: EventWork| {
+            work.costs(&room(1000)).iter().find(|line| line.name == name).map_or(0.0, |line| line.dollars)
+        };
+        let joined = costs("SQS", EventWork { joins: 1e6, ..nothing });
+        let released = costs("SQS", EventWork { releases: 1e6, ..nothing });
+        assert!((joined - 0.4).abs() < 1e-9 && (released - 0.08).abs() < 1e-9, "{joined} {released}");
+        let refused = costs("API Gateway", EventWork { refused_visits: 1e6, ..nothing });
+        assert!((refused - 3.5).abs() < 1e-9, "{refused}");
     }
 
     #[test]

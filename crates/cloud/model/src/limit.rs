@@ -51,8 +51,8 @@ impl Limit {
             Self::StatusCopies => "the sixteen copies of the status",
             Self::WarmReads => "the table's warm reads",
             Self::WarmWrites => "the table's warm writes",
-            Self::TableReads => "the reads a second that the account allows a table",
-            Self::TableWrites => "the writes a second that the account allows a table",
+            Self::TableReads => "the account's reads a second of a table",
+            Self::TableWrites => "the account's writes a second of a table",
             Self::PageReads => "the reads a second of the page's bucket",
             Self::InFlight => "the messages that may be in flight",
             Self::Retention => "the fourteen days that a place in line is kept",
@@ -62,25 +62,18 @@ impl Limit {
 
     /// What to do to get more.
     pub fn advice(self) -> String {
-        let raise = |limit: AccountLimit| {
-            format!(
-                "ask AWS for a higher limit, which is free: Service Quotas, {} ({})",
-                limit.in_service_quotas(),
-                limit.code()
-            )
-        };
         match self {
-            Self::ApiRequests => raise(AccountLimit::ApiRequests),
+            Self::ApiRequests => AccountLimit::ApiRequests.advice(),
             Self::RoomRequests => "raise requests_per_second in the room's configuration file, or remove it".into(),
-            Self::Concurrency => raise(AccountLimit::Concurrency),
+            Self::Concurrency => AccountLimit::Concurrency.advice(),
             Self::NewEnvironments => "let people come over a minute instead of at one moment: nothing raises it".into(),
             Self::TicketCounter | Self::RoomItem | Self::StatusCopies | Self::InFlight => {
                 "divide the crowd between two rooms: nothing raises it".into()
             }
             Self::WarmReads => "set warm_reads in the room's configuration file; it costs once".into(),
             Self::WarmWrites => "set warm_writes in the room's configuration file; it costs once".into(),
-            Self::TableReads => raise(AccountLimit::TableReads),
-            Self::TableWrites => raise(AccountLimit::TableWrites),
+            Self::TableReads => AccountLimit::TableReads.advice(),
+            Self::TableWrites => AccountLimit::TableWrites.advice(),
             Self::PageReads => {
                 "ask AWS Support to split the bucket's prefix before the event, or make the page of fewer files".into()
             }

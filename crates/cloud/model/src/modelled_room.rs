@@ -4,7 +4,7 @@ use config::{AddressLimit, Architecture, RoomConfig, Whole};
 use waitroom::Rate;
 
 use crate::facts::facts;
-use crate::work::FunctionTimes;
+use crate::work::{self, FunctionTimes};
 
 /// A room, as far as AWS's limits and prices are concerned.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,5 +88,11 @@ impl ModelledRoom {
             firewall: Firewall::of(config),
             times: FunctionTimes::default(),
         }
+    }
+
+    /// How many functions nobody at the door can use at this rate, because consumers run in them, or because they are reserved
+    /// for consumers.
+    pub fn consumers_at(&self, rate: Rate) -> f64 {
+        work::consumers(rate.get(), self.times).max(self.reserved_consumers.into())
     }
 }

@@ -43,6 +43,12 @@ impl Reservation {
         Self { consumers, triggers: Self::TRIGGERS }
     }
 
+    /// What `deploy` reserves for this rate in an account in which so many functions may run: nothing if it does not fit.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of functions")]
+    pub fn that_fits(rate: Rate, concurrency: f64) -> Self {
+        Self::for_rate(rate).check(concurrency as u32).unwrap_or(Self::of_consumers(0))
+    }
+
     /// A reservation of so many consumers.
     pub fn of_consumers(consumers: u32) -> Self {
         Self { consumers, triggers: if consumers == 0 { 0 } else { Self::TRIGGERS } }
@@ -99,6 +105,8 @@ mod tests {
         assert_eq!(for_rate(300).check(111), Err(too_large));
         assert!(for_rate(300).check(10).is_err(), "a new account");
         assert!(for_rate(270_000).check(1000).is_ok());
+        let fits = |concurrency| Reservation::that_fits(Rate::new(300).unwrap(), concurrency).consumers;
+        assert_eq!([10.0, 111.0, 112.0].map(fits), [0, 0, 10]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::facts::facts;
 use crate::visit::{polls_of_line, requests_of_join};
 use crate::work::{
     MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_WRITES, STATUS_COPIES,
-    TURN_READS, consumers, in_flight, leases_per_join, other_functions, producers, slices,
+    TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
 };
 use crate::{AccountLimits, Limit, ModelledRoom};
 
@@ -18,12 +18,15 @@ pub struct Traffic {
     pub polls_per_second: f64,
     /// Visitors whose turn it is, and who come to the door once more.
     pub turns_per_second: f64,
-    /// Requests that API Gateway refused.
+    pub releases_per_second: f64,
+    /// All requests that were refused.
     pub refused_per_second: f64,
-    /// Visitors released a minute.
+    /// Those of them that came to the door, and for which no function was free.
+    pub refused_visits_per_second: f64,
+    /// How many visitors a minute the consumers are to release.
     pub rate: Rate,
-    /// It has just begun, so that Lambda has had no time to start more functions.
-    pub is_sudden: bool,
+    /// How many environments of the producer Lambda has had the time to start; `None` if all that are needed.
+    pub started: Option<f64>,
 }
 
 /// How much of a limit is used.
@@ -46,15 +49,17 @@ impl Usage {
 }
 
 impl Traffic {
-    /// So many join a second while so many wait, and the line moves at this rate.
+    /// So many join a second while so many wait, and the line moves at this rate. If that is sudden, Lambda has had no time.
     pub(crate) fn of_line(joins_per_second: f64, waiting: f64, rate: Rate, is_sudden: bool) -> Self {
         Self {
             joins_per_second,
             polls_per_second: joins_per_second + polls_of_line(waiting, rate),
             turns_per_second: f64::from(rate.get()) / 60.0,
+            releases_per_second: f64::from(rate.get()) / 60.0,
             refused_per_second: 0.0,
+            refused_visits_per_second: 0.0,
             rate,
-            is_sudden,
+            started: is_sudden.then_some(0.0),
         }
     }
 
@@ -72,9 +77,11 @@ impl Traffic {
         let room_reads = producers(visits, room.times).min(visits) + slices * SLICE_READS / SLICE_SECONDS;
         let leases = self.joins_per_second * leases_per_join();
         let reads = polls * POLL_READS + turns * TURN_READS + room_reads;
-        let writes = leases + turns * RELEASE_WRITES + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
-        let consumers = consumers(self.rate.get(), room.times).max(room.reserved_consumers.into());
-        let functions = producers(visits, room.times) + consumers + other_functions(room.throttle);
+        let writes = leases
+            + self.releases_per_second * RELEASE_WRITES
+            + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
+        let wanted = producers(visits + self.refused_visits_per_second, room.times);
+        let functions = wanted + room.consumers_at(self.rate) + other_functions(room.throttle);
         let usage = |limit, used, available| Usage { limit, used, available };
         let mut all = vec![
             usage(Limit::ApiRequests, requests, limits.api_requests),
@@ -96,12 +103,9 @@ impl Traffic {
         if let Some(own) = room.requests_per_second {
             all.push(usage(Limit::RoomRequests, requests, own));
         }
-        if self.is_sudden {
-            all.push(usage(
-                Limit::NewEnvironments,
-                producers(visits, room.times),
-                fixed.new_environments.value,
-            ));
+        if let Some(started) = self.started {
+            let new = (wanted - started).max(0.0);
+            all.push(usage(Limit::NewEnvironments, new, fixed.new_environments.value));
         }
         all
     }
@@ -115,8 +119,8 @@ impl Traffic {
 
 /// How many visits a second the functions of an account serve at the door, beside the room's other functions.
 pub fn visits_per_second(limits: &AccountLimits, room: &ModelledRoom) -> f64 {
-    let consumers = consumers(room.rate.get(), room.times).max(room.reserved_consumers.into());
-    (limits.concurrency - consumers - other_functions(room.throttle)).max(0.0) / environments_per_visit(room)
+    let beside = room.consumers_at(room.rate) + other_functions(room.throttle);
+    (limits.concurrency - beside).max(0.0) / environments_per_visit(room)
 }
 
 /// How many environments of the producer one visit a second needs.

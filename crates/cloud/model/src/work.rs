@@ -59,8 +59,10 @@ pub(crate) const POLL_READS: f64 = 1.0;
 pub(crate) const TURN_READS: f64 = 1.0;
 /// A consumer writes the admission, which is smaller than a kilobyte.
 pub(crate) const RELEASE_WRITES: f64 = 1.0;
-/// A visitor is sent to the queue alone, and received and deleted in a batch of ten.
-pub(crate) const VISITOR_QUEUE_CALLS: f64 = 1.0 + 2.0 / 10.0;
+/// A visitor who joins is sent to the queue alone.
+pub(crate) const JOIN_QUEUE_CALLS: f64 = 1.0;
+/// A visitor who is released is received and deleted in a batch of ten.
+pub(crate) const RELEASE_QUEUE_CALLS: f64 = 2.0 / 10.0;
 
 /// The trigger of a room to which nobody comes, once a minute. A test counts its calls.
 pub(crate) const TRIGGER_GB: f64 = 0.25;

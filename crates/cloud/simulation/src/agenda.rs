@@ -1,14 +1,19 @@
 //! When each visitor does something next.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// The visitors by the instant of their next step, in milliseconds since the beginning.
 ///
 /// Most steps are at most a few minutes ahead, so they lie in slots of time, each of which is put in order when its time has
-/// come. A heap would compare each of them twenty times.
+/// come. A heap would compare each of them twenty times. Only what is added to the present slot goes into one.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     slots: Vec<Vec<(u32, u32)>>,
     /// The steps of the present slot, the next one last.
     present: Vec<(u32, u32)>,
+    /// Those that were added to it since it was put in order.
+    added: BinaryHeap<Reverse<(u32, u32)>>,
     slot: u32,
     len: usize,
 }
@@ -19,7 +24,13 @@ impl Agenda {
     const SLOTS: u32 = 4096;
 
     pub(crate) fn new() -> Self {
-        Self { slots: vec![Vec::new(); Self::SLOTS as usize], present: Vec::new(), slot: 0, len: 0 }
+        Self {
+            slots: vec![Vec::new(); Self::SLOTS as usize],
+            present: Vec::new(),
+            added: BinaryHeap::new(),
+            slot: 0,
+            len: 0,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -30,8 +41,7 @@ impl Agenda {
     pub(crate) fn add(&mut self, at: u32, visitor: u32) {
         self.len += 1;
         if at / Self::SLOT <= self.slot {
-            let place = self.present.partition_point(|step| *step > (at, visitor));
-            self.present.insert(place, (at, visitor));
+            self.added.push(Reverse((at, visitor)));
         } else {
             self.slots[(at / Self::SLOT % Self::SLOTS) as usize].push((at, visitor));
         }
@@ -40,12 +50,19 @@ impl Agenda {
     /// Takes the next step, if it is at `until` or before.
     pub(crate) fn next(&mut self, until: u32) -> Option<(u32, u32)> {
         loop {
-            if let Some(next) = self.present.last().copied() {
+            let present = self.present.last().copied();
+            let added = self.added.peek().map(|Reverse(step)| *step);
+            if let Some(next) = present.into_iter().chain(added).min() {
                 if next.0 > until {
                     return None;
                 }
                 self.len -= 1;
-                return self.present.pop();
+                if added == Some(next) {
+                    self.added.pop();
+                } else {
+                    self.present.pop();
+                }
+                return Some(next);
             }
             if self.slot >= until / Self::SLOT {
                 return None;
@@ -83,7 +100,9 @@ mod tests {
                 assert_eq!(expected.pop_first(), Some((at, visitor)));
                 assert!(at <= until);
                 if expected.len() > 100 && at < 3_000_000 {
-                    let next = at + rng.random_range(0..2_000_000);
+                    // Half of them soon, mostly in the same slot.
+                    let most = if rng.random() { 100 } else { 2_000_000 };
+                    let next = at + rng.random_range(0..most);
                     agenda.add(next, visitor);
                     expected.insert((next, visitor));
                 }

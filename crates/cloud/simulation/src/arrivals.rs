@@ -16,7 +16,7 @@ const MINUTE: f64 = 60_000.0;
 pub enum ArrivalShape {
     /// Within a minute, half of them in its first ten seconds: a link that was announced for noon.
     Spike,
-    /// Over half an hour: many after five minutes, and then fewer and fewer.
+    /// Over half an hour: most around the fifth minute, and then fewer and fewer.
     Email,
     /// Evenly over this time.
     Evenly(Duration),
@@ -49,7 +49,7 @@ impl ArrivalShape {
     /// Half of a spike comes within this time.
     const HALF_OF_SPIKE: f64 = MINUTE / 6.0;
     const EMAIL: f64 = 30.0 * MINUTE;
-    /// Most readers of an e-mail come after this time.
+    /// The busiest moment after an e-mail.
     const PEAK_OF_EMAIL: f64 = 5.0 * MINUTE;
 
     /// The counts of a file: what `beekeeper report` writes as CSV or JSON, or a number of visitors a minute on each line.
@@ -67,8 +67,9 @@ impl ArrivalShape {
         }
     }
 
-    /// One visitor's arrival, in milliseconds since the beginning.
-    fn one(&self, rng: &mut impl Rng) -> f64 {
+    /// A random visitor's arrival, in milliseconds since the beginning. `counted` has how many had come by the end of each
+    /// stretch, if they were counted.
+    fn one(&self, counted: &[f64], rng: &mut impl Rng) -> f64 {
         match self {
             Self::Spike => {
                 let mean = Self::HALF_OF_SPIKE / std::f64::consts::LN_2;
@@ -87,15 +88,21 @@ impl ArrivalShape {
             },
             Self::Evenly(within) => rng.random::<f64>() * within.as_secs_f64() * 1000.0,
             Self::Counted(stretches) => {
-                let all: f64 = stretches.iter().map(|stretch| f64::from(stretch.visitors)).sum();
-                let mut left = rng.random::<f64>() * all;
-                let chosen = stretches.iter().find(|stretch| {
-                    left -= f64::from(stretch.visitors);
-                    left < 0.0
-                });
-                chosen.or(stretches.last()).map_or(0.0, |stretch| instant_of(*stretch, rng))
+                let chosen = rng.random::<f64>() * counted.last().copied().unwrap_or(0.0);
+                let stretch = stretches.get(counted.partition_point(|by_then| *by_then <= chosen));
+                stretch.or(stretches.last()).map_or(0.0, |stretch| instant_of(*stretch, rng))
             }
         }
+    }
+
+    /// How many had come by the end of each stretch.
+    fn running_counts(&self) -> Vec<f64> {
+        let Self::Counted(stretches) = self else { return Vec::new() };
+        let sum = |come: &mut f64, stretch: &CountedStretch| {
+            *come += f64::from(stretch.visitors);
+            Some(*come)
+        };
+        stretches.iter().scan(0.0, sum).collect()
     }
 }
 
@@ -130,7 +137,7 @@ impl fmt::Display for ArrivalShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Spike => f.write_str("within a minute, half of them in its first ten seconds"),
-            Self::Email => f.write_str("over half an hour, most of them after five minutes"),
+            Self::Email => f.write_str("over half an hour, most of them in the first ten minutes"),
             Self::Evenly(within) => write!(f, "evenly over {}", humantime::format_duration(*within)),
             Self::Counted(stretches) => {
                 let minutes = stretches.last().map_or(0, |last| last.to).div_ceil(60_000);
@@ -171,7 +178,10 @@ impl Arrivals {
                 let all = stretches.iter().flat_map(of_stretch);
                 all.map(|stretch| whole(instant_of(stretch, &mut rng))).collect()
             }
-            shape => (0..self.visitors).map(|_| whole(shape.one(&mut rng))).collect(),
+            shape => {
+                let counted = shape.running_counts();
+                (0..self.visitors).map(|_| whole(shape.one(&counted, &mut rng))).collect()
+            }
         };
         times.sort_unstable();
         times
@@ -211,6 +221,7 @@ mod tests {
             (0..30).map(|minute| before(&times, 60 * minute + 60) - before(&times, 60 * minute)).collect();
         let busiest = (0..30).max_by_key(|minute| minutes[*minute]).unwrap();
         assert!((3..8).contains(&busiest) && minutes[29] < minutes[busiest] / 5, "{minutes:?}");
+        assert!((5_900..6_200).contains(&before(&times, 600)), "{}", before(&times, 600));
     }
 
     #[test]
@@ -235,6 +246,14 @@ mod tests {
         let scaled = Arrivals::new(shape, Some(4_000)).unwrap().times(3);
         assert!((2_850..3_150).contains(&before(&scaled, 60)) && scaled.len() == 4_000);
         assert_eq!(before(&scaled, 60), before(&scaled, 120), "nobody came in the second minute");
+    }
+
+    #[test]
+    fn a_week_of_counts_can_be_scaled_to_millions() {
+        let shape = ArrivalShape::from_record(&"3\n".repeat(7 * 24 * 60)).unwrap();
+        let times = Arrivals::new(shape, Some(2_000_000)).unwrap().times(3);
+        let half = before(&times, 7 * 24 * 3600 / 2);
+        assert!((990_000..1_010_000).contains(&half) && times.len() == 2_000_000, "{half}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is counted while a simulation runs.
 
+use waitroom::Timestamp;
+
 /// What visitors did in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountedSecond {
@@ -9,9 +11,11 @@ pub(crate) struct CountedSecond {
     pub(crate) turns: u32,
     /// Requests that the room refused.
     pub(crate) refused: u32,
+    /// Those of them that came to the door, and for which no function was free.
+    pub(crate) refused_visits: u32,
     /// How many waited when it ended.
     pub(crate) waiting: u32,
-    /// How many were released in it.
+    /// How many were released in it: counted at the end, because the ledger knows it.
     pub(crate) released: u32,
 }
 
@@ -19,8 +23,6 @@ pub(crate) struct CountedSecond {
 pub(crate) struct CountedCourse {
     /// Since the beginning, without gaps.
     pub(crate) seconds: Vec<CountedSecond>,
-    /// Requests that were refused because no function was free. They are among the refused ones.
-    pub(crate) refused_by_functions: u64,
 }
 
 impl CountedCourse {
@@ -37,4 +39,9 @@ impl CountedCourse {
     pub(crate) fn total(&self, count: impl Fn(&CountedSecond) -> u32) -> u64 {
         self.seconds.iter().map(|second| u64::from(count(second))).sum()
     }
+}
+
+/// As far as a simulation reaches.
+pub(crate) fn millis_between(zero: Timestamp, at: Timestamp) -> u32 {
+    u32::try_from(at.since(zero).as_millis()).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,6 @@
 //! The visitors of a simulation: what each does, and when next.
 
-use page::line::{MINUTE, forecast, is_passed, retry_in};
+use page::line::{MINUTE, PageForecast, TURN_SHOWN, forecast, is_passed, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::{Ticket, TicketBlock, Timestamp};
@@ -43,8 +43,9 @@ pub(crate) struct SimulatedVisitor {
     step: SimulatedStep,
     refusals: u8,
     ticket: u32,
-    /// From the last answered poll to the next, in milliseconds.
-    pause: f32,
+    /// When a poll was last answered, and in what time it was worth asking again.
+    heard: Option<u32>,
+    ask_in: f32,
     leaves_at: u32,
 }
 
@@ -63,6 +64,8 @@ pub(crate) struct SimulatedCrowd {
 struct DoorGates {
     api: GateState,
     functions: GateState,
+    /// The files of the page besides its document.
+    further_files: u32,
 }
 
 /// The environments of the producer, each with its block of ticket numbers.
@@ -78,6 +81,9 @@ impl SimulatedCrowd {
     /// From a request to its answer, in milliseconds.
     const ROUND_TRIP_ON_AWS: u32 = 100;
     const ROUND_TRIP: u32 = 10;
+    /// A visitor who is refused so often in a row, for about an hour, is not followed any further. If the limits let nearly
+    /// nobody through, the run would take days.
+    const MOST_REFUSALS: u8 = 120;
 
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let account = scenario.aws();
@@ -94,7 +100,8 @@ impl SimulatedCrowd {
                 step: SimulatedStep::Door,
                 refusals: 0,
                 ticket: 0,
-                pause: 0.0,
+                heard: None,
+                ask_in: 0.0,
                 leaves_at: u32::MAX,
             });
         }
@@ -105,7 +112,7 @@ impl SimulatedCrowd {
             habits: scenario.habits,
             rng: StdRng::seed_from_u64(scenario.seed ^ 0x00C0_FFEE),
             producers: Producers::new(account),
-            gates: account.map(DoorGates::new),
+            gates: account.filter(|_| scenario.refuses).map(DoorGates::new),
             round_trip: if account.is_some() { Self::ROUND_TRIP_ON_AWS } else { Self::ROUND_TRIP },
         }
     }
@@ -114,24 +121,25 @@ impl SimulatedCrowd {
     pub(crate) fn step(&mut self, room: &mut RoomOnClock, number: u32, at: u32, now: Timestamp) {
         let index = number as usize;
         let visitor = self.visitors[index];
-        if at >= visitor.leaves_at {
+        // Nobody leaves who knows that it is their turn.
+        if at >= visitor.leaves_at && visitor.learned.is_none() {
             self.visitors[index].end = VisitEnd::GaveUp;
             return;
         }
         let is_visit = matches!(visitor.step, SimulatedStep::Door | SimulatedStep::Turn);
         if !self.is_let_through(at, is_visit) {
-            self.course.at(at).refused += 1;
-            let visitor = &mut self.visitors[index];
-            visitor.refusals = visitor.refusals.saturating_add(1);
-            let usual = if visitor.step == SimulatedStep::Poll { f64::from(visitor.pause) } else { 0.0 };
-            let pause = retry_in(visitor.refusals.into(), usual, self.rng.random());
-            self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
+            self.be_refused(number, at);
             return;
         }
         self.visitors[index].refusals = 0;
         match visitor.step {
             SimulatedStep::Door => self.join(room, number, at, now),
-            SimulatedStep::Page => self.go_on(number, at, SimulatedStep::Poll),
+            SimulatedStep::Page => {
+                if let Some(gates) = &mut self.gates {
+                    gates.load_further_files(at);
+                }
+                self.go_on(number, at, SimulatedStep::Poll);
+            }
             SimulatedStep::Poll => self.poll(room, number, at, now),
             SimulatedStep::Turn => {
                 self.course.at(at).turns += 1;
@@ -146,13 +154,35 @@ impl SimulatedCrowd {
 
     fn is_let_through(&mut self, at: u32, is_visit: bool) -> bool {
         let Some(gates) = &mut self.gates else { return true };
-        let micros = u64::from(at) * 1000;
-        if !gates.api.lets_through(micros) {
+        if !gates.api.lets_through(micros(at)) {
             return false;
         }
-        let is_served = !is_visit || gates.functions.lets_through(micros);
-        self.course.refused_by_functions += u64::from(!is_served);
-        is_served
+        if is_visit && !gates.functions.lets_through(micros(at)) {
+            self.course.at(at).refused_visits += 1;
+            return false;
+        }
+        true
+    }
+
+    /// The room refuses a request, and the page pauses.
+    fn be_refused(&mut self, number: u32, at: u32) {
+        self.course.at(at).refused += 1;
+        let visitor = &mut self.visitors[number as usize];
+        visitor.refusals += 1;
+        if visitor.refusals == Self::MOST_REFUSALS {
+            return;
+        }
+        let visitor = *visitor;
+        let usual = if visitor.step == SimulatedStep::Poll { self.usual_wait(&visitor, at) } else { 0.0 };
+        let pause = retry_in(visitor.refusals.into(), usual, self.rng.random());
+        self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
+    }
+
+    /// The time between two polls if the room answered now, as the page computes it when it did not. 0 before the first answer.
+    fn usual_wait(&self, visitor: &SimulatedVisitor, at: u32) -> f64 {
+        let Some(heard) = visitor.heard else { return 0.0 };
+        let then = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in: visitor.ask_in.into() };
+        (self.habits.next_poll)(&then.later((at - heard).into()), 0.5)
     }
 
     fn join(&mut self, room: &mut RoomOnClock, number: u32, at: u32, now: Timestamp) {
@@ -167,13 +197,13 @@ impl SimulatedCrowd {
 
     fn poll(&mut self, room: &RoomOnClock, number: u32, at: u32, now: Timestamp) {
         self.course.at(at).polls += 1;
-        let is_first = self.visitors[number as usize].pause == 0.0;
+        let is_first = self.visitors[number as usize].heard.is_none();
         if room.ledger.admitted_at(number).is_some_and(|admitted| admitted <= now) {
             let comes = self.habits.never_enter == 0.0 || !self.rng.random_bool(self.habits.never_enter);
             let visitor = &mut self.visitors[number as usize];
             visitor.learned = Some(at);
             if comes && self.habits.fetch_passes {
-                self.go_on(number, at, SimulatedStep::Turn);
+                self.go_on(number, at.saturating_add(millis(TURN_SHOWN)), SimulatedStep::Turn);
             } else if comes {
                 visitor.end = VisitEnd::Entered;
                 visitor.step = SimulatedStep::Nothing;
@@ -197,10 +227,10 @@ impl SimulatedCrowd {
             let stays = self.rng.random::<f64>() * (forecast.latest - MINUTE);
             self.visitors[number as usize].leaves_at = at.saturating_add(millis(stays));
         }
-        let visitor = &mut self.visitors[number as usize];
         #[expect(clippy::cast_possible_truncation, reason = "a pause needs no more digits")]
-        let kept = pause as f32;
-        visitor.pause = kept;
+        let ask_in = forecast.ask_in as f32;
+        let visitor = &mut self.visitors[number as usize];
+        (visitor.heard, visitor.ask_in) = (Some(at), ask_in);
         self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
     }
 
@@ -220,7 +250,15 @@ impl DoorGates {
         };
         let visits = whole(aws_model::visits_per_second(limits, room));
         let functions = RoomGate { per_second: visits, burst: visits };
-        Self { api: GateState::new(api), functions: GateState::new(functions) }
+        let further_files = room.further_files;
+        Self { api: GateState::new(api), functions: GateState::new(functions), further_files }
+    }
+
+    /// They use up the limit, whether or not it lets them through: the page does not ask for them again.
+    fn load_further_files(&mut self, at: u32) {
+        for _ in 0..self.further_files {
+            self.api.lets_through(micros(at));
+        }
     }
 }
 
@@ -255,6 +293,11 @@ impl Producers {
     }
 }
 
+/// The instants of gates.
+fn micros(at: u32) -> u64 {
+    u64::from(at) * 1000
+}
+
 /// A pause of the page.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and at most an hour")]
 fn millis(pause: f64) -> u32 {
@@ -264,4 +307,48 @@ fn millis(pause: f64) -> u32 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of requests a second")]
 fn whole(number: f64) -> u32 {
     number as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::{ArrivalShape, Arrivals, RoomHost};
+
+    /// A crowd of one visitor.
+    fn crowd() -> (SimulatedCrowd, Scenario) {
+        let arrivals = Arrivals::new(ArrivalShape::Spike, Some(1)).unwrap();
+        let scenario = Scenario::new(arrivals, Rate::new(60).unwrap(), RoomHost::Machine);
+        (SimulatedCrowd::new(&scenario), scenario)
+    }
+
+    #[test]
+    fn whoever_knows_that_it_is_their_turn_does_not_leave() {
+        let zero = Timestamp::from_millis(1_800_000_000_000);
+        let end = |learned| {
+            let (mut crowd, scenario) = crowd();
+            let mut room = RoomOnClock::new(&scenario, zero);
+            let visitor = &mut crowd.visitors[0];
+            (visitor.learned, visitor.step, visitor.leaves_at) = (learned, SimulatedStep::Turn, 9_000);
+            crowd.step(&mut room, 0, 9_500, zero + Duration::from_millis(9_500));
+            crowd.visitors[0].end
+        };
+        assert_eq!([end(Some(8_000)), end(None)], [VisitEnd::Entered, VisitEnd::GaveUp]);
+    }
+
+    #[test]
+    fn a_refused_poll_is_sent_again_after_the_pause_that_the_page_makes() {
+        let (mut crowd, _) = crowd();
+        let mut usual = |heard, at| {
+            let visitor = &mut crowd.visitors[0];
+            (visitor.heard, visitor.ask_in) = (heard, 100_000.0);
+            millis(crowd.usual_wait(&crowd.visitors[0], at))
+        };
+        assert_eq!(usual(None, 7_000), 0, "before the first answer");
+        // It was to ask again in 100 s. When so much time has passed, half of that is usual, and later less.
+        assert_eq!([107_000, 167_000, 900_000].map(|at| usual(Some(7_000), at)), [50_000, 20_000, 5_555]);
+    }
 }

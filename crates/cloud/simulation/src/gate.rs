@@ -27,8 +27,8 @@ impl GateState {
 
     pub fn lets_through(&mut self, now: u64) -> bool {
         // Requests a second are millionths of a request in a microsecond.
-        let filled = self.level + now.saturating_sub(self.at) * u64::from(self.gate.per_second);
-        self.level = filled.min(u64::from(self.gate.burst) * Self::REQUEST);
+        let refill = now.saturating_sub(self.at).saturating_mul(self.gate.per_second.into());
+        self.level = self.level.saturating_add(refill).min(u64::from(self.gate.burst) * Self::REQUEST);
         self.at = self.at.max(now);
         self.requests += 1;
         let passes = self.level >= Self::REQUEST;
@@ -63,5 +63,12 @@ mod tests {
         assert_eq!(through(1, 1001, 1000), 100, "in the second after the burst");
         assert_eq!(through(100_000_000, 200, 0), 50, "it fills up to its burst");
         assert_eq!((gate.requests(), gate.refused()), (1401, 1201));
+    }
+
+    #[test]
+    fn the_largest_gate_can_be_left_alone_for_days() {
+        let mut gate = GateState::new(RoomGate { per_second: u32::MAX, burst: u32::MAX });
+        let day = 24 * 60 * 60 * 1_000_000;
+        assert!(gate.lets_through(0) && gate.lets_through(14 * day));
     }
 }

@@ -1,10 +1,10 @@
 //! What came of a simulation. All times are in seconds since the first visitor could come.
 
-use aws_model::{CostLine, EventWork, Limit, Traffic, Usage};
+use aws_model::{CostLine, EventWork, Limit, Traffic, Usage, environments_per_visit};
 use serde::Serialize;
 use waitroom::Timestamp;
 
-use crate::course::CountedSecond;
+use crate::course::{CountedCourse, CountedSecond, millis_between};
 use crate::crowd::{SimulatedCrowd, SimulatedVisitor, VisitEnd};
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
@@ -19,7 +19,7 @@ pub struct SimulatedEvent {
     /// From being in line until their page knew that it was their turn. Zero if it was nobody's.
     pub waits: WaitSpread,
     pub longest_line: LongestLine,
-    /// When the last one was released; `None` if somebody still waits.
+    /// When the last one was released; `None` if not everybody was.
     pub drained_after: Option<f64>,
     pub windows: Vec<ReleaseWindow>,
     pub minutes: Vec<SimulatedMinute>,
@@ -51,7 +51,8 @@ pub struct LongestLine {
     pub after: u64,
 }
 
-/// A window, what it was to release, and what it released.
+/// A window, what it was to release, and what it released. A change of the rate may end it early. `planned` is of the whole
+/// window all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReleaseWindow {
     pub from: f64,
@@ -107,9 +108,10 @@ impl VisitorCount {
 }
 
 impl CountedSecond {
-    /// All requests, the refused ones included. A visitor who joins also loads the page.
-    fn requests(&self) -> u32 {
-        2 * self.joins + self.polls + self.turns + self.refused
+    /// All requests, the refused ones included. A visitor who joins also loads the page, which has so many further files.
+    fn requests(&self, further_files: u32) -> u32 {
+        let of_joins = self.joins.saturating_mul(further_files.saturating_add(2));
+        of_joins.saturating_add(self.polls + self.turns + self.refused)
     }
 }
 
@@ -117,21 +119,27 @@ impl SimulatedEvent {
     pub(crate) fn of(
         scenario: &Scenario,
         room: &RoomOnClock,
-        crowd: &SimulatedCrowd,
+        crowd: SimulatedCrowd,
         zero: Timestamp,
     ) -> Self {
         let since = |at: Timestamp| at.since(zero).as_secs_f64();
-        let (mut in_line, mut waits, mut released) = (Vec::new(), Vec::new(), Vec::new());
-        let mut drained = 0.0_f64;
-        for (number, visitor) in (0..).zip(&crowd.visitors) {
+        let SimulatedCrowd { visitors, mut course, .. } = crowd;
+        let (mut in_line, mut waits) = (Vec::new(), Vec::new());
+        let (mut drained, mut everybody) = (zero, true);
+        for (number, visitor) in (0..).zip(&visitors) {
             in_line.extend(visitor.joined.map(|joined| joined - visitor.arrived));
             waits.extend(visitor.joined.zip(visitor.learned).map(|(joined, learned)| learned - joined));
-            if let Some(at) = room.ledger.admitted_at(number).map(since) {
+            let admitted = room.ledger.admitted_at(number);
+            everybody &= admitted.is_some();
+            if let Some(at) = admitted {
                 drained = drained.max(at);
-                released.push(at);
+                course.at(millis_between(zero, at)).released += 1;
             }
         }
-        let has_drained = room.line.is_empty() && crowd.agenda.is_empty();
+        // The last second may not be over yet.
+        if let Some(last) = course.seconds.last_mut() {
+            last.waiting = room.waiting();
+        }
         let windows: Vec<_> = room
             .ledger
             .plans()
@@ -146,23 +154,23 @@ impl SimulatedEvent {
             .collect();
         let first = windows.iter().position(|window| window.released > 0).unwrap_or(windows.len());
         let last = windows.iter().rposition(|window| window.released > 0).map_or(first, |last| last + 1);
-        let seconds = &crowd.course.seconds;
-        let (waiting, after) = longest_line(seconds);
-        let limits = limits(scenario, seconds);
+        let (people, after) = longest_line(&course.seconds);
+        let limits = limits(scenario, &course.seconds);
         let first_to_break = limits.iter().filter(|limit| limit.broke_after.is_some());
-        let costs = costs(scenario, crowd, &windows, released.len());
+        let costs = costs(scenario, &course, &windows);
+        let further_files = further_files(scenario);
         Self {
-            visitors: VisitorCount::of(&crowd.visitors),
+            visitors: VisitorCount::of(&visitors),
             until_in_line: WaitSpread::of(in_line).unwrap_or_default(),
             waits: WaitSpread::of(waits).unwrap_or_default(),
-            longest_line: LongestLine { people: waiting, after },
-            drained_after: has_drained.then_some(drained),
+            longest_line: LongestLine { people, after },
+            drained_after: everybody.then(|| since(drained)),
             windows: windows[first..last].to_vec(),
-            minutes: minutes(seconds, &released, &rates(room, zero)),
+            minutes: minutes(&course.seconds, further_files, &rates(room, zero)),
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),
             limits,
-            requests: crowd.course.total(CountedSecond::requests),
-            refused_requests: crowd.course.total(|second| second.refused),
+            requests: course.total(|second| second.requests(further_files)),
+            refused_requests: course.total(|second| second.refused),
             dollars: costs.iter().map(|line| line.dollars).sum(),
             costs,
         }
@@ -180,25 +188,23 @@ fn rates(room: &RoomOnClock, zero: Timestamp) -> Vec<(u64, u32)> {
     room.ledger.rates().iter().map(|(at, rate)| (at.since(zero).as_secs(), rate.get())).collect()
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds since the beginning")]
-fn minutes(seconds: &[CountedSecond], released: &[f64], rates: &[(u64, u32)]) -> Vec<SimulatedMinute> {
-    let mut released_in = vec![0_u64; seconds.len() / 60 + 1];
-    for at in released {
-        if let Some(count) = released_in.get_mut((*at / 60.0) as usize) {
-            *count += 1;
-        }
-    }
+/// The page's files besides its document, if they come from AWS.
+fn further_files(scenario: &Scenario) -> u32 {
+    scenario.aws().map_or(0, |account| account.room.further_files)
+}
+
+fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, u32)]) -> Vec<SimulatedMinute> {
     let minute = |(minute, seconds): (u64, &[CountedSecond])| {
         let sum = |of: fn(&CountedSecond) -> u32| seconds.iter().map(|second| u64::from(of(second))).sum();
         let in_force = rates.iter().rev().find(|(from, _)| *from < 60 * (minute + 1));
         SimulatedMinute {
             minute,
             joined: sum(|second| second.joins),
-            released: released_in[minute as usize],
+            released: sum(|second| second.released),
             entered: sum(|second| second.turns),
             waiting: seconds.last().map_or(0, |last| last.waiting),
             rate: in_force.map_or(0, |(_, rate)| *rate),
-            requests_per_second: seconds.iter().map(CountedSecond::requests).max().unwrap_or(0),
+            requests_per_second: seconds.iter().map(|one| one.requests(further_files)).max().unwrap_or(0),
             refused: sum(|second| second.refused),
         }
     };
@@ -207,18 +213,30 @@ fn minutes(seconds: &[CountedSecond], released: &[f64], rates: &[(u64, u32)]) ->
 
 /// What each second used of AWS's limits.
 fn limits(scenario: &Scenario, seconds: &[CountedSecond]) -> Vec<LimitUse> {
-    /// In the first seconds, Lambda has had no time to start more functions.
-    const SUDDEN: usize = 10;
+    /// So many seconds ago, Lambda saw how many environments were needed. It has started them since, and keeps them.
+    const STARTED_WITHIN: usize = 10;
     let Some(account) = scenario.aws() else { return Vec::new() };
+    let environments = |second: &CountedSecond| {
+        f64::from(second.joins + second.turns + second.refused_visits) * environments_per_visit(&account.room)
+    };
     let mut all: Vec<LimitUse> = Vec::new();
-    for (after, second) in seconds.iter().enumerate().filter(|(_, second)| second.requests() > 0) {
+    let mut started = 0.0_f64;
+    for (after, second) in seconds.iter().enumerate() {
+        if let Some(earlier) = after.checked_sub(STARTED_WITHIN) {
+            started = started.max(environments(&seconds[earlier]));
+        }
+        if second.requests(0) == 0 {
+            continue;
+        }
         let traffic = Traffic {
             joins_per_second: second.joins.into(),
             polls_per_second: second.polls.into(),
             turns_per_second: second.turns.into(),
+            releases_per_second: second.released.into(),
             refused_per_second: second.refused.into(),
+            refused_visits_per_second: second.refused_visits.into(),
             rate: scenario.rate,
-            is_sudden: after < SUDDEN,
+            started: Some(started),
         };
         for usage in traffic.usage(&account.limits, &account.room) {
             note(&mut all, usage, after);
@@ -244,21 +262,68 @@ fn note(all: &mut Vec<LimitUse>, usage: Usage, after: usize) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of people and requests")]
-fn costs(
-    scenario: &Scenario,
-    crowd: &SimulatedCrowd,
-    windows: &[ReleaseWindow],
-    released: usize,
-) -> Vec<CostLine> {
+fn costs(scenario: &Scenario, course: &CountedCourse, windows: &[ReleaseWindow]) -> Vec<CostLine> {
     let Some(account) = scenario.aws() else { return Vec::new() };
-    let total = |count: fn(&CountedSecond) -> u32| crowd.course.total(count) as f64;
+    let total = |count: fn(&CountedSecond) -> u32| course.total(count) as f64;
     let work = EventWork {
         joins: total(|second| second.joins),
         polls: total(|second| second.polls),
         turns: total(|second| second.turns),
-        releases: released as f64,
-        releasing_minutes: windows.iter().map(|window| (window.to - window.from) / 60.0).sum(),
-        minutes: crowd.course.seconds.len() as f64 / 60.0,
+        refused_visits: total(|second| second.refused_visits),
+        releases: total(|second| second.released),
+        releasing_minutes: releasing_minutes(windows),
+        minutes: course.seconds.len() as f64 / 60.0,
     };
     work.costs(&account.room)
+}
+
+/// The minutes in at least one of these windows: one that begins when the rate changes overlaps with the one before.
+fn releasing_minutes(windows: &[ReleaseWindow]) -> f64 {
+    let mut over = f64::MIN;
+    let seconds = windows.iter().map(|window| {
+        let from = window.from.max(over);
+        over = over.max(window.to);
+        (window.to - from).max(0.0)
+    });
+    seconds.sum::<f64>() / 60.0
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_model::{AccountLimits, ModelledRoom};
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::arrivals::{ArrivalShape, Arrivals};
+    use crate::scenario::{AwsAccount, RoomHost};
+
+    /// The most environments that were new when so many joined in each of these seconds, when, and when they were too many.
+    fn new_environments(joins: &[u32]) -> (f64, usize, Option<usize>) {
+        let (arrivals, rate) = (Arrivals::new(ArrivalShape::Spike, Some(1)), Rate::new(60).unwrap());
+        let account = AwsAccount::new(AccountLimits::default_in("us-east-1"), ModelledRoom::new(rate));
+        let scenario = Scenario::new(arrivals.unwrap(), rate, RoomHost::Aws(Box::new(account)));
+        let second = |joins: &u32| CountedSecond { joins: *joins, ..CountedSecond::default() };
+        let seconds: Vec<_> = joins.iter().map(second).collect();
+        let all = limits(&scenario, &seconds);
+        let used = all.iter().find(|used| used.limit == Limit::NewEnvironments).unwrap();
+        (used.used.round(), used.after, used.broke_after)
+    }
+
+    #[test]
+    fn a_rush_that_comes_late_finds_only_the_functions_that_were_needed_before() {
+        let rush = |before: u32| [[before; 60], [12_000; 60]].concat();
+        // A function serves ten visits a second, and Lambda starts a thousand in ten seconds.
+        assert_eq!(new_environments(&rush(0)), (1200.0, 60, Some(60)));
+        assert_eq!(new_environments(&rush(5_000)), (700.0, 60, None));
+        let growing: Vec<u32> = (0..60).map(|second| 300 * second).collect();
+        let (most, _, broke_after) = new_environments(&growing);
+        assert_eq!((most, broke_after), (300.0, None));
+    }
+
+    #[test]
+    fn a_minute_in_two_windows_is_one_minute() {
+        let window = |from, to| ReleaseWindow { from, to, rate: 600, planned: 600, released: 300 };
+        let windows = [window(0.0, 60.0), window(30.0, 60.0), window(60.0, 120.0), window(300.0, 330.0)];
+        assert!((releasing_minutes(&windows) - 2.5).abs() < 1e-9);
+    }
 }

@@ -119,6 +119,11 @@ impl RoomOnClock {
         self.ledger.lease(count).now_or_never().and_then(Result::ok).unwrap_or_default()
     }
 
+    /// How many are in line.
+    pub(crate) fn waiting(&self) -> u32 {
+        u32::try_from(self.line.len()).unwrap_or(u32::MAX)
+    }
+
     /// What a poll says about the line.
     pub(crate) fn status(&self) -> LineStatus {
         let published = self.line.published().filter(|_| self.reads_copies);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws_model::{AccountLimits, ModelledRoom};
+use aws_model::{AccountLimits, ModelledRoom, Reservation};
 use page::line::{self, PageForecast};
 use waitroom::Rate;
 
@@ -15,6 +15,8 @@ pub struct Scenario {
     pub arrivals: Arrivals,
     pub rate: Rate,
     pub host: RoomHost,
+    /// Whether AWS refuses requests beyond its limits. If not, it can be seen how many the crowd sends.
+    pub refuses: bool,
     pub line: LineBehaviour,
     pub habits: CrowdHabits,
     /// Without one, the throttle does not run.
@@ -56,6 +58,14 @@ pub struct CrowdHabits {
     pub next_poll: fn(&PageForecast, f64) -> f64,
 }
 
+impl AwsAccount {
+    /// With the reservation that `deploy` makes for the room.
+    pub fn new(limits: AccountLimits, mut room: ModelledRoom) -> Self {
+        room.reserved_consumers = Reservation::that_fits(room.rate, limits.concurrency).consumers;
+        Self { limits, room }
+    }
+}
+
 impl Default for CrowdHabits {
     /// Everybody waits, and their page polls as ours does.
     fn default() -> Self {
@@ -81,6 +91,7 @@ impl Scenario {
             arrivals,
             rate,
             host,
+            refuses: true,
             line,
             habits: CrowdHabits::default(),
             shop: None,
@@ -89,6 +100,19 @@ impl Scenario {
             longest: Self::LONGEST,
             seed: 1,
         }
+    }
+
+    /// The same with another rate: on AWS, in a room that `deploy` creates with it.
+    #[must_use]
+    pub fn at_rate(&self, rate: Rate) -> Self {
+        let host = match &self.host {
+            RoomHost::Machine => RoomHost::Machine,
+            RoomHost::Aws(account) => {
+                let AwsAccount { limits, room } = (**account).clone();
+                RoomHost::Aws(Box::new(AwsAccount::new(limits, ModelledRoom { rate, ..room })))
+            }
+        };
+        Self { rate, host, ..self.clone() }
     }
 
     /// The account, of a room on AWS.

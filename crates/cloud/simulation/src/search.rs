@@ -1,10 +1,11 @@
 //! The inverse questions: which rate, and which limits?
 
-use aws_model::{AccountLimit, Limit};
+use aws_model::{AccountLimits, Limit};
 use serde::Serialize;
 use waitroom::Rate;
 
-use crate::scenario::{AwsAccount, RoomHost, Scenario};
+use crate::outcome::LimitUse;
+use crate::scenario::{AwsAccount, Scenario};
 use crate::simulate::{Simulation, SimulationProgress};
 
 /// What an account needs of a limit.
@@ -26,20 +27,26 @@ pub fn rate_for(
     within: f64,
     mut watch: impl FnMut(SimulationProgress) -> bool,
 ) -> Option<Rate> {
+    let last_arrival = scenario.arrivals.times(scenario.seed).last().copied().unwrap_or(0);
+    if f64::from(last_arrival) / 1000.0 > within {
+        return None;
+    }
     let mut goes_on = true;
     let mut fits = |rate: u32| {
         let rate = Rate::new(rate).ok()?;
-        let event = Simulation::run(&with_rate(scenario, rate), |progress| {
+        let event = Simulation::run(&scenario.at_rate(rate), |progress| {
             goes_on &= watch(progress);
             // A run that takes longer than it may need not go on.
-            goes_on && progress.time.as_secs_f64() <= within + 120.0
+            goes_on && progress.time.as_secs_f64() <= within
         });
         goes_on.then(|| event.drained_after.is_some_and(|drained| drained <= within))
     };
-    // Nobody can be released faster than this, so the search begins here.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
     let least = (f64::from(scenario.arrivals.visitors()) * 60.0 / within).ceil() as u32;
-    let (mut too_low, mut enough) = (0, least.clamp(Rate::MIN.get(), Rate::MAX.get()));
+    let least = least.clamp(Rate::MIN.get(), Rate::MAX.get());
+    // A line is faster than its rate by a batch of each slice at most: ten visitors for each thousand a minute, once.
+    let mut too_low = least.saturating_sub(least / 100 + 12);
+    let mut enough = least;
     while !fits(enough)? {
         if enough == Rate::MAX.get() {
             return None;
@@ -59,82 +66,55 @@ pub fn rate_for(
     Rate::new(enough).ok()
 }
 
-/// What has to be raised so that no limit is exceeded. Refused visitors come again, so every limit is judged with those before it
-/// raised. `None` if `watch` ended the search.
+/// What has to be raised so that no limit is exceeded. `None` if `watch` ended the search.
+///
+/// Refused visitors come again, so a limit that is too low hides how much is needed, of it and of the others. Here nobody is
+/// refused, so one run says it, and takes no longer if the limits are far too low.
 pub fn quotas_to_raise(
     scenario: &Scenario,
     mut watch: impl FnMut(SimulationProgress) -> bool,
 ) -> Option<Vec<QuotaToRaise>> {
-    const ROUNDS: usize = 8;
-    let mut scenario = scenario.clone();
-    let mut all: Vec<QuotaToRaise> = Vec::new();
-    for _ in 0..ROUNDS {
-        let mut goes_on = true;
-        let event = Simulation::run(&scenario, |progress| {
-            goes_on &= watch(progress);
-            goes_on
-        });
-        if !goes_on {
-            return None;
-        }
-        let RoomHost::Aws(account) = &mut scenario.host else { return Some(all) };
-        let mut is_raised = false;
-        for broken in event.limits.iter().filter(|limit| limit.broke_after.is_some()) {
-            let needed = account.raise(broken.limit, broken.used.ceil());
-            is_raised |= needed.is_some();
-            match all.iter_mut().find(|known| known.limit == broken.limit) {
-                Some(known) => known.needed = needed,
-                None => all.push(QuotaToRaise {
-                    limit: broken.limit,
-                    name: broken.name,
-                    available: broken.available,
-                    needed,
-                    advice: broken.limit.advice(),
-                }),
-            }
-        }
-        if !is_raised {
-            break;
-        }
-    }
-    Some(all)
+    let mut goes_on = true;
+    let event = Simulation::run(&Scenario { refuses: false, ..scenario.clone() }, |progress| {
+        goes_on = watch(progress);
+        goes_on
+    });
+    let broken = event.limits.iter().filter(|limit| limit.broke_after.is_some());
+    goes_on.then(|| broken.map(|broken| QuotaToRaise::of(broken, scenario)).collect())
 }
 
-fn with_rate(scenario: &Scenario, rate: Rate) -> Scenario {
-    let mut scenario = Scenario { rate, ..scenario.clone() };
-    if let RoomHost::Aws(account) = &mut scenario.host {
-        account.room.rate = rate;
+impl QuotaToRaise {
+    fn of(broken: &LimitUse, scenario: &Scenario) -> Self {
+        let LimitUse { limit, name, used, available, .. } = *broken;
+        let reserved = if limit == Limit::Concurrency { more_reserved(scenario, used.ceil()) } else { 0.0 };
+        let needed = can_be_raised(limit).then(|| (used + reserved).ceil());
+        Self { limit, name, available, needed, advice: limit.advice() }
     }
-    scenario
 }
 
-impl AwsAccount {
-    /// Raises a limit, if anything raises it.
-    fn raise(&mut self, limit: Limit, to: f64) -> Option<f64> {
-        let account = match limit {
-            Limit::ApiRequests => AccountLimit::ApiRequests,
-            Limit::Concurrency => AccountLimit::Concurrency,
-            Limit::TableReads => AccountLimit::TableReads,
-            Limit::TableWrites => AccountLimit::TableWrites,
-            Limit::RoomRequests => {
-                self.room.requests_per_second = Some(to);
-                return Some(to);
-            }
-            Limit::WarmReads => {
-                self.room.warm_reads = to;
-                return Some(to);
-            }
-            Limit::WarmWrites => {
-                self.room.warm_writes = to;
-                return Some(to);
-            }
-            _ => return None,
-        };
-        self.limits.set(account, to);
-        if account == AccountLimit::ApiRequests {
-            // AWS raises both together.
-            self.limits.set(AccountLimit::ApiBurst, self.limits.api_burst.max(to / 2.0));
-        }
-        Some(to)
+/// How many more functions consumers take in an account that allows so many, because there the room has a reservation.
+fn more_reserved(scenario: &Scenario, concurrency: f64) -> f64 {
+    let Some(AwsAccount { limits, room }) = scenario.aws() else { return 0.0 };
+    let raised = AwsAccount::new(AccountLimits { concurrency, ..limits.clone() }, room.clone());
+    raised.room.consumers_at(room.rate) - room.consumers_at(room.rate)
+}
+
+fn can_be_raised(limit: Limit) -> bool {
+    match limit {
+        Limit::ApiRequests
+        | Limit::RoomRequests
+        | Limit::Concurrency
+        | Limit::TableReads
+        | Limit::TableWrites
+        | Limit::WarmReads
+        | Limit::WarmWrites => true,
+        Limit::NewEnvironments
+        | Limit::TicketCounter
+        | Limit::RoomItem
+        | Limit::StatusCopies
+        | Limit::PageReads
+        | Limit::InFlight
+        | Limit::Retention
+        | Limit::LargestRate => false,
     }
 }

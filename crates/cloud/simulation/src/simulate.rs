@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use waitroom::Timestamp;
 
+use crate::course::millis_between;
 use crate::crowd::SimulatedCrowd;
 use crate::outcome::SimulatedEvent;
 use crate::room::RoomOnClock;
@@ -25,23 +26,33 @@ pub struct SimulationProgress {
 impl Simulation {
     /// A round number of minutes since 1970.
     const ZERO: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+    /// Millions of visitors take many steps in a simulated minute, so `watch` is called in between.
+    const UNWATCHED_STEPS: u32 = 100_000;
 
-    /// Runs until nobody waits any more. `watch` is called once a simulated minute; the run ends early when it returns false.
+    /// Runs until nobody waits any more. `watch` is called once a simulated minute, and more often while a large crowd comes;
+    /// the run ends early when it returns false.
     pub fn run(scenario: &Scenario, mut watch: impl FnMut(SimulationProgress) -> bool) -> SimulatedEvent {
         let mut room = RoomOnClock::new(scenario, Self::ZERO - scenario.on_before);
         let mut crowd = SimulatedCrowd::new(scenario);
         let ends = Self::ZERO + scenario.longest;
-        let (mut counted, mut watched) = (Self::ZERO, Self::ZERO);
+        let (mut counted, mut watched, mut steps) = (Self::ZERO, Self::ZERO, 0);
         loop {
             let next = room.next();
             if next > Self::ZERO {
                 // Visitors before the room, so that both see the same order in every run.
-                let until = since(Self::ZERO, next) - 1;
+                let until = millis_between(Self::ZERO, next) - 1;
                 if let Some((at, visitor)) = crowd.agenda.next(until) {
                     let now = Self::ZERO + Duration::from_millis(at.into());
                     count(&mut crowd, &room, &mut counted, now);
                     room.clock.advance_to(now);
                     crowd.step(&mut room, visitor, at, now);
+                    steps += 1;
+                    if steps == Self::UNWATCHED_STEPS {
+                        steps = 0;
+                        if !watch(progress(scenario, &room, now)) {
+                            break;
+                        }
+                    }
                     continue;
                 }
             }
@@ -52,28 +63,29 @@ impl Simulation {
             }
             if next >= watched + Duration::from_mins(1) {
                 watched = next;
-                let released = room.ledger.released();
-                let visitors = scenario.arrivals.visitors().into();
-                if !watch(SimulationProgress { time: next.since(Self::ZERO), released, visitors }) {
+                if !watch(progress(scenario, &room, next)) {
                     break;
                 }
             }
             room.run(next);
         }
-        SimulatedEvent::of(scenario, &room, &crowd, Self::ZERO)
+        SimulatedEvent::of(scenario, &room, crowd, Self::ZERO)
+    }
+}
+
+fn progress(scenario: &Scenario, room: &RoomOnClock, now: Timestamp) -> SimulationProgress {
+    SimulationProgress {
+        time: now.since(Simulation::ZERO),
+        released: room.ledger.released(),
+        visitors: scenario.arrivals.visitors().into(),
     }
 }
 
 /// Notes how many wait at the end of every second that is over by `now`.
 fn count(crowd: &mut SimulatedCrowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
     while *counted + Duration::from_secs(1) <= now {
-        let second = since(Simulation::ZERO, *counted);
-        crowd.course.at(second).waiting = u32::try_from(room.line.len()).unwrap_or(u32::MAX);
+        let second = millis_between(Simulation::ZERO, *counted);
+        crowd.course.at(second).waiting = room.waiting();
         *counted = *counted + Duration::from_secs(1);
     }
-}
-
-/// Milliseconds, as far as a simulation reaches.
-fn since(zero: Timestamp, at: Timestamp) -> u32 {
-    u32::try_from(at.since(zero).as_millis()).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,8 @@
 //! The documents say what the model says. A test that fails prints what belongs into the document.
 
 use aws_model::{
-    AccountLimits, Bound, Capacity, EventCosts, Firewall, ModelledRoom, NEWER_REGION, Need, StandingCosts,
-    Visit, WAIT_MINUTES, facts, warm_costs,
+    AccountLimits, Bound, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION, Need,
+    StandingCosts, Visit, WAIT_MINUTES, environments_per_visit, facts, warm_costs,
 };
 use waitroom::Rate;
 
@@ -82,6 +82,31 @@ fn the_crowd_that_each_account_bears() {
         "a million visitors",
     ];
     assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+}
+
+#[test]
+fn what_ours_allows_beside_the_first_beekeepers_figures() {
+    let limits = AccountLimits::default_in("us-east-1");
+    let ours = Capacity::of(&limits, &room(RATE), WAITING);
+    let more_requests = AccountLimits { api_requests: 1e6, concurrency: 1e6, ..limits.clone() };
+    let files = Capacity::of(&more_requests, &room(RATE), 0).joins_per_second;
+    assert_eq!(files.limit, Limit::PageReads);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
+    let visits = (limits.concurrency / environments_per_visit(&room(RATE))).round() as u64;
+    let out = format!(
+        "{} kept up, {} from a line that stands",
+        about(ours.kept_up.most),
+        about(ours.released.most)
+    );
+    for (name, first, ours) in [
+        ("visitors a second in, by S3", "5,500", about(files.most)),
+        ("… by the functions", "6,250", about(visits)),
+        ("… by API Gateway", "not looked at", about(ours.joins_per_second.most)),
+        ("visitors a minute out", "270,000", out),
+        ("standing", "200,000", about(ours.waiting.most)),
+    ] {
+        assert_in(CROWD, "docs/crowd.md", &format!("\n| {name} | {first} | {ours} | "));
+    }
 }
 
 #[test]

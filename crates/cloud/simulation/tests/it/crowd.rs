@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use aws_model::Limit;
-use simulation::{CrowdHabits, LineBehaviour, RoomHost, Scenario, ShopLoad, SimulatedEvent, Simulation};
+use aws_model::{AccountLimits, Limit};
+use simulation::{CrowdHabits, LineBehaviour, Scenario, ShopLoad, SimulatedEvent, Simulation};
 
-use crate::scenarios::{on_aws, on_one_machine};
+use crate::scenarios::{account, on_aws, on_one_machine, used};
 
 fn run(scenario: &Scenario) -> SimulatedEvent {
     Simulation::run(scenario, |_| true)
@@ -69,9 +69,8 @@ fn a_shop_that_becomes_slow_is_spared_by_the_throttle() {
 #[test]
 fn a_rush_that_api_gateway_refuses_comes_again_until_everybody_is_in_line() {
     let mut scenario = on_aws(30_000, "1s", 6000);
-    let RoomHost::Aws(account) = &mut scenario.host else { unreachable!("it is on AWS") };
-    account.limits.api_requests = 2000.0;
-    account.limits.api_burst = 1000.0;
+    let limits = &mut account(&mut scenario).limits;
+    (limits.api_requests, limits.api_burst) = (2000.0, 1000.0);
     let event = run(&scenario);
     assert_complete(&event);
     assert_eq!(event.visitors.entered, 30_000);
@@ -81,6 +80,55 @@ fn a_rush_that_api_gateway_refuses_comes_again_until_everybody_is_in_line() {
         event.until_in_line
     );
     assert_eq!(event.first_to_break, Some(Limit::ApiRequests));
+}
+
+#[test]
+fn visits_that_find_no_free_function_show_how_many_are_needed() {
+    let mut scenario = on_aws(20_000, "spike", 600);
+    account(&mut scenario).limits = AccountLimits::of_new_account("us-east-1");
+    let event = run(&scenario);
+    assert_complete(&event);
+    assert_eq!(event.visitors.entered, 20_000);
+    // In the first second about 1,400 visits, and a function serves ten. Soon those who were refused come again, too.
+    let needed = used(&event, Limit::Concurrency);
+    assert!((130.0..260.0).contains(&needed), "{needed}");
+    assert_eq!(event.first_to_break, Some(Limit::Concurrency));
+}
+
+#[test]
+fn visitors_whom_the_room_never_lets_in_are_not_followed_for_days() {
+    let mut scenario = on_aws(200, "spike", 60);
+    // A consumer needs more than that.
+    account(&mut scenario).limits.concurrency = 1.0;
+    let event = run(&scenario);
+    assert_complete(&event);
+    assert_eq!((event.visitors.still_waiting, event.drained_after), (200, None));
+    assert_eq!((event.requests, event.refused_requests), (200 * 120, 200 * 120));
+    assert!((40..120).contains(&event.minutes.len()), "about an hour: {} minutes", event.minutes.len());
+    assert_eq!(event.first_to_break, Some(Limit::Concurrency));
+}
+
+#[test]
+fn a_page_of_many_files_sends_a_request_for_each() {
+    let sent = |further_files, requests_per_second| {
+        let mut scenario = on_aws(500, "spike", 600);
+        let room = &mut account(&mut scenario).room;
+        (room.further_files, room.requests_per_second) = (further_files, requests_per_second);
+        room.request_burst = requests_per_second;
+        run(&scenario)
+    };
+    assert_eq!(sent(11, None).requests, sent(0, None).requests + 11 * 500);
+    let refused = |further_files| sent(further_files, Some(150.0)).refused_requests;
+    assert!(refused(0) == 0 && refused(11) > 100, "{} {}", refused(0), refused(11));
+}
+
+#[test]
+fn the_table_is_written_when_visitors_are_released_whether_or_not_they_come() {
+    let habits = CrowdHabits { never_enter: 1.0, ..CrowdHabits::default() };
+    let event = run(&Scenario { habits, ..on_aws(600, "2m", 240) });
+    // A batch of ten is released at once, and the room itself writes about ten times a second.
+    let writes = used(&event, Limit::WarmWrites);
+    assert!((18.0..40.0).contains(&writes), "{writes}");
 }
 
 #[test]
@@ -101,4 +149,16 @@ fn a_simulation_can_be_stopped_and_says_who_still_waits() {
     });
     assert_complete(&event);
     assert!(event.visitors.still_waiting > 1500 && event.drained_after.is_none(), "{:?}", event.visitors);
+}
+
+#[test]
+fn a_large_crowd_can_be_stopped_within_a_simulated_minute() {
+    let mut stopped_after = None;
+    let event = Simulation::run(&on_one_machine(60_000, "1s", 60), |progress| {
+        stopped_after = Some(progress.time);
+        false
+    });
+    assert!(stopped_after.unwrap() < Duration::from_secs(1), "{stopped_after:?}");
+    assert_complete(&event);
+    assert!(event.minutes[0].waiting > 10_000, "{:?}", event.minutes);
 }

@@ -3,3 +3,4 @@
 mod crowd;
 mod original;
 mod scenarios;
+mod search;
