@@ -25,7 +25,7 @@ mod with_aws {
     use crate::aws::{ProgressDisplay, access, interruptible, run_async};
     use crate::config_folder::ConfigFolder;
     use crate::event_report::EventReport;
-    use crate::exit::{Exit, Failure};
+    use crate::exit::{self, Failure};
     use crate::printer::{note, say};
     use crate::room::RoomHandle;
 
@@ -61,13 +61,17 @@ mod with_aws {
         Ok(say(&result(destroy, &removal))?)
     }
 
-    /// Saves what the room knows about its events, which is removed with it. Returns where it is; none if there is no room, or if
-    /// its removal has begun before: then it was saved before.
+    /// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
+    /// room, or if its removal has begun, because parts of it may be gone.
     async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<PathBuf>> {
         let failed = |error: anyhow::Error| {
-            let error = format!("could not save a report of the room {}: {error:#}", destroy.name);
-            let advice = "nothing was removed; to remove the room without it, add --no-report";
-            Failure::new(Exit::Failed, error).advising(advice)
+            let told = format!(
+                "could not save a report of the room {}, so nothing was removed: {error:#}",
+                destroy.name
+            );
+            let remedy = exit::advice(&error).map(|advice| format!("{advice}; or ")).unwrap_or_default();
+            let advice = format!("{remedy}add --no-report to remove the room without it");
+            Failure::new(exit::exit(&error), told).advising(advice)
         };
         let room = match account.room(&destroy.name).await {
             Ok(room) if room.is_being_removed() => return Ok(None),
@@ -81,7 +85,7 @@ mod with_aws {
         let json = serde_json::to_string(&report)? + "\n";
         let files = [("json", json), ("html", report.html())];
         let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
-        note(&format!("The report of the room is saved: {} and {}", json.display(), html.display()));
+        note(&format!("saved a report of the room: {} and {}", json.display(), html.display()));
         Ok(Some(json))
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
 use crate::arguments::{MakeReport, ReportSource};
 use crate::event_report::EventReport;
@@ -45,6 +46,12 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
     Ok(say(&told.text(readable_width()))?)
 }
 
+/// What a report of every version has.
+#[derive(Deserialize)]
+struct ReportFormat {
+    format: u8,
+}
+
 /// A report that was kept.
 fn read(file: &Path) -> Result<EventReport> {
     let text = match fs::read_to_string(file) {
@@ -54,13 +61,13 @@ fn read(file: &Path) -> Result<EventReport> {
         }
         text => text.with_context(|| format!("could not read {}", file.display()))?,
     };
-    let report: EventReport = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not what `beekeeper report --json` writes", file.display()))?;
-    if report.format > EventReport::FORMAT {
+    let no_report = || format!("{} is not what `beekeeper report --json` writes", file.display());
+    let ReportFormat { format } = serde_json::from_str(&text).with_context(no_report)?;
+    if format > EventReport::FORMAT {
         let newer = format!("{} was written by a newer beekeeper", file.display());
         return Err(Failure::new(Exit::Failed, newer).advising("use that version, or a later one").into());
     }
-    Ok(report)
+    serde_json::from_str(&text).with_context(no_report)
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

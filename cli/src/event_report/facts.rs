@@ -1,9 +1,12 @@
 //! What a report says in words, the same as text and as a page.
 
-use waitroom::Timestamp;
+use std::collections::BTreeMap;
+
+use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
-use crate::plot::thousands;
+use crate::history_line::HistoryLine;
+use crate::plot::number;
 use crate::wording::time;
 
 impl EventReport {
@@ -56,8 +59,8 @@ impl EventReport {
     /// What a reader must know of the numbers.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = vec![
-            "Times are UTC. A minute is named by when it ended. The middle wait is an estimate: it takes it that nobody \
-             overtakes, and that within a minute visitors come and go evenly."
+            "Times are UTC. A minute is named by when it ended. The median wait is an estimate, as if nobody overtook and \
+             visitors came and went evenly within a minute."
                 .to_owned(),
         ];
         if self.rough {
@@ -69,18 +72,35 @@ impl EventReport {
         if self.orders_missing {
             notes.push("The first orders are missing: a room keeps the last 500.".into());
         }
+        if self.alarms_may_be_missing() {
+            notes.push("The first changes of an alarm may be missing: the latest 500 are read.".into());
+        }
         notes
     }
 
-    /// `12:07:31`, with the day if the report is about more than one.
+    /// Whether an alarm has as many changes as are read of one.
+    fn alarms_may_be_missing(&self) -> bool {
+        let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
+        for line in &self.orders {
+            if let HistoryLine::Alarm(change) = line {
+                *changes.entry(&change.alarm).or_default() += 1;
+            }
+        }
+        changes.values().any(|changes| *changes >= usize::from(AuditEntry::KEPT))
+    }
+
+    /// `12:07:31`, with the day if the report tells of more than one.
     pub(super) fn clock(&self, at: Timestamp) -> String {
         let text = at.to_string();
-        let is_one_day = self.from.to_string()[..10] == self.to.to_string()[..10];
-        text[if is_one_day { 11 } else { 0 }..19].to_owned()
+        text[if self.is_one_day() { 11 } else { 0 }..19].to_owned()
     }
-}
 
-#[expect(clippy::cast_precision_loss, reason = "no event has 2^52 visitors")]
-pub(super) fn number(count: u64) -> String {
-    thousands(count as f64)
+    /// Whether all minutes and orders are of the same day.
+    fn is_one_day(&self) -> bool {
+        let minutes = [self.minutes.first(), self.minutes.last()].into_iter().flatten();
+        let orders = [self.orders.first(), self.orders.last()].into_iter().flatten();
+        let times = minutes.map(|minute| minute.count.at).chain(orders.map(HistoryLine::at));
+        let day = |at: Timestamp| at.as_secs() / (24 * 60 * 60);
+        times.chain([self.to]).all(|at| day(at) == day(self.from))
+    }
 }

@@ -3,10 +3,9 @@ use std::time::Duration;
 use waitroom::Timestamp;
 
 use super::event::EventReport;
-use super::facts::number;
 use super::minutes::ReportedMinute;
 use crate::html_report::{HtmlPart, HtmlReport, HtmlSection, HtmlTable};
-use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape};
+use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape, number};
 use crate::wording::time;
 
 impl EventReport {
@@ -54,11 +53,16 @@ impl EventReport {
             Some(minute.count.rate.map_or(0, |rate| rate.get().into()))
         });
         let longest = of("longest", PlotShape::Line, |minute| minute.count.longest_wait);
-        let middle = of("middle, estimated", PlotShape::Line, |minute| minute.median_wait);
+        let median = of("median, estimated", PlotShape::Line, |minute| minute.median_wait);
+        let mut each_minute = vec![joined, released, rate];
+        let came = of("came for pass", PlotShape::Steps, |minute| minute.count.entered);
+        if !came.points.is_empty() {
+            each_minute.push(came);
+        }
         vec![
             plot("The line", "visitors who wait", vec![waiting]),
-            plot("Each minute", "visitors", vec![joined, released, rate]),
-            plot("Waits of those released", "seconds", vec![longest, middle]),
+            plot("Each minute", "visitors", each_minute),
+            plot("Waits of those released", "seconds", vec![longest, median]),
         ]
     }
 
@@ -87,15 +91,16 @@ impl EventReport {
                 number(count.released),
                 count.entered.map(number).unwrap_or_default(),
                 number(count.waiting),
-                count
-                    .rate
-                    .map_or("closed".into(), |rate| format!("{}{throttled}", number(rate.get().into()))),
+                count.rate.map_or_else(
+                    || minute.closed().into(),
+                    |rate| format!("{}{throttled}", number(rate.get().into())),
+                ),
                 wait(count.longest_wait),
                 wait(minute.median_wait),
             ]
         };
         let columns =
-            ["until", "joined", "released", "came", "waiting", "rate", "longest wait", "middle wait"];
+            ["until", "joined", "released", "came", "waiting", "rate", "longest wait", "median wait"];
         vec![HtmlPart::Table(HtmlTable {
             caption: "Each minute".into(),
             columns: columns.map(String::from).into(),

@@ -1,9 +1,14 @@
 //! The minutes of a report: the differences between the room's records, and what follows from them.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, Timestamp};
+use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Timestamp};
 
 use crate::history_line::HistoryLine;
+
+/// An event ends when nobody comes, waits or is released for so long.
+const BREAK: Duration = Duration::from_hours(1);
 
 /// What happened in one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +19,24 @@ pub(crate) struct ReportedMinute {
     pub(crate) median_wait: Option<u64>,
     /// Whether the throttle held the rate down when the minute ended.
     pub(crate) throttled: bool,
+    /// What the room was when the minute ended; none in a report of a version that did not say so.
+    #[serde(default)]
+    pub(crate) state: Option<RoomState>,
+}
+
+impl ReportedMinute {
+    /// Why there is no rate in force.
+    pub(super) fn closed(&self) -> &'static str {
+        match self.state {
+            Some(state @ (RoomState::Paused | RoomState::Off)) => state.as_str(),
+            Some(RoomState::On) | None => "closed",
+        }
+    }
+
+    /// Whether nobody joined, waited, was released or came for their pass.
+    fn is_idle(&self) -> bool {
+        self.count.is_idle() && self.count.entered.unwrap_or(0) == 0
+    }
 }
 
 /// The minutes from `since` on. `rate` is what the operator's rate is now.
@@ -30,6 +53,7 @@ pub(super) fn reported(
         throttled: count.rate.is_some_and(|in_force| in_force < wanted(lines, count.at, rate)),
         count,
         median_wait,
+        state: None,
     });
     minutes.collect()
 }
@@ -57,37 +81,81 @@ fn median_wait(records: &[MinuteRecord], index: usize) -> Option<u64> {
     Some(when_released.saturating_sub(when_joined) / 1000)
 }
 
-/// The operator's rate at this instant, by the orders before and after.
+/// The operator's rate at this instant. `now` is what it is now.
 fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
-    let orders = lines.iter().filter_map(|line| match line {
-        HistoryLine::Entry(entry) => match entry.change {
-            AuditedChange::Rate { from, to } => Some((entry.at, from, to)),
+    value_at(lines, at, now, |change| match change {
+        AuditedChange::Rate { from, to } => Some((*from, *to)),
+        _ => None,
+    })
+}
+
+/// Sets what the room was at the end of each minute. `now` is what it is now. Nobody waits while it is off: whoever is left in
+/// the line goes straight to the shop.
+pub(super) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
+    for minute in minutes {
+        let ordered = value_at(lines, minute.count.at, now, |change| match change {
+            AuditedChange::State { from, to, .. } => Some((*from, *to)),
             _ => None,
-        },
-        HistoryLine::Alarm(_) => None,
-    });
-    let (before, after): (Vec<_>, Vec<_>) = orders.partition(|(when, ..)| *when <= at);
-    before.last().map(|(_, _, to)| *to).or_else(|| after.first().map(|(_, from, _)| *from)).unwrap_or(now)
+        });
+        // At its opening a paused room turns on without an order.
+        let has_opened = ordered == RoomState::Paused && minute.count.rate.is_some();
+        minute.state = Some(if has_opened { RoomState::On } else { ordered });
+        if ordered == RoomState::Off {
+            minute.count.waiting = 0;
+        }
+    }
+}
+
+/// A value at this instant, by the orders before and after it: `changed` says from what to what an order changed it.
+fn value_at<T: Copy>(
+    lines: &[HistoryLine],
+    at: Timestamp,
+    now: T,
+    changed: impl Fn(&AuditedChange) -> Option<(T, T)>,
+) -> T {
+    let mut before = None;
+    for line in lines {
+        let HistoryLine::Entry(entry) = line else { continue };
+        let Some((from, to)) = changed(&entry.change) else { continue };
+        if entry.at > at {
+            return before.unwrap_or(from);
+        }
+        before = Some(to);
+    }
+    before.unwrap_or(now)
 }
 
 /// The minutes with somebody in them, and the ones around these, so that plots fall to zero.
 pub(super) fn busy(minutes: &[ReportedMinute]) -> Vec<ReportedMinute> {
-    let is_busy = |index: usize| minutes.get(index).is_some_and(|minute| !minute.count.is_idle());
+    let is_busy = |index: usize| minutes.get(index).is_some_and(|minute| !minute.is_idle());
     let around = |index: &usize| (index.saturating_sub(1)..=index + 1).any(is_busy);
     (0..minutes.len()).filter(around).map(|index| minutes[index]).collect()
 }
 
 /// When the last event began and ended: the busy minutes up to the last one, back to an hour without any.
 pub(super) fn last_event(minutes: &[ReportedMinute]) -> Option<(Timestamp, Timestamp)> {
-    const BREAK: u64 = 3_600_000;
+    let last = minutes.iter().rposition(|minute| !minute.is_idle())?;
+    let mut first = last;
+    for (index, minute) in minutes[..last].iter().enumerate().rev() {
+        // A room that is stopped writes no records, and whoever is in its line waits on.
+        let waits_on = index + 1 == first && minute.count.waiting > 0;
+        if minute.count.at < minutes[first].count.at - BREAK && !waits_on {
+            break;
+        }
+        if !minute.is_idle() {
+            first = index;
+        }
+    }
+    Some((minutes[first].count.at, minutes[last].count.at))
+}
 
-    let mut busy =
-        minutes.iter().filter(|minute| !minute.count.is_idle()).map(|minute| minute.count.at).rev();
-    let last = busy.next()?;
-    let first = busy.try_fold(last, |first, at| {
-        if first.as_millis().saturating_sub(at.as_millis()) > BREAK { Err(first) } else { Ok(at) }
-    });
-    Some((first.unwrap_or_else(|first| first), last))
+/// Whether the last event cannot have begun before these minutes, which go back to `since`.
+pub(super) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> bool {
+    last_event(minutes).is_some_and(|(first, _)| {
+        // Before the oldest minute, perhaps somebody waited while the room was stopped.
+        let is_oldest = minutes.first().is_some_and(|oldest| oldest.count.at == first);
+        first - BREAK >= since && !is_oldest
+    })
 }
 
 #[cfg(test)]
@@ -150,5 +218,63 @@ mod tests {
         assert_eq!(last_event(&minutes[6..]), None);
         let shown: Vec<_> = super::busy(&minutes).iter().map(|minute| minute.count.at).collect();
         assert_eq!(shown, [10, 100, 101, 130, 190, 191].map(at));
+    }
+
+    #[test]
+    fn an_event_goes_on_while_people_wait_for_a_room_that_is_stopped() {
+        let event = |records: &[MinuteRecord]| last_event(&reported(records, at(0), &[], Rate::MIN));
+        let stopped = [minute_record(at(10), 5, 2), minute_record(at(11), 9, 2)];
+        let restarted = |joined| minute_record(at(200), joined, joined);
+        assert_eq!(event(&[stopped[0], stopped[1], restarted(9)]), Some((at(10), at(200))));
+        let nobody_waits = minute_record(at(12), 9, 9);
+        assert_eq!(
+            event(&[stopped[0], stopped[1], nobody_waits, restarted(10)]),
+            Some((at(200), at(200))),
+            "another event"
+        );
+    }
+
+    #[test]
+    fn an_event_is_whole_if_the_hour_before_it_is_known() {
+        let minutes = |records: &[(u64, u64)]| {
+            let records: Vec<_> =
+                records.iter().map(|(minute, joined)| minute_record(at(*minute), *joined, *joined)).collect();
+            reported(&records, at(0), &[], Rate::MIN)
+        };
+        let event = minutes(&[(99, 0), (100, 5), (101, 5)]);
+        assert!(has_whole_event(&event, at(40)));
+        assert!(!has_whole_event(&event, at(41)), "an earlier minute may belong to it");
+        assert!(
+            !has_whole_event(&minutes(&[(100, 5), (101, 5)]), at(40)),
+            "nothing is known of the time before"
+        );
+        assert!(!has_whole_event(&minutes(&[(99, 0), (100, 0)]), at(40)), "there was no event");
+    }
+
+    #[test]
+    fn a_minute_without_a_rate_says_what_the_room_was() {
+        let order = |minute, from, to| {
+            let change = AuditedChange::State { from, to, from_opens: None, to_opens: None };
+            let (number, who) = (minute, Author::new("anna"));
+            HistoryLine::Entry(AuditEntry { number, at: at(minute), who, change, undoes: None })
+        };
+        let (on, paused, off) = (RoomState::On, RoomState::Paused, RoomState::Off);
+        let lines = [order(3, paused, on), order(4, on, off), order(5, off, paused)];
+        let records: Vec<_> = (2..=6)
+            .map(|minute| {
+                let mut record = minute_record(at(minute), 100, 50);
+                // By minute 6 the room has opened by itself.
+                record.totals.rate = [3, 6].contains(&minute).then(|| rate(300));
+                record
+            })
+            .collect();
+        let mut minutes = reported(&records, at(0), &[], rate(300));
+        assert_eq!(minutes[0].closed(), "closed", "nobody knows");
+        set_states(&mut minutes, &lines, on);
+        let states: Vec<_> = minutes.iter().map(|minute| minute.state.unwrap()).collect();
+        assert_eq!(states, [paused, on, off, paused, on]);
+        assert_eq!([0, 2, 3].map(|index| minutes[index].closed()), ["paused", "off", "paused"]);
+        let waiting: Vec<_> = minutes.iter().map(|minute| minute.count.waiting).collect();
+        assert_eq!(waiting, [50, 50, 0, 50, 50]);
     }
 }

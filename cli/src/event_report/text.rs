@@ -1,7 +1,7 @@
 use super::event::EventReport;
-use super::facts::number;
 use super::minutes::ReportedMinute;
 use crate::history_line::HistoryLine;
+use crate::plot::number;
 use crate::wording::time;
 
 impl EventReport {
@@ -22,10 +22,10 @@ impl EventReport {
     /// The minutes, and the orders between them.
     fn course(&self) -> Vec<String> {
         let width = self.clock(self.from).len();
-        let names = ["until", "joined", "released", "came", "waiting", "rate", "longest", "middle"];
-        let [until, joined, released, came, waiting, rate, longest, middle] = names;
+        let names = ["until", "joined", "released", "came", "waiting", "rate", "longest", "median"];
+        let [until, joined, released, came, waiting, rate, longest, median] = names;
         let heading = format!(
-            "{until:<width$}  {joined:>9}  {released:>9}  {came:>9}  {waiting:>9}  {rate:>7}  {longest:>8}  {middle:>8}"
+            "{until:<width$}  {joined:>9}  {released:>9}  {came:>9}  {waiting:>9}  {rate:>7}  {longest:>8}  {median:>8}"
         );
         let minutes = self.minutes.iter().map(|minute| (minute.count.at, self.minute_line(minute)));
         let order = |line: &HistoryLine| {
@@ -39,7 +39,7 @@ impl EventReport {
 
     fn minute_line(&self, minute: &ReportedMinute) -> String {
         let count = minute.count;
-        let rate = count.rate.map_or("closed".into(), |rate| number(rate.get().into()));
+        let rate = count.rate.map_or_else(|| minute.closed().into(), |rate| number(rate.get().into()));
         let wait = |wait: Option<u64>| wait.map_or("-".into(), time);
         let throttled = if minute.throttled { "  throttled" } else { "" };
         format!(

@@ -48,7 +48,10 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
     wait_for(&room, [visitors, visitors, came]);
     room.order(Order::SetRate { rate: "1200".parse().unwrap() });
     room.order(Order::Off);
-    let told = wait_for(&room, [visitors, visitors, came]);
+    // Somebody who was released before comes now.
+    let late = client.get_with("/beekeeper", &places[usize::try_from(came).unwrap()]);
+    assert!(late.location().contains("bk_pass="), "{late:?}");
+    let told = wait_for(&room, [visitors, visitors, came + 1]);
     let (summary, minutes) = (&told["summary"], told["minutes"].as_array().unwrap());
     assert_eq!(
         (&told["format"], &told["range"], &told["room"]),
@@ -83,6 +86,48 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
 }
 
 #[test]
+fn who_came_for_their_pass_just_before_a_stop_is_counted() {
+    let room = Local::start(&["--rate", "6000"]);
+    let client = Client::new(&room.base(), "demo");
+    let place = client.join();
+    wait_for(&room, [1, 1, 0]);
+    let answer = client.get_with("/beekeeper", &place);
+    assert!(answer.location().contains("bk_pass="), "{answer:?}");
+    let (directory, _) = room.interrupt();
+    let room = Local::start_in(directory, &["--rate", "6000"]);
+    wait_for(&room, [1, 1, 1]);
+}
+
+/// A report as `report --json` wrote it. Every later version reads it.
+#[test]
+fn a_report_of_format_1_is_shown() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/report-format-1.json");
+    let told = Home::new().printed(&["report", file]);
+    for line in [
+        "Spring Sale (spring-sale)",
+        "The last event, from 2027-03-05 11:59:31 UTC to 2027-03-05 12:04:31 UTC.",
+        "joined        about 1,600",
+        "released      1,600",
+        "came for pass 1,510",
+        "longest line  about 1,200 at 12:00:31",
+        "longest wait  3 min at 12:04:31",
+        "line empty    12:04:31",
+        "throttled     1 minute",
+        "orders        2",
+        "alarms        1",
+        "12:00:35  arn:aws:iam::123456789012:user/anna room: paused -> on",
+        "12:02:05  throttle rate in force: 600 -> 300",
+        "12:02:20  CloudWatch alarm LineStalledAlarm: quiet -> ringing",
+        "12:00:31      1,200          0          0      1,200   paused         -         -",
+        "12:02:31        100        300        290        700      300     2 min     110 s  throttled",
+        "12:04:31          0        100        110          0      off     3 min     3 min",
+        "On AWS, joined and waiting are counted roughly.",
+    ] {
+        assert!(told.lines().any(|told| told == line), "{line} in {told}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_report_is_refused() {
     let home = Home::new();
     let folder = tempfile::tempdir().unwrap();
@@ -96,6 +141,9 @@ fn a_file_that_is_no_report_is_refused() {
     fs::write(file, "{}").unwrap();
     let (code, told) = error(&["report", file]);
     assert!(code == 1 && told.contains("is not what `beekeeper report --json` writes"), "{told}");
+    fs::write(file, r#"{"format": 2, "events": []}"#).unwrap();
+    let (code, told) = error(&["report", file]);
+    assert!(code == 1 && told.contains("was written by a newer beekeeper"), "{told}");
     let (code, told) = error(&["report", file, "--since", "1h"]);
     assert!(code == 2 && told.contains("belong to a room"), "{told}");
 }

@@ -1,7 +1,9 @@
 //! How many visitors came for their pass, by the metric that the producer writes.
 
 use aws_sdk_cloudwatch::primitives::DateTime;
-use aws_sdk_cloudwatch::types::{Dimension, Metric, MetricDataQuery, MetricStat, ScanBy};
+use aws_sdk_cloudwatch::types::{
+    Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
+};
 use waitroom::{RoomId, Timestamp};
 
 use crate::{Account, CloudError, DeployedRoom};
@@ -38,9 +40,8 @@ impl Account {
             let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
             let page = get.set_next_token(next_page).send().await;
             let page = page.map_err(|error| self.errors.call_failed(&attempt, error))?;
-            for result in page.metric_data_results.unwrap_or_default() {
-                let values = result.timestamps().iter().zip(result.values());
-                entries.extend(values.filter_map(|(began, sum)| entry(began, *sum)));
+            for result in page.metric_data_results() {
+                entries.extend(entries_of(result, &attempt)?);
             }
             next_page = page.next_token;
             if next_page.is_none() {
@@ -49,6 +50,15 @@ impl Account {
             }
         }
     }
+}
+
+/// The entries of one page. An error if `CloudWatch` could not read them all: then the answer is a success without them.
+fn entries_of(result: &MetricDataResult, attempt: &str) -> Result<Vec<(Timestamp, u64)>, CloudError> {
+    if matches!(result.status_code(), Some(StatusCode::InternalError | StatusCode::Forbidden)) {
+        return Err(CloudError::incomplete(attempt, "all values"));
+    }
+    let values = result.timestamps().iter().zip(result.values());
+    Ok(values.filter_map(|(began, sum)| entry(began, *sum)).collect())
 }
 
 /// `None` for a time or a sum that no visitors can have.
@@ -61,4 +71,28 @@ fn entry(began: &DateTime, sum: f64) -> Option<(Timestamp, u64)> {
     )]
     let visitors = (sum >= 1.0).then_some(sum as u64)?;
     Some((Timestamp::from_millis(began), visitors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_not_complete_is_an_error_unless_the_next_one_has_the_rest() {
+        let page = |status| {
+            let result = MetricDataResult::builder().timestamps(DateTime::from_secs(600)).values(3.0);
+            let result = result.timestamps(DateTime::from_secs(660)).values(0.0).status_code(status);
+            entries_of(&result.build(), "read")
+        };
+        let expected = [(Timestamp::from_millis(600_000), 3)];
+        assert_eq!(page(StatusCode::Complete).unwrap(), expected);
+        assert_eq!(page(StatusCode::PartialData).unwrap(), expected);
+        for status in [StatusCode::InternalError, StatusCode::Forbidden] {
+            let error = page(status).unwrap_err();
+            assert_eq!(
+                (error.to_string(), error.reason()),
+                ("could not read".into(), "AWS answered without all values".into())
+            );
+        }
+    }
 }

@@ -144,8 +144,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
                 let to_shop = self.to_shop(&room, place.token, ticket, request).await?;
-                if matches!(admission.by, AdmittedBy::Slice(_)) && !request.only_looks() {
-                    self.store.count_entry();
+                if !request.only_looks() {
+                    self.count_entry(&admission);
                 }
                 Ok(to_shop)
             }
@@ -275,7 +275,18 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             }
         };
         let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
-        self.to_shop(room, place.token, ticket, request).await
+        let to_shop = self.to_shop(room, place.token, ticket, request).await?;
+        if let Some(admission) = before.filter(|admission| admission.is_valid(now)) {
+            self.count_entry(&admission);
+        }
+        Ok(to_shop)
+    }
+
+    /// Counts a visitor who came for their pass, if the line released them.
+    fn count_entry(&self, admission: &Admission) {
+        if matches!(admission.by, AdmittedBy::Slice(_)) {
+            self.store.count_entry();
+        }
     }
 
     async fn is_proven(&self, room: &Room, place: &Place, request: &DoorRequest<'_>) -> bool {

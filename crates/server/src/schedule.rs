@@ -1,5 +1,5 @@
 //! What happens every minute: the trigger with its consumers, the removal of old records, and, if enabled, the
-//! throttle. The trigger also runs whenever the valve changes.
+//! throttle. The trigger also runs whenever the valve changes. When the room stops, the last minute is recorded.
 //!
 //! Each of the three logs what it did and what failed, so their results are not needed here.
 
@@ -45,6 +45,19 @@ pub async fn run(store: EmbeddedStore, minute: Duration) {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "could not remove old records; the next minute tries again");
         }
+    }
+}
+
+/// Writes the record of the minute in which the room stops. Call it after [`run`] was dropped and the last visitor was
+/// answered.
+pub async fn note_last_minute(store: &EmbeddedStore, minute: Duration) {
+    let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
+    if let Err(error) = trigger.note_last_minute().await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(
+            error,
+            "could not record the last minute; who came for their pass in it is not counted"
+        );
     }
 }
 

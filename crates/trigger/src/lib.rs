@@ -1,5 +1,6 @@
 //! Runs once a minute, and whenever the valve changes: plans how many visitors may enter, cuts the plan into slices, and
-//! starts a consumer for each. Once a minute it also writes the record of the minute into the history.
+//! starts a consumer for each. Once a minute, and when a room on one machine stops, it also writes the record of the minute
+//! into the history.
 //!
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
 //! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
@@ -104,6 +105,14 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             }
             self.clock.sleep_until(again).await;
         }
+    }
+
+    /// Writes the record of a minute that is not over, because the room stops. Without it, what is counted only in memory
+    /// since the last record would be lost.
+    pub async fn note_last_minute(&self) -> PortResult<()> {
+        let room = self.store.room_now().await?;
+        let waiting = self.store.waiting().await?;
+        self.note_minute(&room, waiting).await
     }
 
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {

@@ -234,8 +234,8 @@ impl AuditNote {
         Self::new(Author::throttle(), AuditSubject::Throttle)
     }
 
-    /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force,
-    /// and about keys, which are not in the room.
+    /// The entry for the change from `before` to `after`. `None` if the throttle did not change the rate in force, if another
+    /// rehearsal was under way, and about keys, which are not in the room.
     pub fn entry(&self, number: u64, at: Timestamp, before: &Room, after: &Room) -> Option<AuditEntry> {
         let change = match self.subject {
             AuditSubject::Rate => AuditedChange::Rate { from: before.settings.rate, to: after.settings.rate },
@@ -252,6 +252,7 @@ impl AuditNote {
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },
+            AuditSubject::Rehearsal if before.rehearsal.is_some() => return None,
             AuditSubject::Rehearsal => AuditedChange::Rehearsal { to: after.rehearsal? },
             AuditSubject::Keys => return None,
         };
@@ -317,6 +318,14 @@ mod tests {
             assert_eq!(entry(subject).change.to_string(), expected);
             assert_eq!(entry(subject).change.subject(), subject);
         }
+    }
+
+    #[test]
+    fn a_rehearsal_that_did_not_begin_has_no_entry() {
+        let note = AuditNote::new(Author::new("anna"), AuditSubject::Rehearsal);
+        let during_another = note.entry(3, Timestamp::default(), &changed(), &changed());
+        let not_on = note.entry(3, Timestamp::default(), &room(), &room());
+        assert_eq!((during_another, not_on), (None, None));
     }
 
     #[test]

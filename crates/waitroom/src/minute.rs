@@ -33,13 +33,17 @@ pub struct LineTotals {
 pub struct MinuteRecord {
     #[serde(flatten)]
     pub totals: LineTotals,
-    /// The longest wait of those who were released in this minute, in seconds; `None` if nobody was.
+    /// The longest wait of those who were released in this minute of the clock, or in minutes before it that have no record, in
+    /// seconds; `None` if nobody was.
     pub longest_wait: Option<u64>,
 }
 
 impl MinuteRecord {
-    /// How long a record is kept.
+    /// How far back the history can be read.
     pub const KEPT: Duration = Duration::from_hours(14 * 24);
+    /// How long a store keeps a record: an hour longer, so that the first minute of the history has a record before it.
+    /// Without that, all who joined earlier in the epoch would count as of this minute.
+    pub const STORED: Duration = Duration::from_hours(14 * 24 + 1);
 
     /// The minute of an instant, counted since 1970. Its record has this number.
     pub fn number(at: Timestamp) -> u64 {

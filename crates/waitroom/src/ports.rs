@@ -345,7 +345,8 @@ pub trait MinuteLog: Send + Sync {
     /// Writes the record of the minute of `totals.at`, in place of an earlier one.
     fn note(&self, totals: LineTotals) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds.
+    /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds. If the
+    /// minute gets no record, the wait is in the next one.
     fn note_wait(&self, at: Timestamp, wait: Duration) -> impl Future<Output = PortResult<()>> + Send;
 
     /// The longest wait that was noted for the minute of `since` and later ones.

@@ -216,7 +216,7 @@ pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
             (":waiting", number(totals.waiting)),
             (":rate", number(rate)),
             (":format", number(FORMAT)),
-            (":delete_after", number((totals.at + MinuteRecord::KEPT).as_secs())),
+            (":delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
         ],
     )
 }
@@ -229,7 +229,7 @@ pub(crate) fn note_wait(at: Timestamp, wait: Duration) -> Statement {
         [
             (":wait", number(wait.as_secs())),
             (":format", number(FORMAT)),
-            (":delete_after", number((at + MinuteRecord::KEPT).as_secs())),
+            (":delete_after", number((at + MinuteRecord::STORED).as_secs())),
         ],
     )
 }

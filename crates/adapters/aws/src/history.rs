@@ -44,16 +44,17 @@ impl MinuteLog for AwsStore {
         let first = MinuteRecord::number(since).max(latest.saturating_sub(MinuteRecord::KEPT.as_secs() / 60));
         let numbers = first.saturating_sub(SEARCHED)..=latest;
         let items = self.table.get_all(attempt, numbers.clone().map(Key::Minute)).await?;
-        let mut records = Vec::new();
+        let (mut records, mut unreported) = (Vec::new(), None);
         for number in numbers {
-            let item = items.get(&Key::Minute(number).id());
-            let record =
-                item.map(|item| decode_minute(number, item)).transpose().map_err(unreadable(attempt))?;
-            let Some(record) = record.flatten() else { continue };
+            let Some(item) = items.get(&Key::Minute(number).id()) else { continue };
+            let wait = decode_longest_wait(number, item).map_err(unreadable(attempt))?;
+            unreported = unreported.max(wait);
+            let record = decode_minute(number, item).map_err(unreadable(attempt))?;
+            let Some(MinuteRecord { totals, .. }) = record else { continue };
             if number < first {
                 records.clear();
             }
-            records.push(record);
+            records.push(MinuteRecord { totals, longest_wait: unreported.take() });
         }
         Ok(records)
     }

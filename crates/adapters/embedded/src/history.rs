@@ -57,10 +57,18 @@ impl EmbeddedStore {
         let (Some(minutes), Some(waits)) = (minutes, waits) else { return Ok(Vec::new()) };
         let before = minutes.range(..since)?.next_back();
         let mut records = Vec::new();
+        let mut unreported = 0;
         for record in before.into_iter().chain(minutes.range(since..)?) {
             let (minute, totals) = record?;
-            let longest_wait = waits.get(minute.value())?.map(|wait| wait.value());
+            let number = minute.value();
+            // Nobody needs the waits of the record before `since`.
+            let from = if number < since { number } else { unreported };
+            let mut longest_wait = None;
+            for wait in waits.range(from..=number)? {
+                longest_wait = longest_wait.max(Some(wait?.1.value()));
+            }
             records.push(MinuteRecord { totals: from_json(totals.value(), "minute")?, longest_wait });
+            unreported = number + 1;
         }
         Ok(records)
     }

@@ -90,6 +90,15 @@ async fn e_mails_begin_when_somebody_confirms(room: &DeployedRoom) {
     assert_eq!(room.alarm_mail().await.unwrap().state, AlarmMailState::Missing);
 }
 
+/// A program without packages cannot tell whether it deployed the room, but compares the configuration all the same.
+async fn an_edited_configuration_is_found_without_packages(account: &Account, mut config: RoomConfig) {
+    let found = account.check_stack(&config, &bundle()).await.unwrap().unwrap();
+    assert_eq!((found.is_of_this_program, found.not_deployed.len()), (Some(true), 0), "{found:?}");
+    config.title = "Late Sale".parse().unwrap();
+    let found = account.check_stack(&config, &Bundle::default()).await.unwrap().unwrap();
+    assert_eq!((found.is_of_this_program, found.not_deployed), (None, vec!["title"]));
+}
+
 /// The account of the emulator may run 1,000 functions.
 async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config: RoomConfig) {
     let stack = format!("beekeeper-{}", config.room);
@@ -251,6 +260,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
 
     let again = account.changes(&config, None, &bundle(), &on_event).await.unwrap();
     assert_eq!(again, Some(Vec::new()), "nothing has changed");
+    an_edited_configuration_is_found_without_packages(&account, config.clone()).await;
     reservations_end_where_they_no_longer_fit(&account, config.clone()).await;
     let proof = account.destroy(&config.room, &on_event).await.unwrap();
     assert_eq!((proof.unverified.len(), proof.gone.len()), (0, 4), "{proof:?}");

@@ -3,6 +3,7 @@
     account.py user NAME POLICY    creates a user with only this policy, and prints its keys
     account.py role NAME           creates a role with that policy, which the user may assume, and prints its ARN
     account.py forbid NAME         removes the policy from that user
+    account.py deny NAME ACTION    denies that user one action
     account.py list                prints everything in the account, one thing a line
 """
 
@@ -37,6 +38,11 @@ def role(name):
 
 def forbid(name):
     boto3.client("iam").detach_user_policy(UserName=name, PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
+
+
+def deny(name, action):
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": action, "Resource": "*"}]})
+    boto3.client("iam").put_user_policy(UserName=name, PolicyName="denied", PolicyDocument=policy)
 
 
 def everything():
@@ -77,5 +83,7 @@ match sys.argv[1:]:
         role(name)
     case ["forbid", name]:
         forbid(name)
+    case ["deny", name, action]:
+        deny(name, action)
     case ["list"]:
         print("\n".join(sorted(everything())))

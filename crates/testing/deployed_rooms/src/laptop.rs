@@ -113,6 +113,11 @@ impl Operator {
         asked(self.aws, &["forbid", &self.name]).map(drop)
     }
 
+    /// Denies the user one action.
+    pub fn deny(&self, action: &str) -> Result<()> {
+        asked(self.aws, &["deny", &self.name, action]).map(drop)
+    }
+
     /// Removes the keys. From then on there are no credentials.
     pub fn forget_keys(&mut self) {
         self.keys = None;

@@ -20,6 +20,7 @@ use pass::KeyRecord;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, Producer, ProducerError};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
+use simulation::{LineBehaviour, SimClock, SimLine};
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
@@ -33,7 +34,6 @@ use waitroom::{
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
 use crate::{Observations, SimDisk, SimOutcome};
-use simulation::{LineBehaviour, SimClock, SimLine};
 
 type WorldStore = FaultyPorts<EmbeddedStore>;
 

@@ -86,3 +86,20 @@ pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
     let waits: Vec<_> = minutes.iter().map(|minute| minute.longest_wait).collect();
     assert_eq!(waits, [Some(100), None, Some(0)]);
 }
+
+pub async fn a_wait_of_a_minute_without_a_record_is_in_the_next_record<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let first = ago(5 * MINUTE);
+    for (minute, wait) in [(0, 10), (1, 90), (2, 30), (4, 20)] {
+        store.note_wait(first + minute * MINUTE, Duration::from_secs(wait)).await.expect("note");
+    }
+    for minute in [0, 3, 4] {
+        store.note(totals(first + minute * MINUTE, 1)).await.expect("note");
+    }
+    for since in [0, 1, 3] {
+        let minutes = store.minutes(first + since * MINUTE).await.expect("minutes");
+        let waits: Vec<_> = minutes.iter().map(|minute| minute.longest_wait).collect();
+        assert_eq!(waits, [Some(10), Some(90), Some(20)], "since minute {since}");
+    }
+}

@@ -66,6 +66,7 @@ macro_rules! port_contracts {
             history::a_minute_is_noted_and_read_after_the_one_before,
             history::a_record_replaces_the_one_of_the_same_minute,
             history::a_minute_keeps_its_longest_wait,
+            history::a_wait_of_a_minute_without_a_record_is_in_the_next_record,
             keys::a_new_room_has_no_keys,
             keys::the_first_secret_key_wins,
             keys::of_concurrent_secret_keys_everybody_gets_the_same,

@@ -150,6 +150,8 @@ fn totals(at: Timestamp) -> LineTotals {
 #[test]
 fn the_history_of_fourteen_days_is_kept_and_bounded() {
     const DAY: usize = 24 * 60;
+    // Of fifteen days, these are no longer stored.
+    const OLD: usize = DAY - 60;
 
     let test = TestStore::new();
     let first = test.time.now();
@@ -162,14 +164,16 @@ fn the_history_of_fourteen_days_is_kept_and_bounded() {
     assert_eq!(noted.len(), 15 * DAY);
 
     test.time.pass(Duration::from_hours(15 * 24));
-    assert_eq!(block_on(test.store.sweep()).unwrap().minutes, DAY);
+    assert_eq!(block_on(test.store.sweep()).unwrap().minutes, OLD);
     assert_eq!(block_on(test.store.sweep()).unwrap().minutes, 0);
     let test = test.restarted();
     let kept = block_on(test.store.minutes(Timestamp::default())).unwrap();
-    assert_eq!(kept, noted[DAY..]);
+    assert_eq!(kept, noted[OLD..]);
+    let shown = block_on(test.store.minutes(first + Duration::from_hours(24))).unwrap();
+    assert_eq!(shown, noted[DAY - 1..], "fourteen days, after the record before them");
     assert_eq!(kept[0], MinuteRecord { totals: kept[0].totals, longest_wait: Some(60) });
     let (test, waits) = records(test, TableDefinition::new("longest_wait"));
-    assert_eq!(waits, 14 * 24 * 60);
+    assert_eq!(waits, 14 * 24 * 60 + 60);
     let size = test.directory.path().join("room.redb").metadata().unwrap().len();
     assert!(size < 16 << 20, "{size} bytes");
 }

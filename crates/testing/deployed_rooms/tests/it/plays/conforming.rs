@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deployed_rooms::{Operator, SamRoom, sam, until};
+use serde_json::Value;
 
 use super::roles;
 
@@ -16,6 +17,7 @@ fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
     beekeeper_operates_it_as_if_it_had_deployed_it(&room);
     http_contract::check(&room.stage);
     println!("conforms after {:?}", begun.elapsed());
+    whoever_comes_for_their_pass_is_in_the_metric(&room);
     roles::check(&room);
     a_changed_route_and_title_are_live_after_an_update(&room);
     println!("updated after {:?}", begun.elapsed());
@@ -35,6 +37,21 @@ fn the_page_was_put_into_the_bucket(room: &SamRoom) {
     let page = room.stage.client().get("/wait/index.html");
     assert_eq!(page.status, 200, "{}", page.body);
     assert!(page.body.contains("Seal"), "the room's title: {}", page.body);
+}
+
+fn whoever_comes_for_their_pass_is_in_the_metric(room: &SamRoom) {
+    let entered = || -> u64 {
+        let log = room.log("ProducerFunction").unwrap();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let metrics = lines.filter(|line| line["_aws"].is_object());
+        metrics.filter_map(|line| line["Entered"].as_u64()).sum()
+    };
+    let (client, before) = (room.stage.client(), entered());
+    let place = client.join();
+    assert_eq!(entered(), before, "whoever joins has not entered");
+    client.wait_for_pass(&place);
+    client.wait_for_pass(&place);
+    assert_eq!(entered() - before, 2, "whoever comes twice counts twice");
 }
 
 fn a_request_that_the_gateway_refuses_gets_html(room: &SamRoom) {

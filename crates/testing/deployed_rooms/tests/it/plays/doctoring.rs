@@ -78,6 +78,24 @@ fn a_doctor_examines_a_room_before_and_after_it_is_deployed() {
     assert!(later.found("dead-letters").starts_with("1 message in the line"), "{}", later.1);
     assert!(later.found("stack").ends_with("pass_minutes"), "{}", later.1);
 
+    operator.deny("cloudwatch:DescribeAlarms").unwrap();
+    let partly = Diagnosis::of(&operator, &[]);
+    assert_eq!((partly.0, partly.results("alarms")), (1, "problem not-checked".into()), "{}", partly.1);
+    assert!(partly.1["checks"].to_string().contains("\"could not read the alarms of "), "{}", partly.1);
+    assert_eq!(partly.results("dead-letters"), "warning", "{}", partly.1);
+    for name in ["room", "page", "keys", "clock"] {
+        assert_eq!(partly.results(name), "ok", "{name} needs another permission: {}", partly.1);
+    }
+    operator.take_policy().unwrap();
+    let denied = Diagnosis::of(&operator, &[]);
+    assert_eq!((denied.0, &denied.1["deployed"]), (1, &Value::Bool(false)));
+    for name in ["stack", "limits", "room"] {
+        assert_eq!(denied.results(name), "problem", "{name}: {}", denied.1);
+    }
+    for name in ["alarms", "dead-letters"] {
+        assert_eq!(denied.results(name), "not-checked", "{name}: {}", denied.1);
+    }
+
     operator.forget_keys();
     let signed_out = Diagnosis::of(&operator, &[]);
     assert_eq!((signed_out.0, signed_out.results("credentials")), (4, "problem".into()));

@@ -110,6 +110,15 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!((&told["range"], &told["rough"]), (&"last-event".into(), &true.into()), "{told}");
     let orders: Vec<_> = told["orders"].as_array().unwrap().iter().map(|order| &order["what"]).collect();
     assert_eq!(orders, ["state", "rate", "rate", "state"], "{told}");
+    // LocalEmu reads no metrics from logs. So nobody is counted, although the operator may read the metric.
+    let says = |report: &serde_json::Value, why: &str| {
+        report["entered_missing"].as_str().is_some_and(|missing| missing.starts_with(why))
+    };
+    assert!(says(&told, "CloudWatch has no metric Entered"), "{told}");
+    operator.deny("cloudwatch:GetMetricData").unwrap();
+    let told = report().unwrap();
+    assert!(says(&told, "could not read the metric Entered of the room sale: "), "{told}");
+    assert!(counted(&told), "and the rest is told: {told}");
 
     let begun = Instant::now();
     let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
