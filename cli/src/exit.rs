@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     /// AWS denied access.
     #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "only AWS denies"))]
     Denied = 4,
-    /// Either AWS continues, or nothing was started. In both cases, run the command again.
+    /// Ctrl-C. The message says what has been done: nothing, a part, or that AWS continues.
     Interrupted = 5,
     /// A question was answered with no, or could not be asked.
     Declined = 6,

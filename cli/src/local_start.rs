@@ -78,6 +78,13 @@ impl LocalStart {
             )
         })
     }
+
+    /// Says that the room was stopped while it was rehearsed. New visitors wait behind those of the rehearsal.
+    pub(crate) fn left_rehearsal(&self) -> Option<String> {
+        self.room.rehearsal.map(|_| {
+            "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset".into()
+        })
+    }
 }
 
 /// The room's configuration file, if it has one.

@@ -44,7 +44,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let demo_shop = address(&demonstration, DEMO_SHOP)?;
 
     let start = LocalStart::open(arguments, url, port, &demo_shop).await?;
-    let other_rate = start.other_rate(arguments);
+    let kept = [start.other_rate(arguments), start.left_rehearsal()];
     let LocalStart { directory, store, room, local, path, .. } = start;
     let throttle = local.throttle;
     let demonstration = (room.settings.shop == demo_shop).then_some(demonstration);
@@ -67,7 +67,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     };
     // The room runs even if standard output is closed.
     let _ = say(&greeting);
-    if let Some(text) = other_rate {
+    for text in kept.into_iter().flatten() {
         note_above(&text);
     }
     let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
@@ -118,6 +118,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     for task in background {
         drop(task.await);
     }
+    schedule::note_last_minute(&store, arguments.minute).await;
     let waiting = store.status().waiting;
     tokio::task::spawn_blocking(move || store.close()).await?;
     if json {

@@ -4,55 +4,46 @@
 //! the rehearsal, the room is reset then, which removes the mark and the visitors' places. If that is not possible, the mark
 //! stays, and the room refuses `on` until it is reset.
 
-use std::fs;
+use std::fs::{self, File};
 use std::future::pending;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use config::{AddressLimit, Architecture, RoomConfig};
 use operator::{Order, Reply, Status};
 use rand::rngs::SysRng;
 use simulation::Arrivals;
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
-use url::Url;
-use waitroom::{Epoch, RehearsalMark};
+use waitroom::{Epoch, Rate, RehearsalMark};
 
-use crate::arguments::{Rehearse, RehearsedRoom};
+use crate::arguments::Rehearse;
 use crate::ask;
 use crate::config_folder::ConfigFolder;
-use crate::data;
 use crate::exit::{Exit, Failure};
-use crate::plot::thousands;
-use crate::printer::{LiveLine, note, say};
+use crate::plot::{number, readable_width};
+use crate::printer::{LiveLine, note, note_above, say};
 use crate::rehearse::{
-    CrowdEnd, CrowdPlan, RehearsalFacts, RehearsalReport, VisitorCrowd, WindowNotes, html, send, text,
+    CrowdEnd, CrowdPlan, RehearsalFacts, RehearsalReport, RehearsalTarget, RoomNotes, VisitorCrowd, html,
+    send, text,
 };
 use crate::room::RoomHandle;
 use crate::runtime::{asked_to_stop, block_on};
 use crate::wording::time;
 
-const WIDTH: u16 = 90;
-
-/// Where the visitors go.
-struct RehearsalTarget {
-    room: RoomHandle,
-    url: Url,
-    /// The host to ask for, if it is not the one in the URL.
-    host: Option<String>,
-}
-
 pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
     block_on(async {
         let arrivals = arrivals(rehearse)?;
-        let target = target(rehearse).await?;
+        let target = RehearsalTarget::find(rehearse).await?;
         let status = target.room.status().await?;
         let times = arrivals.times(rehearse.seed);
         refuse_limits(&target.room)?;
         announce(rehearse, &target, &status, &times)?;
-        // A page that cannot be written is found before the visitors come.
+        // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         if let Some(file) = &rehearse.html {
-            fs::write(file, "").with_context(|| format!("could not write {}", file.display()))?;
+            File::options().append(true).create(true).open(file).with_context(|| unwritten(file))?;
         }
         let (report, reset) = Box::pin(rehearsed(rehearse, &target, times, &arrivals)).await?;
         let shown = show(rehearse, &report, json);
@@ -74,157 +65,107 @@ fn arrivals(rehearse: &Rehearse) -> Result<Arrivals> {
     Ok(Arrivals::new(rehearse.arrivals.clone(), Some(visitors))?)
 }
 
-/// Finds the room. It has to be one of this operator.
-async fn target(rehearse: &Rehearse) -> Result<RehearsalTarget> {
-    if let Some(RehearsedRoom::Url(url)) = &rehearse.room {
-        let room = room_at(url).await?;
-        return Ok(at_address(room, base(url)));
-    }
-    let Some(which) = rehearse.which() else { unreachable!("a URL was handled above") };
-    let room = RoomHandle::find(&which).await?;
-    let mut url = room.status().await?.room.url.as_url().clone();
-    // The room's URL may be that of a web server in front of it. The room itself is what is rehearsed.
-    if let Some(port) = room.port().await {
-        url = Url::parse(&format!("http://127.0.0.1:{port}/"))?;
-    }
-    Ok(at_address(room, base(&url)))
-}
-
-/// Where visitors ask for this URL of the room. An emulator of AWS answers at another one.
-fn at_address(room: RoomHandle, url: Url) -> RehearsalTarget {
-    #[cfg(feature = "aws")]
-    if let Some(deployed) = room.on_aws() {
-        let probe::WebAddress { url, host } = deployed.address(url);
-        return RehearsalTarget { room, url, host };
-    }
-    RehearsalTarget { room, url, host: None }
-}
-
-/// The room of this operator that has this URL.
-async fn room_at(url: &Url) -> Result<RoomHandle> {
-    for name in data::running() {
-        let room = RoomHandle::here(name)?;
-        if let Ok(status) = room.status().await {
-            let port =
-                room.port().await.and_then(|port| Url::parse(&format!("http://127.0.0.1:{port}/")).ok());
-            if is_same(url, status.room.url.as_url()) || port.is_some_and(|port| is_same(url, &port)) {
-                return Ok(room);
-            }
-        }
-    }
-    let folder = ConfigFolder::of_this_user()?;
-    for name in folder.names()? {
-        let Some(config) = folder.find(&name).ok().flatten().filter(|config| config.account.is_some()) else {
-            continue;
-        };
-        if let Ok(room) = Box::pin(RoomHandle::deployed(&config)).await
-            && room.status().await.is_ok_and(|status| is_same(url, status.room.url.as_url()))
-        {
-            return Ok(room);
-        }
-    }
-    let unknown = format!("{url} is not the URL of a room of yours, so nothing was sent there");
-    let advice = "name the room instead, or start it; `beekeeper list` shows your rooms. A room with a directory of its own: \
-                  beekeeper rehearse --local --data DIR";
-    Err(Failure::new(Exit::Missing, unknown).advising(advice).into())
-}
-
-/// Whether both are the URL of the same room.
-fn is_same(one: &Url, other: &Url) -> bool {
-    let named = |url: &Url| {
-        let host = url.host_str().unwrap_or_default().replace("localhost", "127.0.0.1");
-        (url.scheme().to_owned(), host, url.port_or_known_default(), base(url).path().to_owned())
-    };
-    named(one) == named(other)
-}
-
-/// The URL below which the routes are, also from the URL that visitors get.
-fn base(url: &Url) -> Url {
-    let mut base = url.clone();
-    base.set_query(None);
-    base.set_fragment(None);
-    let path = url.path().trim_end_matches('/');
-    base.set_path(&format!("{}/", path.strip_suffix("/beekeeper").unwrap_or(path)));
-    base
-}
-
-/// All visitors come from one address, which a limit for each address refuses.
+/// All visitors come from one address, and a firewall may limit or challenge it.
 fn refuse_limits(room: &RoomHandle) -> Result<()> {
     if !room.is_far() {
         return Ok(());
     }
     let folder = ConfigFolder::of_this_user()?;
-    let config = folder.load(&room.name)?;
-    let limits = [
-        ("door_requests_per_address", config.door_requests_per_address.is_some()),
-        ("requests_per_address", config.requests_per_address.is_some()),
-        ("door_challenge_above", config.door_challenge_above.is_some()),
-    ];
-    let set: Vec<_> = limits.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| *name).collect();
-    if set.is_empty() {
+    let limits = limits_of_an_address(&folder.load(&room.name)?);
+    if limits.is_empty() {
         return Ok(());
     }
     let limited = format!(
-        "the firewall of {} limits one address ({}), and all visitors of a rehearsal come from one",
+        "the firewall of {} limits or challenges one address ({}), and all visitors of a rehearsal come from one",
         room.name,
-        set.join(", ")
+        limits.join(", ")
     );
     let advice = format!(
-        "set them to 0 in {} and deploy for the rehearsal; afterwards set them again",
+        "remove these settings from {} and deploy for the rehearsal; afterwards add them again",
         folder.path(&room.name).display()
     );
     Err(Failure::new(Exit::Failed, limited).advising(advice).into())
 }
 
+/// The settings by which the firewall refuses the visitors.
+fn limits_of_an_address(config: &RoomConfig) -> Vec<&'static str> {
+    let limits = [
+        ("door_requests_per_address", config.door_requests_per_address.is_some_and(AddressLimit::is_limited)),
+        ("requests_per_address", config.requests_per_address.is_some_and(AddressLimit::is_limited)),
+        // 0 challenges every browser.
+        ("door_challenge_above", config.door_challenge_above.is_some()),
+    ];
+    limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+}
+
 /// Says what will happen, and asks.
-#[expect(clippy::cast_precision_loss, reason = "at most 100,000 visitors")]
 fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, times: &[u32]) -> Result<()> {
-    let rate = status.room.rate().get();
-    let coming = times.last().map_or(0, |last| u64::from(*last) / 1000);
-    let releasing = times.len() as u64 * 60 / u64::from(rate);
-    let takes = coming.max(releasing) + 60;
-    let visitors = thousands(times.len() as f64);
-    let shape = &rehearse.arrivals;
+    let rate = status.room.rate();
+    let expected = ExpectedVisits::of(times, rate);
     note(&format!(
-        "{visitors} visitors come to {}, {shape}; at {rate} a minute this takes about {}",
+        "{} visitors come to {}, {}; at {rate} a minute this takes about {}",
+        number(times.len() as u64),
         target.url,
-        time(takes)
+        rehearse.arrivals,
+        time(expected.takes.as_secs())
     ));
-    if takes > rehearse.at_most.as_secs() {
+    if expected.takes > rehearse.at_most {
         note(&format!(
             "It ends after {} at the latest, when some of them still wait: give it more with --at-most, or raise the rate.",
             time(rehearse.at_most.as_secs())
         ));
     }
+    let end = "it ends in a reset: whoever was admitted before has to wait again";
+    let consequence = if target.room.is_far() {
+        let (costs, wait) = costs(&target.room, times.len() as u64, expected.average_wait)?;
+        format!(
+            "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min), and {end}"
+        )
+    } else if status.joined > 0 {
+        format!("{} joined since the last reset, and {end}", number(status.joined))
+    } else {
+        return Ok(());
+    };
     if rehearse.yes {
+        note(&format!("{consequence}."));
         return Ok(());
     }
-    let end = "it ends in a reset: whoever was admitted before has to wait again";
-    if target.room.is_far() {
-        let wait = (releasing / 120).max(1);
-        let costs = costs(&target.room, times.len() as u64, wait)?;
-        return ask::confirm(
-            &format!(
-                "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait} min), and {end}"
-            ),
-            "Rehearse?",
-        );
-    }
-    if status.joined > 0 {
-        return ask::confirm(
-            &format!("{} visitors have joined {}, and {end}", status.joined, target.room.name),
-            "Rehearse?",
-        );
-    }
-    Ok(())
+    ask::confirm(&consequence, "Rehearse?")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "some minutes")]
-fn costs(room: &RoomHandle, visitors: u64, wait_minutes: u64) -> Result<f64> {
+/// What to expect if the visitors are released one after the other at the rate.
+#[derive(Debug)]
+struct ExpectedVisits {
+    average_wait: Duration,
+    /// From the first visitor until the last one has entered.
+    takes: Duration,
+}
+
+impl ExpectedVisits {
+    /// Until their page knows that it is their turn, and they have entered.
+    const UNTIL_ENTERED: Duration = Duration::from_mins(1);
+
+    /// `times` are when they come, in milliseconds.
+    fn of(times: &[u32], rate: Rate) -> Self {
+        let between = Duration::from_mins(1) / rate.get();
+        let (mut next, mut waits) = (Duration::ZERO, Duration::ZERO);
+        for at in times {
+            let at = Duration::from_millis((*at).into());
+            waits += next.saturating_sub(at);
+            next = next.max(at) + between;
+        }
+        let visitors = u32::try_from(times.len()).unwrap_or(u32::MAX).max(1);
+        Self { average_wait: waits / visitors, takes: next + Self::UNTIL_ENTERED }
+    }
+}
+
+/// What the visitors cost in dollars, and for how many minutes of waiting.
+fn costs(room: &RoomHandle, visitors: u64, average_wait: Duration) -> Result<(f64, f64)> {
     let config = ConfigFolder::of_this_user()?.load(&room.name)?;
-    let architecture = config.architecture.unwrap_or(config::Architecture::Arm64);
+    let architecture = config.architecture.unwrap_or(Architecture::Arm64);
     let modelled = aws_model::ModelledRoom::of(&config, architecture, 0);
-    Ok(aws_model::EventCosts::of(&modelled, visitors, wait_minutes as f64).dollars)
+    let wait_minutes = (average_wait.as_secs_f64() / 60.0).ceil().max(1.0);
+    Ok((aws_model::EventCosts::of(&modelled, visitors, wait_minutes).dollars, wait_minutes))
 }
 
 /// Marks the room, sends the visitors and resets the room, whatever happened.
@@ -239,8 +180,14 @@ async fn rehearsed(
     // From here on, Ctrl-C ends the rehearsal and not the process.
     let interrupted = Arc::new(Notify::new());
     watch_for_interrupts(room, &interrupted)?;
-    let Reply::Changed { after, .. } = room.send(Order::Rehearse { mark }).await? else {
-        return Err(room.unexpected());
+    let after = match room.send(Order::Rehearse { mark }).await {
+        Ok(Reply::Changed { after, .. }) => after,
+        Ok(_) => return Err(room.unexpected()),
+        Err(error) => {
+            // Perhaps the room is marked, and only its answer was lost.
+            drop(end(room, mark).await);
+            return Err(error);
+        }
     };
     let plan = CrowdPlan {
         room: url.clone(),
@@ -253,49 +200,53 @@ async fn rehearsed(
         name: after.settings.room.clone(),
         admission: after.settings.lifetimes.admission,
     };
-    let (began, clock) = (room.now(), Instant::now());
     let visited = async {
-        let crowd = VisitorCrowd::new(plan)?;
-        crowd.find_mark().await?;
-        let mut windows = WindowNotes::default();
+        let crowd = VisitorCrowd::new(plan, room.now())?;
+        let mut notes = RoomNotes::default();
+        notes.note(&room.status().await?, room.now());
+        tokio::select! {
+            found = crowd.find_mark() => found?,
+            () = interrupted.notified() => {
+                let unsent = "the rehearsal was interrupted before a visitor was sent; the room is reset";
+                return Err(anyhow::Error::from(Failure::new(Exit::Interrupted, unsent)));
+            }
+        }
+        let (began, clock) = (crowd.now(), Instant::now());
         let end = {
             let visits = send(&crowd, rehearse.at_most, interrupted.notified());
             tokio::select! {
                 end = visits => end,
-                () = watch(room, &crowd, &mut windows) => pending().await,
+                () = watch(room, &crowd, &mut notes) => pending().await,
             }
         };
-        // The room counts a release a moment later than the visitor sees it.
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        if let Ok(status) = room.status().await {
-            windows.note(&status);
-        }
-        anyhow::Ok((crowd, windows, end))
+        let seconds = clock.elapsed().as_secs_f64();
+        look_until_counted(room, &crowd, &mut notes).await;
+        let facts = RehearsalFacts {
+            room: room.name.to_string(),
+            url: url.to_string(),
+            is_here: !room.is_far(),
+            rate: after.settings.rate.get(),
+            visitors: arrivals.visitors() as usize,
+            arrivals: arrivals.shape().to_string(),
+            seed: rehearse.seed,
+            enters_shop: rehearse.enter_shop,
+            began,
+            seconds,
+            end,
+        };
+        let report = RehearsalReport::of(facts, &crowd.notes(), &notes);
+        anyhow::Ok(report)
     }
     .await;
     let reset = end(room, mark).await;
-    let (crowd, windows, end) = match visited {
-        Ok(visited) => visited,
+    match visited {
+        Ok(report) => Ok((report, reset)),
         Err(error) => {
             // What is left in the room matters more than why no visitor was sent.
             reset?;
-            return Err(error);
+            Err(error)
         }
-    };
-    let facts = RehearsalFacts {
-        room: room.name.to_string(),
-        url: url.to_string(),
-        is_here: !room.is_far(),
-        rate: after.settings.rate.get(),
-        visitors: arrivals.visitors() as usize,
-        arrivals: arrivals.shape().to_string(),
-        seed: rehearse.seed,
-        began,
-        seconds: clock.elapsed().as_secs_f64(),
-        end,
-    };
-    let report = RehearsalReport::of(facts, &crowd.notes(), &windows);
-    Ok((report, reset))
+    }
 }
 
 /// The first Ctrl-C stops the visitors. The second one leaves at once.
@@ -306,22 +257,22 @@ fn watch_for_interrupts(room: &RoomHandle, interrupted: &Arc<Notify>) -> Result<
         first.await;
         // Before the note invites another one, so that it is not missed.
         let second = asked_to_stop();
-        note("stopping: the room is reset, and the report so far follows; Ctrl-C again leaves at once");
+        note_above("stopping: the room is reset, and the report so far follows; Ctrl-C again leaves at once");
         interrupted.notify_one();
         match second {
             Ok(second) => second.await,
             Err(_) => pending().await,
         }
-        note(&format!(
-            "left: the room is still marked, and refuses `on`; to end the rehearsal: beekeeper reset {room}"
+        note_above(&format!(
+            "left: the room may still be marked; `beekeeper status {room}` tells, and `beekeeper reset {room}` ends it"
         ));
         std::process::exit(Exit::Interrupted as i32);
     });
     Ok(())
 }
 
-/// Shows the progress, and notes the room's windows. Does not end.
-async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, windows: &mut WindowNotes) {
+/// Shows the progress, and notes what the room counts. Does not end.
+async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
     let live = LiveLine::new();
     let mut every = interval(Duration::from_secs(1));
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -333,7 +284,7 @@ async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, windows: &mut WindowNote
         if second % look_every == 0
             && let Ok(status) = room.status().await
         {
-            windows.note(&status);
+            notes.note(&status, room.now());
         }
         let progress = crowd.progress();
         let text = progress.to_string();
@@ -346,14 +297,29 @@ async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, windows: &mut WindowNote
     }
 }
 
+/// Notes the room until it has counted everybody whom the visitors saw admitted: it counts some seconds late.
+async fn look_until_counted(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
+    const SECONDS: u32 = 10;
+    let admitted = crowd.notes().admitted();
+    for _ in 0..SECONDS {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let Ok(status) = room.status().await else { return };
+        notes.note(&status, room.now());
+        if notes.counted().is_none_or(|counted| counted.released >= admitted) {
+            return;
+        }
+    }
+}
+
 /// Resets the room, unless somebody else has.
 async fn end(room: &RoomHandle, mark: RehearsalMark) -> Result<()> {
     let left = || {
-        let left = format!(
-            "the rehearsal of {} could not be ended: its mark and the visitors' places are left",
-            room.name
-        );
-        Failure::new(Exit::Failed, left).advising(format!("end it with: beekeeper reset {}", room.as_typed()))
+        format!(
+            "the room {} is still in its rehearsal: the mark and the visitors' places are left, and it refuses `on` until \
+             `beekeeper reset {}`",
+            room.name,
+            room.as_typed()
+        )
     };
     if room.status().await.with_context(left)?.room.rehearsal != Some(mark) {
         return Ok(());
@@ -367,16 +333,14 @@ async fn end(room: &RoomHandle, mark: RehearsalMark) -> Result<()> {
 }
 
 fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()> {
+    let written = match &rehearse.html {
+        Some(file) => fs::write(file, html(report)).with_context(|| unwritten(file)),
+        None => Ok(()),
+    };
+    say(&if json { serde_json::to_string(report)? } else { text(report, readable_width()) })?;
+    written?;
     if let Some(file) = &rehearse.html {
-        fs::write(file, html(report)).with_context(|| format!("could not write {}", file.display()))?;
-    }
-    if json {
-        say(&serde_json::to_string(report)?)?;
-    } else {
-        say(&text(report, WIDTH))?;
-    }
-    if let Some(file) = &rehearse.html {
-        note(&format!("the report is also in {}", file.display()));
+        note(&format!("wrote {}", file.display()));
     }
     if report.facts.end == CrowdEnd::Interrupted {
         let interrupted =
@@ -399,33 +363,40 @@ fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()>
     .into())
 }
 
+fn unwritten(file: &Path) -> String {
+    format!("could not write the report to {}", file.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config_file;
 
-    fn url(text: &str) -> Url {
-        text.parse().unwrap()
+    #[test]
+    fn what_limits_or_challenges_one_address_is_named() {
+        let limits = |more: &str| {
+            let file = format!(
+                "title = 'Sale'\nregion = 'eu-central-1'\nshop = 'https://shop.example'\nrate = 300\n{more}\n"
+            );
+            limits_of_an_address(&config_file::read(&"sale".parse().unwrap(), &file).unwrap())
+        };
+        assert!(limits("").is_empty());
+        assert!(limits("door_requests_per_address = 0\nrequests_per_address = 0").is_empty());
+        assert_eq!(limits("requests_per_address = 5000"), ["requests_per_address"]);
+        assert_eq!(
+            limits("door_requests_per_address = 5000\ndoor_challenge_above = 0"),
+            ["door_requests_per_address", "door_challenge_above"]
+        );
     }
 
     #[test]
-    fn a_room_is_found_by_each_of_its_urls() {
-        let room = url("http://localhost:8080");
-        for same in [
-            "http://localhost:8080/",
-            "http://127.0.0.1:8080/beekeeper",
-            "http://localhost:8080/beekeeper?nonce=x",
-        ] {
-            assert!(is_same(&url(same), &room), "{same}");
-        }
-        let deployed = url("https://abc.example/prod");
-        assert!(is_same(&url("https://abc.example/prod/beekeeper"), &deployed));
-        for other in [
-            "https://abc.example/",
-            "http://abc.example/prod",
-            "https://abd.example/prod",
-            "https://abc.example:444/prod",
-        ] {
-            assert!(!is_same(&url(other), &deployed), "{other}");
-        }
+    fn visitors_wait_only_if_more_come_than_are_released() {
+        let expected = |times: &[u32]| ExpectedVisits::of(times, Rate::new(60).unwrap());
+        let at_once = expected(&[0; 61]);
+        assert_eq!(at_once.average_wait, Duration::from_secs(30));
+        assert_eq!(at_once.takes, Duration::from_secs(61) + ExpectedVisits::UNTIL_ENTERED);
+        let slowly = expected(&[0, 10_000, 20_000]);
+        assert_eq!(slowly.average_wait, Duration::ZERO);
+        assert_eq!(slowly.takes, Duration::from_secs(21) + ExpectedVisits::UNTIL_ENTERED);
     }
 }

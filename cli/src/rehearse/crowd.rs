@@ -2,17 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
-use clock::SystemClock;
+use anyhow::{Context, Result, anyhow};
 use pass::Verifier;
 use serde::Serialize;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use url::Url;
-use waitroom::ports::Clock;
-use waitroom::{RehearsalMark, RoomId, WebUrl};
+use waitroom::{RehearsalMark, RoomId, Timestamp, WebUrl};
+
+use crate::exit::{Exit, Failure};
 
 use super::cookies::VisitorCookies;
 use super::notes::{CrowdProgress, VisitNote, VisitNotes};
@@ -54,16 +54,21 @@ pub(crate) struct VisitorCrowd {
     pub(super) plan: CrowdPlan,
     pub(super) wire: VisitorWire,
     notes: Mutex<VisitNotes>,
+    /// An instant by the room's clock, and the same one by the clock of this machine.
+    instant: (Timestamp, Instant),
     verifier: OnceLock<Verifier>,
     is_stopped: AtomicBool,
     mark_lost: Notify,
 }
 
 impl VisitorCrowd {
-    /// On AWS, polls may read a copy of the status that is a moment old.
     const MARK_SEEN_WITHIN: Duration = Duration::from_secs(15);
+    /// On AWS there are sixteen copies of what polls show, and a read may be a moment old. After this time every poll shows
+    /// the mark.
+    const COPIES_AGREE_WITHIN: Duration = Duration::from_secs(1);
 
-    pub(crate) fn new(plan: CrowdPlan) -> Result<Arc<Self>> {
+    /// `now` is the time by the room's clock.
+    pub(crate) fn new(plan: CrowdPlan, now: Timestamp) -> Result<Arc<Self>> {
         let wire = VisitorWire::new(plan.room.clone(), plan.host.clone())
             .context("could not read the trusted certificates of this machine")?;
         let visits = vec![VisitNote::default(); plan.times.len()];
@@ -72,6 +77,7 @@ impl VisitorCrowd {
             plan,
             wire,
             notes,
+            instant: (now, Instant::now()),
             verifier: OnceLock::new(),
             is_stopped: AtomicBool::new(false),
             mark_lost: Notify::new(),
@@ -79,26 +85,41 @@ impl VisitorCrowd {
         Ok(Arc::new(crowd))
     }
 
-    /// Asks the room once for its mark, before anybody is sent there.
+    /// Waits until the room shows its mark, before anybody is sent there.
     pub(crate) async fn find_mark(&self) -> Result<()> {
         let url = self.polling();
+        let mut problem = "no answer".to_owned();
         let asked = async {
-            loop {
-                let answer = self.wire.get(&url, &mut VisitorCookies::default()).await;
-                let polled =
-                    answer.ok().and_then(|answer| serde_json::from_slice::<PolledLine>(&answer.body).ok());
-                if polled.is_some_and(|polled| polled.rehearsal == Some(self.plan.mark)) {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(500)).await;
+            while let Err(found) = self.ask_for_mark(&url).await {
+                problem = found;
+                sleep(Duration::from_millis(500)).await;
             }
         };
-        if timeout(Self::MARK_SEEN_WITHIN, asked).await.is_err() {
-            bail!(
-                "{url} does not show the mark that was written into the room, so no visitor was sent there"
+        let found = timeout(Self::MARK_SEEN_WITHIN, asked).await;
+        if found.is_err() {
+            let unseen = format!(
+                "{url} does not show the mark that was written into the room, so no visitor was sent there: {problem}"
             );
+            let advice = "if the room answers at another URL, rehearse it by that URL";
+            return Err(Failure::new(Exit::Failed, unseen).advising(advice).into());
         }
+        sleep(Self::COPIES_AGREE_WITHIN).await;
         self.find_keys().await.context("could not read the keys with which the room signs passes")
+    }
+
+    /// Otherwise what was found instead of the mark.
+    async fn ask_for_mark(&self, url: &Url) -> Result<(), String> {
+        let answer = self.wire.get(url, &mut VisitorCookies::default()).await;
+        let answer = answer.map_err(|fault| fault.to_string())?;
+        if answer.status != 200 {
+            return Err(VisitFault::Status(answer.status).to_string());
+        }
+        let polled = serde_json::from_slice::<PolledLine>(&answer.body);
+        match polled.map_err(|_| VisitFault::Unreadable.to_string())?.rehearsal {
+            Some(mark) if mark == self.plan.mark => Ok(()),
+            Some(_) => Err("it shows another mark".into()),
+            None => Err("it shows no mark".into()),
+        }
     }
 
     async fn find_keys(&self) -> Result<()> {
@@ -115,8 +136,14 @@ impl VisitorCrowd {
     /// The number in a pass, if the pass is one of this room.
     pub(super) fn ticket_of_pass(&self, shop: &Url) -> Option<u64> {
         let (_, pass) = shop.query_pairs().find(|(name, _)| name == WebUrl::PASS_PARAMETER)?;
-        let claims = self.verifier.get()?.verify(&pass, SystemClock.now().as_secs()).ok()?;
+        let claims = self.verifier.get()?.verify(&pass, self.now().as_secs()).ok()?;
         claims.queue_position
+    }
+
+    /// The time by the room's clock, so that a wrong clock of this machine changes no wait.
+    pub(crate) fn now(&self) -> Timestamp {
+        let (by_room, here) = self.instant;
+        by_room + here.elapsed()
     }
 
     pub(crate) fn progress(&self) -> CrowdProgress {
@@ -142,14 +169,12 @@ impl VisitorCrowd {
     }
 
     /// Stops everybody if an answer does not show the mark. Does not return then.
-    pub(super) async fn check_mark(&self, shown: Option<RehearsalMark>) -> Result<(), VisitFault> {
-        if shown == Some(self.plan.mark) {
-            return Ok(());
+    pub(super) async fn check_mark(&self, shown: Option<RehearsalMark>) {
+        if shown != Some(self.plan.mark) {
+            self.stop();
+            self.mark_lost.notify_one();
         }
-        self.stop();
-        self.mark_lost.notify_one();
-        self.wait_for_leave().await;
-        Err(VisitFault::NoMark)
+        self.hold_if_stopped().await;
     }
 
     /// Nobody sends anything from now on.
@@ -163,7 +188,7 @@ impl VisitorCrowd {
     }
 
     /// Returns at once, or never after the crowd was stopped.
-    pub(super) async fn wait_for_leave(&self) {
+    pub(super) async fn hold_if_stopped(&self) {
         if self.is_stopped.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }

@@ -1,8 +1,9 @@
 //! Visitors who rehearse an event over HTTP, as a browser with the waiting page visits, and the report about them.
 //!
-//! A [`VisitorCrowd`] sends its visitors to one room and writes down what each of them saw ([`VisitNotes`]). They send
-//! nothing unless the room shows the mark that its operator wrote into it, and stop as soon as an answer shows another one.
-//! [`RehearsalReport`] accounts for every visitor, and says whether the room kept its promises.
+//! A [`RehearsalTarget`] is a room of this operator. A [`VisitorCrowd`] sends its visitors there, and writes down what each of
+//! them saw ([`VisitNotes`](notes::VisitNotes)). They send nothing unless the room shows the mark that its operator wrote into
+//! it, and stop as soon as an answer shows another one. A [`RehearsalReport`] accounts for every visitor, and says whether the
+//! room kept its promises.
 
 #![allow(
     clippy::cast_precision_loss,
@@ -11,19 +12,24 @@
 
 mod cookies;
 mod crowd;
+#[cfg(test)]
+mod fixture;
 mod measured;
 mod notes;
 mod plots;
 mod polled;
+mod releases;
 mod report;
 mod sending;
+mod target;
 mod text;
 mod visitor;
 mod wire;
 
 pub(crate) use crowd::{CrowdEnd, CrowdPlan, VisitorCrowd};
-pub(crate) use notes::WindowNotes;
+pub(crate) use notes::RoomNotes;
 pub(crate) use plots::html;
 pub(crate) use report::{RehearsalFacts, RehearsalReport};
 pub(crate) use sending::send;
+pub(crate) use target::RehearsalTarget;
 pub(crate) use text::text;

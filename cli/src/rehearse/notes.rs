@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use operator::Status;
-use waitroom::{Timestamp, Token};
+use operator::{Status, WindowCount};
+use serde::Serialize;
+use waitroom::{Epoch, Timestamp, Token};
 
 use crate::plot::thousands;
 
@@ -24,6 +25,8 @@ pub(crate) struct VisitNote {
     /// When the room admitted the visitor, by its clock.
     pub(crate) admitted: Option<Timestamp>,
     pub(crate) has_entered: bool,
+    /// The room let the visitor in without an admission, as a room that is off does.
+    pub(crate) is_unadmitted: bool,
     /// The room did not know the place any more.
     pub(crate) is_lost: bool,
     /// The ticket of the pass was another one than the visitor's.
@@ -52,6 +55,16 @@ impl VisitNotes {
     pub(crate) fn measured(&mut self, route: VisitRoute, took: Duration) {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         self.latencies.entry(route).or_default().push(micros);
+    }
+
+    /// How many places they got.
+    pub(crate) fn places(&self) -> u64 {
+        self.visits.iter().filter(|visit| visit.place.is_some()).count() as u64
+    }
+
+    /// How many they say were admitted.
+    pub(crate) fn admitted(&self) -> u64 {
+        self.visits.iter().filter(|visit| visit.admitted.is_some()).count() as u64
     }
 
     pub(crate) fn failed(&mut self, route: VisitRoute, fault: VisitFault) {
@@ -96,21 +109,67 @@ impl fmt::Display for CrowdProgress {
     }
 }
 
-/// What the operator saw of the room's windows meanwhile.
+/// What the operator saw of the room meanwhile.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WindowNotes(BTreeMap<u64, operator::WindowCount>);
+pub(crate) struct RoomNotes {
+    /// At first, and last.
+    totals: Option<[(Epoch, RoomTotals); 2]>,
+    windows: BTreeMap<u64, NotedWindow>,
+}
 
-impl WindowNotes {
-    pub(crate) fn note(&mut self, status: &Status) {
+/// How many have joined and were released in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RoomTotals {
+    pub(crate) joined: u64,
+    pub(crate) released: u64,
+}
+
+/// A window, as the room counted it last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotedWindow {
+    pub(crate) count: WindowCount,
+    /// When the valve changed after its start, if that was seen.
+    pub(crate) stops: Option<Timestamp>,
+    /// The room counted it after its end.
+    pub(crate) is_over: bool,
+}
+
+impl RoomNotes {
+    /// A consumer records at the end of its window what it released last.
+    const RECORDED_WITHIN: Duration = Duration::from_secs(2);
+
+    /// `now` is by the room's clock.
+    pub(crate) fn note(&mut self, status: &Status, now: Timestamp) {
+        let totals = RoomTotals { joined: status.joined, released: status.released };
+        let latest = (status.room.epoch, totals);
+        self.totals = Some([self.totals.map_or(latest, |[first, _]| first), latest]);
         for window in &status.windows {
-            let noted = self.0.entry(window.number).or_insert(*window);
-            noted.released = noted.released.max(window.released);
-            noted.planned = noted.planned.max(window.planned);
+            let noted = NotedWindow { count: *window, stops: None, is_over: false };
+            let noted = self.windows.entry(window.number).or_insert(noted);
+            noted.count.released = noted.count.released.max(window.released);
+            noted.count.planned = noted.count.planned.max(window.planned);
+            let change = status.room.valves.after(window.start);
+            noted.stops = noted.stops.or(change.map(|change| change.from));
+            noted.is_over |= window.end + Self::RECORDED_WITHIN <= now;
         }
     }
 
+    /// How many joined and were released meanwhile. None if the room was reset.
+    pub(crate) fn counted(&self) -> Option<RoomTotals> {
+        let [(epoch, first), (last_epoch, last)] = self.totals?;
+        (epoch == last_epoch).then(|| RoomTotals {
+            joined: last.joined.saturating_sub(first.joined),
+            released: last.released.saturating_sub(first.released),
+        })
+    }
+
+    /// The last totals of the epoch, with those from before the rehearsal.
+    pub(crate) fn in_epoch(&self) -> Option<RoomTotals> {
+        self.totals.map(|[_, (_, last)]| last)
+    }
+
     /// Oldest first.
-    pub(crate) fn windows(&self) -> impl Iterator<Item = &operator::WindowCount> {
-        self.0.values()
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &NotedWindow> {
+        self.windows.values()
     }
 }

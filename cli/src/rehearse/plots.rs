@@ -22,16 +22,13 @@ pub(crate) fn html(report: &RehearsalReport) -> String {
         ("seed", facts.seed.to_string()),
         ("began", facts.began.to_string()),
     ];
-    if let Some(waits) = report.waits.admitted {
-        numbers.extend([
-            ("half waited at most", format!("{:.0} s", waits.median)),
-            ("95 % waited at most", format!("{:.0} s", waits.p95)),
-            ("the longest wait", format!("{:.0} s", waits.longest)),
-        ]);
+    if let Some(others) = report.others.filter(|others| *others > 0) {
+        numbers.push(("others, who joined and lost their places", thousands(others as f64)));
     }
     let sections = vec![
         section("What was promised", vec![HtmlPart::Table(checks(report))]),
         section("Where everybody is", vec![HtmlPart::Table(ends(report))]),
+        section("Waits", vec![HtmlPart::Table(waits(report))]),
         section(
             "Releases",
             vec![
@@ -139,6 +136,20 @@ fn ends(report: &RehearsalReport) -> HtmlTable {
     table("Every visitor", &["end", "visitors"], rows)
 }
 
+fn waits(report: &RehearsalReport) -> HtmlTable {
+    let waits = [("until admitted", report.waits.admitted), ("until told", report.waits.called)];
+    let rows = waits.into_iter().filter_map(|(until, spread)| {
+        let spread = spread?;
+        let seconds = [spread.median, spread.p95, spread.longest].map(|seconds| format!("{seconds:.1}"));
+        Some(std::iter::once(until.to_owned()).chain(seconds).collect())
+    });
+    table(
+        "Seconds from the answer with the place until the room admitted the visitor, and until a poll told it",
+        &["", "median", "95 %", "longest"],
+        rows,
+    )
+}
+
 fn windows(report: &RehearsalReport) -> HtmlTable {
     let rows = report.releases.windows.iter().map(|window| {
         let counts = [window.planned.to_string(), window.released.to_string(), window.seen.to_string()];
@@ -168,7 +179,7 @@ fn errors(report: &RehearsalReport) -> HtmlPart {
         .iter()
         .map(|error| vec![error.route.as_str().to_owned(), error.kind.clone(), error.count.to_string()]);
     HtmlPart::Table(table(
-        "Requests without an answer that can be used. The visitors tried again.",
+        "Requests without an answer that can be used. The visitors tried again, except at the shop.",
         &["route", "kind", "times"],
         rows,
     ))

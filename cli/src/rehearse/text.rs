@@ -1,9 +1,11 @@
 //! The report for the terminal.
 
 use crate::plot::thousands;
+use crate::wording::counted;
 
 use super::plots::releases_plot;
 use super::report::{RehearsalReport, VisitEnds};
+use super::wire::VisitRoute;
 
 pub(crate) fn text(report: &RehearsalReport, width: u16) -> String {
     let VisitEnds { entered, waiting, lost, refused, failed, not_come } = report.ends;
@@ -27,13 +29,16 @@ pub(crate) fn text(report: &RehearsalReport, width: u16) -> String {
             .filter(|(_, count)| *count > 0)
             .map(|(name, count)| format!("{name:<14} {}", number(*count))),
     );
-    lines.extend(report.waits.admitted.map(|waits| format!("wait           {waits}")));
+    if let Some(others) = report.others.filter(|others| *others > 0) {
+        lines.push(format!("others         {} joined, and lost their places", thousands(others as f64)));
+    }
+    lines.extend(report.waits.admitted.map(|waits| format!("until admitted {waits}")));
     lines.extend(report.waits.called.map(|waits| format!("until told     {waits}")));
     let releases = &report.releases;
     lines.push(format!(
-        "released       at most {} in a second; {} windows",
+        "released       at most {} in a second; {}",
         releases.highest_second,
-        releases.windows.len()
+        counted(releases.windows.len() as u64, "window")
     ));
     lines.push(format!(
         "order          {} before a lower ticket, by {} places at most",
@@ -59,8 +64,8 @@ pub(crate) fn text(report: &RehearsalReport, width: u16) -> String {
     for error in &report.errors {
         lines.push(format!("error at {}: {}, {} times", error.route.as_str(), error.kind, error.count));
     }
-    if report.busy() > 0 {
-        lines.push("The visitors tried again after every error, as the page does.".into());
+    if report.errors.iter().any(|error| error.route != VisitRoute::Shop) {
+        lines.push("The visitors tried again after each error of the room, as the page does.".into());
     }
     if report.latest_start > 1.0 {
         lines.push(format!(

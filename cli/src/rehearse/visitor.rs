@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use clock::SystemClock;
-use page::line::{is_passed, retry_in};
+use page::line::{TURN_SHOWN, is_passed, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use url::Url;
-use waitroom::ports::Clock;
 
 use super::cookies::VisitorCookies;
 use super::crowd::VisitorCrowd;
@@ -16,8 +14,6 @@ use super::notes::{NotedPlace, VisitNote};
 use super::polled::PolledLine;
 use super::wire::{VisitAnswer, VisitFault, VisitRoute};
 
-/// The page shows "your turn" for so long before it leaves.
-const TURN_SHOWN: Duration = Duration::from_millis(1500);
 /// The page asks the door at most so often whether it was passed by.
 const PASSED_CHECK: Duration = Duration::from_mins(2);
 /// Larger than any redirect that a shop needs.
@@ -44,7 +40,10 @@ impl<'a> RehearsalVisitor<'a> {
 
     pub(super) async fn visit(mut self) {
         let shop = match self.join().await {
-            SentTo::Shop(shop) => shop,
+            SentTo::Shop(shop) => {
+                self.note(|visit| visit.is_unadmitted = true);
+                shop
+            }
             SentTo::Page(page) => {
                 // A browser without the page cannot poll. It would show its own error, and the visitor would reload.
                 self.insist(VisitRoute::Page, &page, |answer| (answer.status == 200).then_some(())).await;
@@ -65,7 +64,7 @@ impl<'a> RehearsalVisitor<'a> {
         let base = door.clone();
         let sent = self.insist(VisitRoute::Join, &door, |answer| sent_to(&base, answer)).await;
         if let Some(place) = self.cookies.place() {
-            let since = SystemClock.now();
+            let since = self.crowd.now();
             let noted = NotedPlace { ticket: place.ticket.get(), token: place.token, since };
             self.note(|visit| visit.place = Some(noted));
         }
@@ -75,29 +74,38 @@ impl<'a> RehearsalVisitor<'a> {
     /// Polls until it is this visitor's turn, and then until the door lets them in. None if the place is lost.
     async fn wait_and_enter(&mut self) -> Option<Url> {
         let place = self.cookies.place()?;
-        let (mut failures, mut usual, mut passed_check) = (0, 0.0, None::<Instant>);
+        let ticket = place.ticket.get();
+        let (mut failures, mut passed_check) = (0, None::<Instant>);
+        let mut heard = None::<(PolledLine, Instant)>;
         loop {
             let polled = match self.poll().await {
                 Ok(polled) => polled,
                 Err(fault) => {
                     self.failed(VisitRoute::Poll, fault);
                     failures += 1;
+                    let usual = heard.as_ref().map(|(polled, at)| polled.usual_wait(ticket, at.elapsed()));
                     let random = self.rng.random();
-                    self.pause(retry_in(failures, usual, random)).await;
+                    self.pause(retry_in(failures, usual.unwrap_or_default(), random)).await;
                     continue;
                 }
             };
             failures = 0;
             if polled.allow {
-                let now = SystemClock.now();
+                let now = self.crowd.now();
                 let admitted = polled.until.map(|until| until - self.crowd.plan.admission);
-                self.note(|visit| (visit.called, visit.admitted) = (visit.called.or(Some(now)), admitted));
-                sleep(TURN_SHOWN).await;
+                self.note(|visit| {
+                    visit.called = visit.called.or(Some(now));
+                    visit.admitted = admitted.or(visit.admitted);
+                    // The polls of a room that is off do not say how long an admission lasts.
+                    visit.is_unadmitted = visit.admitted.is_none();
+                });
+                self.pause(TURN_SHOWN).await;
                 if let Some(shop) = self.ask_door().await {
                     return Some(shop);
                 }
-                usual = polled.next_poll(place.ticket.get(), 1.0);
-                self.pause(usual).await;
+                self.pause(polled.next_poll(ticket, 1.0)).await;
+                // The door sent the browser to the page again, which begins anew.
+                heard = None;
                 continue;
             }
             if polled.join || polled.epoch != Some(place.epoch) {
@@ -105,15 +113,15 @@ impl<'a> RehearsalVisitor<'a> {
                 return None;
             }
             let may_check = passed_check.is_none_or(|last| last.elapsed() > PASSED_CHECK);
-            if polled.line().is_some_and(|line| is_passed(place.ticket.get(), &line)) && may_check {
+            if polled.line().is_some_and(|line| is_passed(ticket, &line)) && may_check {
                 passed_check = Some(Instant::now());
                 if let Some(shop) = self.ask_door().await {
                     return Some(shop);
                 }
             }
             let random = self.rng.random();
-            usual = polled.next_poll(place.ticket.get(), 0.5);
-            let wait = polled.next_poll(place.ticket.get(), random);
+            let wait = polled.next_poll(ticket, random);
+            heard = Some((polled, Instant::now()));
             self.pause(wait).await;
         }
     }
@@ -124,7 +132,7 @@ impl<'a> RehearsalVisitor<'a> {
             return Err(VisitFault::Status(answer.status));
         }
         let polled: PolledLine = serde_json::from_slice(&answer.body).map_err(|_| VisitFault::Unreadable)?;
-        self.crowd.check_mark(polled.rehearsal).await?;
+        self.crowd.check_mark(polled.rehearsal).await;
         Ok(polled)
     }
 
@@ -190,7 +198,7 @@ impl<'a> RehearsalVisitor<'a> {
     }
 
     async fn ask(&mut self, route: VisitRoute, url: &Url) -> Result<VisitAnswer, VisitFault> {
-        self.crowd.wait_for_leave().await;
+        self.crowd.hold_if_stopped().await;
         let answer = self.crowd.wire.get(url, &mut self.cookies).await?;
         self.crowd.notes().measured(route, answer.took);
         Ok(answer)

@@ -49,8 +49,6 @@ pub(crate) enum VisitFault {
     TimedOut,
     /// The connection broke, or the answer was not what a room answers.
     Unreadable,
-    /// The answer does not show the mark of this rehearsal.
-    NoMark,
 }
 
 #[derive(Debug)]
@@ -147,7 +145,6 @@ impl fmt::Display for VisitFault {
             Self::NoConnection => f.write_str("no connection"),
             Self::TimedOut => write!(f, "no answer within {} s", PATIENCE.as_secs()),
             Self::Unreadable => f.write_str("broken or unreadable answer"),
-            Self::NoMark => f.write_str("no mark of this rehearsal"),
         }
     }
 }

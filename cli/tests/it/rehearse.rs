@@ -1,4 +1,5 @@
-//! Rehearsals of a real room: a whole one, one that is killed, interrupted, too long or whose room is reset, and rooms that are refused.
+//! Rehearsals of a real room: a whole one, one that is killed, interrupted, too long, or whose room is reset or stops. Rooms
+//! that are refused, and a shop that refuses.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,15 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Home, Local, text};
+use crate::support::{Home, Local, text, web_server};
 
 fn command(room: &Local, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
-    command.args(["rehearse", "--local", "--data"]).arg(room.directory.path()).args([
-        "--json",
-        "--arrivals",
-        "2s",
-    ]);
+    command.args(["rehearse", "--local", "--json", "--data"]).arg(room.directory.path());
+    command.args(if more.contains(&"--arrivals") { &[][..] } else { &["--arrivals", "2s"] });
     command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -29,7 +27,11 @@ fn status(room: &Local) -> Value {
 
 /// A rehearsal of a room that releases too few to end, once so many visitors have joined.
 fn under_way(room: &Local, joined: u64) -> Child {
-    let rehearsal = command(room, &["--visitors", "200"]).spawn().unwrap();
+    under_way_with(room, joined, &["--visitors", "200"])
+}
+
+fn under_way_with(room: &Local, joined: u64, more: &[&str]) -> Child {
+    let rehearsal = command(room, more).spawn().unwrap();
     let begun = Instant::now();
     while status(room)["joined"].as_u64().unwrap() < joined {
         assert!(begun.elapsed() < Duration::from_mins(2), "nobody joins");
@@ -57,6 +59,8 @@ fn five_hundred_visitors_enter_and_the_room_is_reset() {
     assert_eq!(seconds.iter().map(|second| second["released"].as_u64().unwrap()).sum::<u64>(), 500);
     let windows = report["releases"]["windows"].as_array().unwrap();
     assert!(windows.iter().all(|window| window["released"].as_u64() <= window["planned"].as_u64()));
+    assert_eq!((&report["counted"]["joined"], &report["counted"]["released"]), (&500.into(), &500.into()));
+    assert_eq!(report["others"], 0);
     for route in report["latency"].as_array().unwrap() {
         let bars = route["histogram"].as_array().unwrap();
         let counted: u64 = bars.iter().map(|bar| bar["requests"].as_u64().unwrap()).sum();
@@ -88,7 +92,7 @@ fn a_killed_rehearsal_blocks_on_until_the_reset() {
     {
         let refused = room.command(order);
         let error = text(&refused.stderr);
-        assert!(!refused.status.success() && error.contains("beekeeper reset demo"), "{order:?}: {error}");
+        assert!(!refused.status.success() && error.contains("`beekeeper reset`"), "{order:?}: {error}");
     }
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());
@@ -109,6 +113,48 @@ fn an_interrupted_rehearsal_resets_the_room_and_reports() {
     assert!(ends["waiting"].as_u64().unwrap() >= 18, "{ends:?}");
     let after = status(&room);
     assert_eq!((&after["room"]["rehearsal"], &after["line"]["waiting"]), (&Value::Null, &Value::from(0)));
+}
+
+#[test]
+fn a_room_that_stops_during_its_rehearsal_says_how_to_end_it() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let rehearsal = under_way(&room, 20);
+    let (directory, _) = room.interrupt();
+    signal(&rehearsal, "-INT");
+    let output = rehearsal.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("is still in its rehearsal") && said.contains("no room runs in"), "{said}");
+    assert!(said.contains("`beekeeper reset --local demo --data "), "{said}");
+    assert_eq!(report(&output)["end"], "interrupted");
+    let mut room = Local::start_in(directory, &[]);
+    assert!(room.log().any(|line| line.starts_with("warning: a rehearsal was left in this room")));
+    assert!(!room.command(&["on", "--local"]).status.success());
+    assert!(room.command(&["reset", "--local", "--yes"]).status.success());
+    assert!(room.command(&["on", "--local"]).status.success());
+}
+
+#[test]
+fn a_shop_that_refuses_the_pass_fails_the_rehearsal() {
+    let shop = web_server(|_| "403 Forbidden");
+    let room = Local::start(&["--rate", "600", "--shop", &shop]);
+    let output = command(&room, &["--visitors", "5", "--enter-shop"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("failed: the shop let everybody in: 5 of 5 got no page there"), "{said}");
+    let before_it = command(&room, &["--visitors", "5"]).output().unwrap();
+    assert!(before_it.status.success(), "{}", text(&before_it.stderr));
+}
+
+#[test]
+fn a_refused_rehearsal_keeps_an_earlier_report() {
+    let room = Local::start(&[]);
+    let page = room.directory.path().join("rehearsal.html");
+    std::fs::write(&page, "earlier").unwrap();
+    assert!(room.command(&["pause", "--local"]).status.success());
+    let output = command(&room, &["--html", page.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(page).unwrap(), "earlier");
 }
 
 #[test]
@@ -147,8 +193,8 @@ fn a_second_interrupt_leaves_at_once_and_says_what_is_left() {
     said.read_to_string(&mut heard).unwrap();
     let output = output.unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(5), 0), "{heard}");
-    assert!(heard.contains("left: the room is still marked, and refuses `on`"), "{heard}");
-    assert!(heard.contains("beekeeper reset --local demo --data "), "{heard}");
+    assert!(heard.contains("left: the room may still be marked; `beekeeper status --local demo"), "{heard}");
+    assert!(heard.contains("`beekeeper reset --local demo --data "), "{heard}");
     assert!(!room.command(&["on", "--local"]).status.success());
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     assert!(room.command(&["on", "--local"]).status.success());
@@ -176,24 +222,87 @@ fn as_many_visitors_come_as_a_file_counts() {
     assert!(error.contains("--visitors 100000"), "{error}");
 }
 
+/// Ten come in each second. The next one joins and polls, and that poll stops everybody.
 #[test]
 fn visitors_stop_when_the_mark_is_gone() {
     let room = Local::start(&["--rate", "1", "--minute", "1m"]);
-    let rehearsal = under_way(&room, 20);
+    let rehearsal = under_way_with(&room, 5, &["--visitors", "2000", "--arrivals", "200s"]);
     assert!(room.command(&["reset", "--local", "--yes"]).status.success());
     let output = rehearsal.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(report(&output)["end"], "mark-lost");
+    let report = report(&output);
+    assert_eq!((&report["end"], &report["counted"]), (&Value::from("mark-lost"), &Value::Null));
+    // In the new epoch. The rehearsal went on for a second after it had stopped them.
+    let joined = status(&room)["joined"].as_u64().unwrap();
+    assert!(joined <= 5, "{joined} joined: {report}");
+}
+
+#[test]
+fn visitors_whom_a_room_lets_in_because_it_is_off_fail_the_rehearsal() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let more = ["--visitors", "2000", "--arrivals", "200s", "--at-most", "10s"];
+    let rehearsal = under_way_with(&room, 5, &more);
+    assert!(room.command(&["off", "--local", "--yes"]).status.success());
+    let output = rehearsal.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("nobody entered without an admission: "), "{said}");
+}
+
+#[test]
+fn somebody_else_who_joins_is_counted() {
+    let room = Local::start(&["--rate", "600"]);
+    let rehearsal = under_way_with(&room, 5, &["--visitors", "100"]);
+    crate::crowd::ask(&crate::crowd::authority(&room), "/beekeeper", 3);
+    let output = rehearsal.wait_with_output().unwrap();
+    let report = report(&output);
+    assert!(output.status.success(), "{}{report}", text(&output.stderr));
+    assert_eq!((&report["others"], &report["counted"]["joined"]), (&3.into(), &103.into()));
+}
+
+/// Nothing answers at the URL of this room, so a rehearsal looks for its mark until it gives up.
+#[test]
+fn an_interrupt_takes_effect_while_the_mark_is_looked_for() {
+    let home = Home::new();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{closed}");
+    let _room = Local::start_at_home_with(&home, "sale", &["--url", &url]);
+    let rehearsal = || {
+        let status = home.printed(&["status", "sale", "--local", "--json"]);
+        serde_json::from_str::<Value>(&status).unwrap()["room"]["rehearsal"].clone()
+    };
+    let mut command = home.command(&["rehearse", &url]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (rehearse, begun) = (command.spawn().unwrap(), Instant::now());
+    while rehearsal() == Value::Null {
+        assert!(begun.elapsed() < Duration::from_mins(2), "the room is not marked");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    signal(&rehearse, "-INT");
+    let output = rehearse.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("interrupted before a visitor was sent; the room is reset"), "{said}");
+    assert_eq!(rehearsal(), Value::Null);
 }
 
 #[test]
 fn a_room_of_somebody_else_gets_no_request() {
     // It runs, and is not in the data directory of this user.
     let (room, home) = (Local::start(&[]), Home::new());
+    home.write("autumn", "rate = 'fast'");
     let (code, error) = home.refused(&["rehearse", &room.url, "--yes"]);
     assert_eq!(code, 3);
     assert!(error.contains("is not the URL of a room of yours, so nothing was sent there"), "{error}");
+    assert!(error.contains("could not ask autumn: ") && error.contains("autumn.toml is invalid"), "{error}");
     assert_eq!(status(&room)["joined"], 0);
+}
+
+#[test]
+fn a_room_is_named_or_has_a_url() {
+    let (code, error) = Home::new().refused(&["rehearse", "https://wait.example", "--local", "--yes"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("is a URL: --local and --data belong to a room that is named"), "{error}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub async fn execute(
             let turn_off = |room: &mut Room| room.turn(RoomState::Off);
             store.change("turn the room off", note(AuditSubject::State), turn_off).await?
         }
-        Order::Rehearse { mark } => return rehearsal::begin(store, mark, who).await,
+        Order::Rehearse { mark } => return rehearsal::begin(store, mark, who, now).await,
         Order::Undo { number } => return undo::execute(store, number, who).await,
         Order::History { most } => {
             return store.entries(most).await.map(|entries| Reply::History { entries });

@@ -3,29 +3,39 @@
 use std::sync::Arc;
 
 use waitroom::ports::PortResult;
-use waitroom::{AuditNote, AuditSubject, AuditedChange, Author, RehearsalMark, Room, RoomState};
+use waitroom::{
+    AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, RoomState, Timestamp,
+};
 
 use crate::reply::Reply;
 use crate::store::OperatorStore;
 
 /// Marks the room, unless something speaks against it.
-pub(crate) async fn begin(store: &impl OperatorStore, mark: RehearsalMark, who: Author) -> PortResult<Reply> {
+pub(crate) async fn begin(
+    store: &impl OperatorStore,
+    mark: RehearsalMark,
+    who: Author,
+    now: Timestamp,
+) -> PortResult<Reply> {
     let room = store.room_now().await?;
     if let Some(refusal) = refusal(&room) {
         return Ok(failed(refusal));
     }
     if room.state != RoomState::On {
-        return Ok(failed(format!(
-            "is {}, and a rehearsal needs a room that is on: `beekeeper on {}`",
-            room.state, room.settings.room
-        )));
+        return Ok(failed(not_on(&room)));
     }
     let waiting = store.waiting().await?;
     if waiting > 0 {
         return Ok(failed(format!(
             "has {waiting} waiting visitors, and a rehearsal needs an empty line: its end removes every place. Wait until they \
-             have entered, or empty it with `beekeeper reset {}`",
-            room.settings.room
+             have entered, or empty it with `beekeeper reset`"
+        )));
+    }
+    let uncounted = uncounted(store, now).await?;
+    if uncounted > 0 {
+        return Ok(failed(format!(
+            "may have up to {uncounted} waiting visitors whom SQS does not count yet, and a rehearsal needs an empty line: try \
+             again when nobody has joined for three minutes"
         )));
     }
     let note = AuditNote::new(who, AuditSubject::Rehearsal);
@@ -39,6 +49,16 @@ pub(crate) async fn begin(store: &impl OperatorStore, mark: RehearsalMark, who: 
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
 }
 
+/// How many wait at most in a line that counts nobody: on AWS, it counts visitors some minutes after they joined.
+async fn uncounted(store: &impl OperatorStore, now: Timestamp) -> PortResult<u64> {
+    // A store that counts who joins also counts the line exactly.
+    if store.joined().await?.is_some() {
+        return Ok(0);
+    }
+    let count = LineCount { counted: 0, issued: store.issued().await?, found_empty: false };
+    Ok(count.waiting(store.progress().await?.served, now))
+}
+
 /// Turns the room on, now or later, unless a rehearsal was left in it.
 pub(crate) async fn open(
     store: &impl OperatorStore,
@@ -49,16 +69,39 @@ pub(crate) async fn open(
     if let Some(refusal) = refusal(&*store.room_now().await?) {
         return Ok(Err(failed(refusal)));
     }
-    // A rehearsal that begins at the same time needs a room that is on.
-    store.change(attempt, AuditNote::new(who, AuditSubject::State), open).await.map(Ok)
+    // A rehearsal may have begun since.
+    let open_unmarked = move |room: &mut Room| {
+        if room.rehearsal.is_none() {
+            open(room);
+        }
+    };
+    let changed = store.change(attempt, AuditNote::new(who, AuditSubject::State), open_unmarked).await?;
+    Ok(match refusal(&changed.1) {
+        Some(refusal) => Err(failed(refusal)),
+        None => Ok(changed),
+    })
 }
 
 /// Why the room may not be opened or rehearsed. Completes the sentence "the room ...".
 pub(crate) fn refusal(room: &Room) -> Option<String> {
     room.rehearsal.map(|_| {
-        let name = &room.settings.room;
-        format!("is in a rehearsal that was not ended, and its visitors have places; to end it: `beekeeper reset {name}`")
+        "is in a rehearsal that is under way or was left behind, and its visitors have places; to end it: `beekeeper reset`"
+            .to_owned()
     })
+}
+
+/// Why a room that is not on may not be rehearsed.
+fn not_on(room: &Room) -> String {
+    let state = room.state;
+    match room.opens {
+        Some(opens) => format!(
+            "is {state} until it opens at {opens}, and a rehearsal needs a room that is on: turn it on with `beekeeper on`, and \
+             after the rehearsal set the opening again with `beekeeper on --at`"
+        ),
+        None => {
+            format!("is {state}, and a rehearsal needs a room that is on: turn it on with `beekeeper on`")
+        }
+    }
 }
 
 /// Whether this change turns the room on, now or later.
@@ -73,11 +116,13 @@ fn failed(error: String) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, Timestamp};
+    use std::time::Duration;
+
+    use waitroom::{IssuedTickets, Rate};
 
     use super::*;
     use crate::Order;
-    use crate::memory_store::MemoryStore;
+    use crate::memory_store::{MemoryStore, NOW};
 
     fn mark() -> RehearsalMark {
         "abcdefghijkmnpqr".parse().unwrap()
@@ -105,8 +150,24 @@ mod tests {
         );
         let paused = MemoryStore::with_waiting(0);
         paused.execute(Order::Pause);
-        assert!(refused(paused.execute(Order::Rehearse { mark: mark() })).starts_with("is paused"));
+        assert!(refused(paused.execute(Order::Rehearse { mark: mark() })).starts_with("is paused, "));
+        paused.execute(Order::OpenAt { at: Timestamp::from_millis(1_800_000_000_000) });
+        let opening = refused(paused.execute(Order::Rehearse { mark: mark() }));
+        assert!(opening.starts_with("is paused until it opens at 2027-01-15 08:00:00 UTC"), "{opening}");
         assert_eq!(paused.room.lock().unwrap().rehearsal, None);
+    }
+
+    #[test]
+    fn visitors_whom_the_line_does_not_count_yet_keep_their_places() {
+        let begin = |last, seconds_ago| {
+            let at = NOW - Duration::from_secs(seconds_ago);
+            MemoryStore::counting_late(IssuedTickets { last, at }).execute(Order::Rehearse { mark: mark() })
+        };
+        // The line has reached ticket 4100.
+        assert!(refused(begin(4105, 170)).starts_with("may have up to 5 waiting visitors"));
+        for (last, seconds_ago) in [(4105, 190), (4100, 1)] {
+            assert!(matches!(begin(last, seconds_ago), Reply::Changed { .. }), "{last}");
+        }
     }
 
     #[test]
@@ -116,12 +177,12 @@ mod tests {
         let again = Order::Rehearse { mark: "rrrrrrrrrrrrrrrr".parse().unwrap() };
         for order in [Order::On, Order::OpenAt { at }, again.clone()] {
             let error = refused(store.execute(order));
-            assert!(error.ends_with("to end it: `beekeeper reset sale`"), "{error}");
+            assert!(error.ends_with("to end it: `beekeeper reset`"), "{error}");
         }
         store.execute(Order::SetRate { rate: Rate::MAX });
         store.execute(Order::Pause);
         let number = store.last_entry();
-        assert!(refused(store.execute(Order::Undo { number })).contains("beekeeper reset sale"));
+        assert!(refused(store.execute(Order::Undo { number })).contains("`beekeeper reset`"));
         store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
         assert!(matches!(store.execute(Order::On), Reply::Changed { .. }));
         assert!(matches!(store.execute(again), Reply::Changed { .. }));

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use simulation::{Arrivals, AwsAccount, RoomHost, Scenario, SimulatedEvent, Simulation};
 use waitroom::Rate;
 
-/// Three windows release, so at least one begins and ends while people wait.
-const VISITORS: u64 = 30;
+/// Three windows release at least, also if the first one is up to two minutes long because the rate was just changed. So one
+/// begins and ends while people wait.
+const VISITORS: u64 = 42;
 const RATE: u32 = 12;
 /// In milliseconds.
 const MINUTE: u64 = 60_000;
@@ -88,6 +89,9 @@ fn visitors_rehearse_in_a_deployed_room() {
         assert!(!windows.full().is_empty() && windows.full().iter().all(is_all_released), "{windows:?}");
     }
     assert!(rehearsed.0.len().abs_diff(simulated.0.len()) <= 1, "{rehearsed:?} {simulated:?}");
+    // The first window may release one batch more or fewer, so one of them may need another window for its last visitors.
+    let mut pairs = rehearsed.full().iter().zip(simulated.full());
+    assert!(pairs.all(|(real, foreseen)| real == foreseen), "{rehearsed:?} {simulated:?}");
 
     let status = operator.done(&["status", "sale", "--json"]).unwrap();
     assert_eq!((&status["room"]["rehearsal"], &status["line"]["waiting"]), (&Value::Null, &json!(0)));

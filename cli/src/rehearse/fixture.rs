@@ -1,0 +1,34 @@
+//! Visitors and a room of a rehearsal, for tests.
+
+use std::time::Duration;
+
+use operator::{Status, WindowCount};
+use waitroom::{Timestamp, Token};
+
+use super::notes::{NotedPlace, VisitNote};
+use crate::fixture::suffering;
+
+pub(super) const BEGAN: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// A visitor who joined when it began, was admitted so many milliseconds later, and entered.
+pub(super) fn visit(ticket: u8, admitted: u64) -> VisitNote {
+    let place = NotedPlace { ticket: ticket.into(), token: Token::from_bytes([ticket; 16]), since: BEGAN };
+    let admitted = Some(BEGAN + Duration::from_millis(admitted));
+    VisitNote {
+        has_come: true,
+        place: Some(place),
+        called: admitted,
+        admitted,
+        has_entered: true,
+        ..VisitNote::default()
+    }
+}
+
+/// A room with a window for each minute. Of each, how many it planned and released.
+pub(super) fn room_with_windows(windows: &[(u32, u64)]) -> Status {
+    let window = |(number, &(planned, released)): (u64, &(u32, u64))| {
+        let start = BEGAN + Duration::from_mins(number - 1);
+        WindowCount { number, released, planned, start, end: start + Duration::from_mins(1) }
+    };
+    Status { windows: (1..).zip(windows).map(window).collect(), ..suffering() }
+}
