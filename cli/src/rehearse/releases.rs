@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use operator::WindowCount;
 use serde::Serialize;
-use waitroom::{BATCH, SLICE_BATCHES, Timestamp};
+use waitroom::{BATCH, SLICE_BATCHES, Timestamp, most_in_a_second};
 
 use super::notes::{RoomNotes, VisitNote};
 
@@ -36,7 +36,7 @@ pub(crate) struct RehearsedReleases {
     pub(crate) windows: Vec<RehearsedWindow>,
     /// The most that were admitted within one second.
     pub(crate) highest_second: u32,
-    /// The most that may be: twice an even share, and a batch. Zero if nobody was admitted in a window that is known.
+    /// The most that may be. Zero if nobody was admitted in a window that is known.
     pub(crate) highest_allowed: u32,
 }
 
@@ -67,13 +67,11 @@ pub(super) fn releases(visits: &[VisitNote], room: &RoomNotes) -> RehearsedRelea
         *seconds.entry(at.as_secs() * 1000).or_default() += 1;
     }
     let windows = windows(visits, &admitted, room);
-    let shares = windows.iter().map(|window| {
-        let seconds = window.end.since(window.start).as_secs_f64();
-        if seconds > 0.0 { (2.0 * f64::from(window.planned) / seconds).ceil() } else { 0.0 }
+    let highest_allowed = windows.iter().filter(|window| window.planned > 0).map(|window| {
+        let RehearsedWindow { planned, start, end, .. } = *window;
+        most_in_a_second(planned, end.since(start))
     });
-    let most = shares.fold(0.0, f64::max);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of visitors")]
-    let highest_allowed = if most > 0.0 { most as u32 + BATCH } else { 0 };
+    let highest_allowed = highest_allowed.max().unwrap_or_default();
     RehearsedReleases {
         highest_second: seconds.values().copied().max().unwrap_or_default(),
         seconds: seconds.into_iter().map(|(at, released)| ReleasedSecond { at, released }).collect(),
@@ -210,6 +208,12 @@ mod tests {
         let found: Vec<_> =
             releases.windows.iter().map(|window| (window.number, window.is_as_planned())).collect();
         assert_eq!(found, [(1, false), (2, false), (3, true)]);
+    }
+
+    #[test]
+    fn a_second_in_which_two_windows_meet_may_release_two_batches() {
+        let room = room_with_windows(&[(240, 240), (240, 240), (0, 0)]);
+        assert_eq!(releases(&six(), &noted(&room, 4)).highest_allowed, 20);
     }
 
     #[test]

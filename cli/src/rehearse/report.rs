@@ -170,7 +170,7 @@ impl RehearsalReport {
             RehearsalCheck {
                 name: "no second released more than twice its share",
                 is_kept: highest_second <= highest_allowed,
-                found: format!("at most {highest_second}, {highest_allowed} with a batch"),
+                found: format!("at most {highest_second}, {highest_allowed} allowed"),
             },
         ];
         if self.facts.enters_shop {

@@ -72,7 +72,7 @@ pub use rehearsal::{RehearsalMark, RehearsalMarkError};
 pub use room::{Room, RoomState, RoomStateError};
 pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
-pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError};
+pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};
 pub use status::{LinePosition, LineProgress, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};

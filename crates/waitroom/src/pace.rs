@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Plan, Rate, Room, Settings};
+    use crate::{Plan, Rate, Room, Settings, most_in_a_second};
 
     const MINUTE: Duration = Duration::from_mins(1);
 
@@ -262,9 +262,8 @@ mod tests {
             }).collect();
             left.sort_unstable();
             prop_assert!(total(&left) <= 2 * planned);
-            // Releases come in whole batches, and there may be one batch more where two windows meet.
-            let batches = (2 * planned).div_ceil(600);
-            prop_assert!(largest_second(&left) <= 10 * batches + 10, "{} at {planned}", largest_second(&left));
+            let allowed = most_in_a_second(planned, MINUTE);
+            prop_assert!(largest_second(&left) <= allowed, "{} at {planned}", largest_second(&left));
         }
 
         #[test]

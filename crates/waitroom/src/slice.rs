@@ -84,6 +84,13 @@ impl Plan {
     }
 }
 
+/// The most visitors that a room which releases `people` in this time releases in any second, also while it catches up:
+/// twice an even share in whole batches, and one batch more where two windows meet.
+pub fn most_in_a_second(people: u32, time: Duration) -> u32 {
+    let batches = (2000 * u64::from(people)).div_ceil(u64::from(BATCH) * millis(time).max(1));
+    u32::try_from(batches + 1).unwrap_or(u32::MAX).saturating_mul(BATCH)
+}
+
 /// Identifies a slice. Every admission contains the ID of the slice that wrote it, so that only that slice counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
