@@ -46,6 +46,8 @@ let nextAt = 0;
 let lastWait = 0;
 /** When the room last answered, in what time it was worth asking again, and the operator's stretch. */
 let heard = { at: 0, askIn: 0, stretch: 0 };
+/** Whether this page has given the door time to learn of a reset. */
+let hasAwaitedDoor = false;
 let timer;
 
 async function poll() {
@@ -125,7 +127,15 @@ function handle(answer) {
 /** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, say why. */
 function rejoin(answer) {
   const isExpired = ownPlace && ownPlace.epoch === answer.epoch;
-  if (!memory.keeps || memory.trips().some((why) => why !== "turn")) {
+  const trips = memory.trips().filter((why) => why !== "turn").length;
+  // On AWS, a door may learn of a reset a second later than the polls. Until then it sends visitors back with the old place.
+  const isOld = ownPlace && !isExpired;
+  if (memory.keeps && isOld && trips === 1 && !hasAwaitedDoor) {
+    hasAwaitedDoor = true;
+    showState("finding");
+    return nextPoll({ askIn: 0 }, answer.stretch, Math.random());
+  }
+  if (!memory.keeps || trips > (isOld ? 1 : 0)) {
     showState("blocked");
   } else if (isExpired && document.hidden) {
     // The visitor was admitted and did not enter in time. A new place waits until somebody looks at the page:

@@ -40,6 +40,8 @@ enum SceneAnswer {
 }
 
 const MIDDLE: u64 = 7101;
+/// In the scene `anew`, the line has passed this ticket by. So the page goes to the door, which gives it the scene's ticket.
+const PASSED_BY: u64 = 4001;
 
 const SCENES: &[Scene] = &[
     Scene {
@@ -107,7 +109,10 @@ const SCENES: &[Scene] = &[
         name: "anew",
         about: "their old place is no longer valid",
         ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Waiting,
+        answer: |_, line, _| {
+            line.passed = PASSED_BY + 1;
+            SceneAnswer::Waiting
+        },
     },
     Scene {
         name: "unheard",
@@ -192,9 +197,8 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
 
 fn index(room: &Room) -> String {
     let link = |scene: &Scene| {
-        // A place of another epoch is no longer valid.
-        let epoch = if scene.name == "anew" { "gone".into() } else { room.epoch.to_string() };
         let Scene { name, about, ticket, .. } = scene;
+        let (epoch, ticket) = (room.epoch, if *name == "anew" { PASSED_BY } else { *ticket });
         format!("<li><a href=\"{name}/wait/index.html#{epoch}-{ticket}\">{name}</a>: {about}</li>\n")
     };
     let links = SCENES.iter().map(link).collect::<Vec<_>>().concat();

@@ -57,6 +57,13 @@ test("axe finds nothing where the page's program did not arrive", async () => {
   }
 });
 
+test("the preview shows what a visitor reads whose old place is no longer valid", async () => {
+  const page = await chrome.newPage();
+  await openScene(page, room, "anew");
+  await page.locator("[data-bk=hint]", { hasText: TEXTS.en.anewHint }).waitFor();
+  await page.close();
+});
+
 for (const [language, texts] of Object.entries(TEXTS)) {
   test(`speaks ${language}`, async () => {
     const context = await chrome.newContext({ locale: language, bypassCSP: true, viewport: { width: 320, height: 640 } });

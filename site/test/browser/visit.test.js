@@ -161,6 +161,24 @@ visit("after a reset the visitor gets a new place, and the page says so", ["--ra
   assert.equal(trips, 1);
 });
 
+visit("a door that learns of a reset later than the polls is asked once more", ["--rate", "1"], async (room, page) => {
+  await room.crowd(50);
+  await page.goto(room.door);
+  await waitForState(page, "waiting");
+  const old = new URL(page.url()).hash;
+  await room.operator("reset", "--yes");
+  await room.crowd(50);
+  let trips = 0;
+  await page.route(room.door, async (route) => {
+    trips += 1;
+    if (trips > 1) return route.continue();
+    return route.fulfill({ status: 302, headers: { location: `wait/index.html${old}` } });
+  });
+  await check(page);
+  await page.locator("[data-bk=hint]", { hasText: "Your old place was no longer valid" }).waitFor();
+  assert.equal(trips, 2);
+});
+
 test("a browser that blocks cookies gets an explanation and no redirect loop", { timeout: 120_000 }, async () => {
   const room = await Room.open("--rate", "1");
   const profile = scratch();
