@@ -32,13 +32,27 @@ fn continues_after_a_restart() {
     let poll = client.get_with("/polling", &place).json();
     assert_eq!((&poll["state"], &poll["rate"], &poll["waiting"]), (&"paused".into(), &7.into(), &1.into()));
     room.order(Order::On);
-    for _ in 0..100 {
+    for _ in 0..300 {
         if client.get_with("/polling", &place).json()["allow"] == true {
             return;
         }
         std::thread::sleep(Duration::from_millis(100));
     }
     panic!("a visitor who waited before the restart was not admitted");
+}
+
+#[test]
+fn a_cookie_of_the_shop_that_is_not_ascii_hides_no_place() {
+    let room = Local::start(&["--rate", "1", "--minute", "1m"]);
+    let client = Client::new(&room.base(), "demo");
+    let (first, place) = (client.join(), client.join());
+    assert_ne!(first, place);
+    for other in [&b"city=Z\xfcrich; "[..], "city=Zürich; ".as_bytes()] {
+        let head = client.head("GET", "/beekeeper");
+        let request = [head.as_bytes(), b"Cookie: ", other, place.as_bytes(), b"\r\n\r\n"].concat();
+        let answer = client.raw(&request).unwrap();
+        assert_eq!((answer.status, answer.header("set-cookie")), (302, None), "{answer:?}");
+    }
 }
 
 #[test]

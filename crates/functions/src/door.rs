@@ -5,6 +5,7 @@ use lambda_http::http::{Error, HeaderValue, Method, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
 use producer::{DoorAnswer, Nonce, PURPOSE_HEADERS};
+use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
 /// last of several headers with the same name.
@@ -23,7 +24,7 @@ pub fn join_cookies(mut event: LambdaEvent<LambdaRequest>) -> LambdaEvent<Lambda
 
 /// The request's cookies. The header's name may be in upper or lower case.
 pub fn cookies(request: &Request) -> Vec<&str> {
-    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).collect()
+    request.headers().get_all(COOKIE).iter().flat_map(|value| readable_cookies(value.as_bytes())).collect()
 }
 
 /// Converts the request to the producer's type, with these cookies.
@@ -108,11 +109,11 @@ mod tests {
     fn cookies_are_found_in_either_case_and_only_in_headers() {
         for name in ["Cookie", "cookie"] {
             let request = request("GET", &format!(r#"{{"{name}":["a=1; b=2"],"Host":["x"]}}"#));
-            assert_eq!(cookies(&request), ["a=1; b=2"], "{name}");
+            assert_eq!(cookies(&request), ["a=1", " b=2"], "{name}");
         }
         assert!(cookies(&request("GET", "{}")).is_empty(), "a query parameter is not a header");
         let apart = request("GET", r#"{"cookie":["a=1","bk_sale=x; b=2"],"Host":["x"]}"#);
-        assert_eq!(cookies(&apart), ["a=1; bk_sale=x; b=2"]);
+        assert_eq!(cookies(&apart), ["a=1", " bk_sale=x", " b=2"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError
 use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
-use waitroom::{Room, Scheme};
+use waitroom::{Room, Scheme, readable_cookies};
 
 use crate::connections::{HttpService, request_id};
 use crate::files::Files;
@@ -249,7 +249,7 @@ impl From<ProducerError> for NoAnswer {
 }
 
 fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
-    request.headers().get_all(COOKIE).iter().filter_map(|value| value.to_str().ok())
+    request.headers().get_all(COOKIE).iter().flat_map(|value| readable_cookies(value.as_bytes()))
 }
 
 /// The value of a parameter as it is written in the URL.

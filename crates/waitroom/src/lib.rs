@@ -65,7 +65,7 @@ pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};
 pub use passed::{passed_before, was_empty};
-pub use place::{Place, PlaceError, Scheme};
+pub use place::{Place, PlaceError, Scheme, readable_cookies};
 pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};
 pub use rehearsal::{RehearsalMark, RehearsalMarkError};

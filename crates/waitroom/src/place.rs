@@ -74,6 +74,11 @@ impl Place {
     }
 }
 
+/// The cookies of a `Cookie` header that are text. Those of the shop stand in the same header, and may have any bytes.
+pub fn readable_cookies(header: &[u8]) -> impl Iterator<Item = &str> {
+    header.split(|byte| *byte == b';').filter_map(|pair| str::from_utf8(pair).ok())
+}
+
 /// The values of the cookies with this name, in the values of `Cookie` headers.
 fn cookies<'a>(name: String, headers: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     headers
@@ -153,6 +158,16 @@ mod tests {
             assert_eq!(find(&[&header]), Some("7".into()), "{header}");
         }
         assert_eq!(find(&["a=1", &ours]), Some("7".into()), "HTTP/2 may split the header");
+    }
+
+    #[test]
+    fn a_cookie_of_the_shop_may_have_any_bytes() {
+        let ours = format!("bk_spring-sale=ab12-{TOKEN}-7");
+        for other in [&b"city=Z\xfcrich; "[..], "city=Zürich;".as_bytes(), b"\xff\xfe=\0;"] {
+            let header = [other, ours.as_bytes()].concat();
+            let readable: Vec<_> = readable_cookies(&header).collect();
+            assert_eq!(find(&readable), Some("7".into()), "{}", String::from_utf8_lossy(&header));
+        }
     }
 
     #[test]
