@@ -94,6 +94,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         }),
     ];
 
+    let is_held = room.throttled.is_some();
     if room.settings.shop != demo_shop {
         background.push(tokio::spawn(visit_shop(room, throttle)));
     }
@@ -101,7 +102,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         let probe = HttpProbe::new()
             .context("could not read the CA certificates of this machine, which the throttle needs")?;
         background.push(tokio::spawn(schedule::run_throttle(store.clone(), probe, arguments.minute)));
-    } else {
+    } else if is_held {
         // Without a throttle, nothing would end the limit that an earlier run set.
         store.hold(None).await?;
     }

@@ -52,7 +52,10 @@ impl PassKeys {
         now: Timestamp,
     ) -> Result<Arc<Signer>, ProducerError> {
         let mut held = self.0.lock().await;
-        let read_within = |held: &HeldKeys, time| held.read_at.is_some_and(|at| now.since(at) < time);
+        // If the clock was set back, `at` may be hours ahead. A key that was dropped meanwhile must not sign so long.
+        let read_within = |held: &HeldKeys, time| {
+            held.read_at.is_some_and(|at| now.since(at) < time && at.since(now) < time)
+        };
         let is_fresh = read_within(&held, Self::FRESH);
         if let Some(signer) = held.signer(now).filter(|_| is_fresh) {
             return Ok(signer);

@@ -67,7 +67,9 @@ impl Proofs {
     /// Reads or creates the key once. A failure is logged, and the next attempt is made after a while.
     pub(crate) async fn prover(&self, keys: KeysOf<'_, impl Keys>, now: Timestamp) -> Option<Arc<Prover>> {
         let mut key = self.key.lock().await;
-        if key.prover.is_none() && key.failed_at.is_none_or(|at| now.since(at) >= Self::RETRY) {
+        // If the clock was set back, `at` may be hours ahead.
+        let is_over = |at: Timestamp| now.since(at) >= Self::RETRY || at.since(now) >= Self::RETRY;
+        if key.prover.is_none() && key.failed_at.is_none_or(is_over) {
             match keys.held.prover(keys.store, keys.room.settings.lifetimes.pass, now).await {
                 Ok(prover) => key.prover = Some(Arc::new(prover)),
                 Err(error) => {

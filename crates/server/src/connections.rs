@@ -61,14 +61,18 @@ impl Limits {
     /// The default, or less if the system lets this process open fewer files. Raises the process's own limit
     /// as far as the system allows.
     pub fn of_this_process() -> Self {
+        let usual = Self::default();
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // If this is refused, the old limit stays in force. It is read again below.
-        let _ = setrlimit(Resource::Nofile, limit);
+        if setrlimit(Resource::Nofile, limit).is_err() {
+            // macOS has no maximum, and refuses a limit without a number.
+            limit.current = Some(usual.connections as u64 + Self::OWN_DESCRIPTORS);
+            // If this is refused too, the old limit stays in force. It is read again below.
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let connections =
             usize::try_from(descriptors.saturating_sub(Self::OWN_DESCRIPTORS)).unwrap_or(usize::MAX);
-        let usual = Self::default();
         Self { connections: connections.clamp(1, usual.connections), ..usual }
     }
 }

@@ -120,7 +120,13 @@ impl SharedState {
             }
         }
         if let Some(room) = read_single::<Room>(&singles, single::ROOM).map_err(unreadable)? {
-            *self.room.write() = Arc::new(room);
+            let mut kept = self.room.write();
+            if kept.epoch != room.epoch {
+                // A reset whose transaction failed, but was committed: as in `apply`.
+                self.next_ticket.store(1, Ordering::Relaxed);
+                self.entered.store(0, Ordering::Relaxed);
+            }
+            *kept = Arc::new(room);
         }
         let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
         let progress = progress.unwrap_or_default();
