@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use guard::{Bypass, OneSession};
 use http::Method;
+use http::method::InvalidMethod;
 use ipnet::IpNet;
 use server::TrustedProxy;
 use waitroom::{RoomId, WebUrl};
@@ -61,7 +62,7 @@ pub(crate) struct GuardArguments {
     #[arg(long, value_name = "PATH", value_parser = |path: &str| Bypass::path(path))]
     pub(crate) bypass_path: Vec<String>,
     /// Method that needs no session, such as OPTIONS; repeat it for several
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(crate) bypass_method: Vec<Method>,
     /// Network that needs no session, by the address of the visitor; repeat it for several
     #[arg(long, value_name = "NETWORK", requires = "trust_proxy", value_parser = |network: &str| Bypass::network(network))]
@@ -96,6 +97,11 @@ impl From<WhichSession> for OneSession {
             WhichSession::First => Self::First,
         }
     }
+}
+
+/// Browsers write methods in upper case, and `options` is another method than `OPTIONS`.
+fn method(text: &str) -> Result<Method, InvalidMethod> {
+    text.to_ascii_uppercase().parse()
 }
 
 fn pass_age(text: &str) -> Result<Duration, String> {

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
 use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue};
 
 use crate::GuardRules;
 
@@ -19,10 +19,13 @@ pub(crate) fn name(rules: &GuardRules) -> String {
     format!("{prefix}bk_{}_guard", rules.name)
 }
 
-/// The values of cookies with this name, the first four. Anybody can write several.
+/// The values of cookies with this name, the first four. Anybody can write several. The shop's own cookies stand in the same
+/// header, and may have any bytes in them.
 pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let lines = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    // Only the spaces of ASCII are removed. With another one before `__Host-`, another subdomain can set the cookie.
+    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair.trim_ascii()).ok()?.split_once('='));
     pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value).take(4)
 }
 

@@ -40,10 +40,13 @@ impl FileSessions {
     /// Reads the file, or creates it. A line that was not written to its end is ignored.
     pub fn open(path: &Path, now: u64) -> io::Result<Self> {
         let sessions = MemorySessions::default();
-        match fs::read_to_string(path) {
-            Ok(text) => text.lines().filter_map(read).for_each(|(subject, session)| {
-                sessions.restore(subject, session);
-            }),
+        match fs::read(path) {
+            // A power cut may leave anything at the end.
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+                whole.filter_map(read).for_each(|(subject, session)| sessions.restore(subject, session));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -106,6 +109,8 @@ impl SessionFile {
         self.lines.write_all(line(subject, session).as_bytes())?;
         self.written += 1;
         if self.written >= self.limit {
+            // If this fails, because the disk is full, the next request does not try it again.
+            self.limit = 2 * self.written;
             *self = Self::anew(&self.path, sessions, now)?;
         }
         Ok(())
@@ -176,8 +181,14 @@ mod tests {
         let renewed = LiveSession { until: NOW + 2000, ..second };
         assert!(store.keep("a", renewed, NOW + 800).await.unwrap());
         drop(store);
-        let torn = format!("{}b {}", fs::read_to_string(&path).unwrap(), first.id);
-        fs::write(&path, torn).unwrap();
+        let written = fs::read(&path).unwrap();
+        // Without its last digits, a session would have ended long ago.
+        let cut = line("a", &renewed);
+        for torn in [&b"b AQEBAQ"[..], &cut.as_bytes()[..cut.len() - 9], &b"\0\0\xff\xfe"[..]] {
+            fs::write(&path, [&written[..], torn].concat()).unwrap();
+            let store = FileSessions::open(&path, NOW + 900).unwrap();
+            assert_eq!(store.sessions.all(), [("a".into(), renewed)], "{torn:?}");
+        }
 
         let store = FileSessions::open(&path, NOW + 900).unwrap();
         assert_eq!(store.sessions.all(), [("a".into(), renewed)]);

@@ -67,26 +67,39 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
     async fn decide(&self, headers: &HeaderMap, sender: IpAddr) -> Result<(Decision, bool), &'static str> {
         const UNCLEAR: &str =
             "the web server must send X-Forwarded-Method and X-Forwarded-Uri, each once: docs/guard.md";
-        let method =
-            only(headers, &METHOD).and_then(|method| method.parse::<Method>().ok()).ok_or(UNCLEAR)?;
-        let target = only(headers, &URI).ok_or(UNCLEAR)?;
+        let method = only(headers, &METHOD).and_then(|method| Method::from_bytes(method.as_bytes()).ok());
+        let method = method.ok_or(UNCLEAR)?;
+        // nginx passes on what a visitor sent, which may be no text.
+        let target = only(headers, &URI).map(|target| String::from_utf8_lossy(target.as_bytes()));
+        let target = target.ok_or(UNCLEAR)?;
         let client = self.proxies.client(sender, headers);
         let Ok(moment) = Moment::now() else { return Err("the operating system gave no random numbers") };
-        let request = GuardedRequest { method: &method, target, headers, client };
+        let request = GuardedRequest { method: &method, target: &target, headers, client };
         let decision = self.guard.decide(&request, moment).await;
         let is_cacheable = decision.outcome() == GuardOutcome::Entered
             && only(headers, &CACHED_AS)
+                .and_then(|text| text.to_str().ok())
                 .is_some_and(|text| self.guard.is_decided_by(text, &request, moment.now));
         Ok((decision, is_cacheable))
     }
 
-    /// A pass that the room signed, but for somebody else: the guard was probably configured with another name or URL.
+    /// A pass that the room signed, but for somebody else: the guard was probably configured with another name or URL. Or for
+    /// later: one of the clocks is wrong, and visitors are sent from the room to the shop and back.
     fn warn_of_mistakes(&self, outcome: GuardOutcome) {
-        if let GuardOutcome::PassRefused(why @ (Refused::Issuer | Refused::Audience)) = outcome
-            && !self.has_warned.swap(true, Ordering::Relaxed)
-        {
-            let rules = self.guard.rules();
-            let (name, room) = (&rules.name, &rules.room);
+        let GuardOutcome::PassRefused(why) = outcome else { return };
+        let is_mistake = matches!(why, Refused::Issuer | Refused::Audience | Refused::NotYet);
+        if !is_mistake || self.has_warned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let rules = self.guard.rules();
+        let (name, room) = (&rules.name, &rules.room);
+        if why == Refused::NotYet {
+            tracing::warn!(
+                name,
+                room,
+                "the room signed a pass that is not valid yet: is the clock of this machine slow? This is logged once"
+            );
+        } else {
             tracing::warn!(
                 name,
                 room,
@@ -97,10 +110,10 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
 }
 
 /// The value of a header that must be there once. With two, nobody knows which one the web server wrote.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
+        (Some(value), None) => Some(value),
         _ => None,
     }
 }

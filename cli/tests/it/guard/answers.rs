@@ -33,6 +33,8 @@ fn a_web_server_asks_and_is_told() {
         assert_eq!(inside.header("x-beekeeper-subject").map(str::len), Some(64));
         assert_eq!(inside.header("x-beekeeper-number"), Some(""), "nobody waited, and that is said");
     }
+    let not_ascii = guard.asked("/tickets/zürich", &[("Cookie", &session)]);
+    assert_eq!(not_ascii.status, 200, "nginx passes on what a visitor sent");
 
     let client = Client::new(&guard.listens, "demo");
     for headers in [
@@ -104,7 +106,7 @@ fn what_bypasses_is_configured() {
             "--bypass-path",
             "/static/",
             "--bypass-method",
-            "OPTIONS",
+            "options",
             "--bypass-network",
             "10.0.0.0/8",
             "--trust-proxy",
@@ -124,8 +126,10 @@ fn what_bypasses_is_configured() {
     );
     assert_eq!(status("/", &[("X-Shop-Secret", "0123456789abcdef0123456789abcdef")]), 200);
     assert_eq!(status("/", &[("X-Shop-Secret", "0123456789abcdef")]), 302);
+    let preflight = [("X-Forwarded-Method", "OPTIONS"), ("X-Forwarded-Uri", "/order")];
+    assert_eq!(Client::new(&guard.listens, "demo").send("GET", "/forward-auth", &preflight).status, 200);
     let metrics = Client::new(&guard.metrics, "demo").get("/metrics").body;
-    assert!(metrics.contains("beekeeper_guard_requests_total{outcome=\"bypassed\"} 3\n"), "{metrics}");
+    assert!(metrics.contains("beekeeper_guard_requests_total{outcome=\"bypassed\"} 4\n"), "{metrics}");
 }
 
 #[test]

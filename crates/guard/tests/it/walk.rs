@@ -1,7 +1,7 @@
 //! What a visitor sees who does as expected.
 
-use guard::{Bypass, Decision, GuardOutcome, GuardRules, OneSession};
-use http::Method;
+use guard::{Bypass, Decision, GuardOutcome, GuardRules, GuardedRequest, Moment, OneSession};
+use http::{HeaderMap, HeaderValue, Method};
 
 use crate::fixture::{Browser, DOOR, Shop, answer, entered, location, rules, shop};
 
@@ -58,6 +58,27 @@ async fn a_session_lives_while_the_visitor_is_active_and_no_longer_than_its_leng
     assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)));
     shop.pass_time(1);
     assert_eq!(location(&shop.get(&mut browser, "/").await), DOOR, "two hours are over");
+}
+
+#[tokio::test]
+async fn a_cookie_of_the_shop_that_is_not_ascii_hides_no_session() {
+    let mut shop = shop();
+    let session = shop.admitted("visitor").await.header();
+    let after = |other: &[u8]| [other, session.as_bytes()].concat();
+    for (cookies, enters) in [
+        (after(b"city=Berlin; "), true),
+        (after("city=Zürich; ".as_bytes()), true),
+        (after(b"city=Z\xfcrich;"), true),
+        (after(b"\xff; "), true),
+        // Another subdomain can set such a cookie.
+        (after("\u{2003}".as_bytes()), false),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert("cookie", HeaderValue::from_bytes(&cookies).unwrap());
+        let request = GuardedRequest { method: &Method::GET, target: "/", headers: &headers, client: None };
+        let decision = shop.guard.decide(&request, Moment { now: shop.now, random: [0; 16] }).await;
+        assert_eq!(matches!(decision, Decision::Enter(_)), enters, "{}", String::from_utf8_lossy(&cookies));
+    }
 }
 
 #[tokio::test]
