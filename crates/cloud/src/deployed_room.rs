@@ -1,6 +1,6 @@
 //! A room that is deployed.
 
-use aws::{AwsStore, RoomResources, tuned};
+use aws::{AwsStore, RoomResources, tuned_for_operator};
 use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
 use probe::WebAddress;
@@ -79,7 +79,7 @@ impl Account {
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let dead_letters_url = resources.dead_letters_url.clone();
-        let config = tuned(self.config.clone());
+        let config = tuned_for_operator(self.config.clone());
         let store = AwsStore::new(&config, resources).with_trigger(&config, output("TriggerFunction")?);
         Ok(DeployedRoom {
             room: room.clone(),

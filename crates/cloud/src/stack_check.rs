@@ -75,11 +75,17 @@ fn different(wanted: &BTreeMap<String, String>, stack: &StackState) -> Vec<&'sta
     let compared = ROWS.iter().filter_map(|row| Some((row.key, row.parameter?)));
     let compared = compared.filter(|(_, parameter)| !NOT_COMPARED.contains(parameter));
     let differ = compared.filter(|(_, name)| match (wanted.get(*name), stack.parameters.get(*name)) {
-        (Some(wanted), Some(deployed)) => wanted != deployed,
+        (Some(wanted), Some(deployed)) => wanted != deployed && as_shown(wanted) != *deployed,
         // The stack of an older version lacks a parameter. That is a matter of the version.
         _ => false,
     });
     differ.map(|(key, _)| key).collect()
+}
+
+/// A parameter as CloudFormation shows it. It uses every character, and shows a question mark for each one beyond ASCII:
+/// <https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/814>
+fn as_shown(value: &str) -> String {
+    value.chars().map(|character| if character.is_ascii() { character } else { '?' }).collect()
 }
 
 #[cfg(test)]
@@ -109,5 +115,9 @@ mod tests {
             ("PassMinutes", "9"),
         ]);
         assert_eq!(different(&wanted, &stack), ["title"], "the rate is what set-rate says");
+
+        let shown = StackState { parameters: parameters(&[("Title", "Fr?hling")]), ..stack };
+        assert_eq!(different(&parameters(&[("Title", "Frühling")]), &shown), [""; 0]);
+        assert_eq!(different(&parameters(&[("Title", "Frühlingssale")]), &shown), ["title"]);
     }
 }

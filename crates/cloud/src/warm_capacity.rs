@@ -9,11 +9,10 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TableWarmThroughputDescription;
 
 use crate::stack::StackState;
-use crate::{Account, CloudError};
+use crate::{Account, CloudError, bundle};
 
 /// The template's parameters.
-const READS: &str = "WarmReads";
-const WRITES: &str = "WarmWrites";
+const BOTH: [&str; 2] = ["WarmReads", "WarmWrites"];
 
 impl Account {
     /// Changes the parameters of an update of this stack, so that nothing is lowered.
@@ -22,14 +21,17 @@ impl Account {
         stack: &StackState,
         parameters: &mut BTreeMap<String, String>,
     ) -> Result<(), CloudError> {
-        let asks = |name| value(parameters, name) > value(&stack.parameters, name);
-        let warm = if asks(READS) || asks(WRITES) { self.warm(stack).await? } else { None };
+        let defaults = bundle::with_defaults(&BTreeMap::new())?;
+        // The stack of an older version has no such parameters, and its table has the defaults.
+        let mut before = defaults.clone();
+        before.extend(stack.parameters.clone());
+        let (wanted, before, defaults) = (of_both(parameters), of_both(&before), of_both(&defaults));
+        let asks = wanted.iter().zip(before).any(|(wanted, before)| *wanted > before);
+        let warm = if asks { self.warm(stack).await? } else { None };
         let reads = warm.as_ref().and_then(|warm| warm.read_units_per_second).unwrap_or_default();
         let writes = warm.as_ref().and_then(|warm| warm.write_units_per_second).unwrap_or_default();
-        for (name, has) in [(READS, reads), (WRITES, writes)] {
-            let next = next(value(parameters, name), value(&stack.parameters, name), has);
-            parameters.insert(name.into(), next.to_string());
-        }
+        let next = next_of_both(wanted, before, [reads, writes], defaults);
+        parameters.extend(BOTH.iter().zip(next).map(|(name, next)| ((*name).to_owned(), next.to_string())));
         Ok(())
     }
 
@@ -48,9 +50,19 @@ fn next(wanted: i64, before: i64, has: i64) -> i64 {
     if wanted > before.max(has) { wanted } else { before }
 }
 
-/// 0 if the stack has no such parameter.
-fn value(parameters: &BTreeMap<String, String>, name: &str) -> i64 {
-    parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default()
+/// The same for reads and writes. An update that raises one of them names the other again, unless that is the default. The
+/// table may have warmed up above it, and AWS refuses what would lower it. So it asks for what the table has.
+fn next_of_both(wanted: [i64; 2], before: [i64; 2], has: [i64; 2], defaults: [i64; 2]) -> [i64; 2] {
+    let raised = [0, 1].map(|one| next(wanted[one], before[one], has[one]));
+    if raised == before {
+        return before;
+    }
+    [0, 1].map(|one| if raised[one] > defaults[one] { raised[one].max(has[one]) } else { raised[one] })
+}
+
+/// Reads and writes; 0 for one that is missing.
+fn of_both(parameters: &BTreeMap<String, String>) -> [i64; 2] {
+    BOTH.map(|name| parameters.get(name).and_then(|value| value.parse().ok()).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -68,8 +80,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_again_is_not_lower_than_what_the_table_has() {
+        let of = |wanted, before, has| next_of_both(wanted, before, has, [12_000, 4_000]);
+        let raises_writes = |before, has| of([50_000, 9_000], before, has);
+        assert_eq!(raises_writes([50_000, 4_000], [50_000, 4_000]), [50_000, 9_000]);
+        assert_eq!(raises_writes([50_000, 4_000], [70_000, 4_000]), [70_000, 9_000], "reads warmed up");
+        assert_eq!(
+            of([12_000, 9_000], [12_000, 4_000], [70_000, 4_000]),
+            [12_000, 9_000],
+            "a default is not sent"
+        );
+        assert_eq!(of([50_000, 4_000], [50_000, 4_000], [70_000, 9_000]), [50_000, 4_000], "nothing changes");
+    }
+
+    #[test]
     fn a_parameter_that_is_missing_is_zero() {
-        let parameters = BTreeMap::from([(READS.to_owned(), "50000".to_owned())]);
-        assert_eq!((value(&parameters, READS), value(&parameters, WRITES)), (50_000, 0));
+        let parameters = BTreeMap::from([("WarmReads".to_owned(), "50000".to_owned())]);
+        assert_eq!(of_both(&parameters), [50_000, 0]);
     }
 }

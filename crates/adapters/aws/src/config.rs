@@ -24,6 +24,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const LEDGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The line stores a message in several places before it responds.
 pub(crate) const LINE_TIMEOUT: Duration = Duration::from_secs(5);
+/// An operator may be on another continent, on a train. Then a new connection alone takes more than a second.
+const OPERATOR_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const OPERATOR_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The configuration of a Lambda function. Everything comes from the environment. No file and no other service is read,
 /// so that nothing delays the start.
@@ -50,6 +53,13 @@ pub fn tuned(config: SdkConfig) -> SdkConfig {
         .timeout_config(timeouts(LEDGER_TIMEOUT))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .build()
+}
+
+/// The same for the machine of an operator.
+pub fn tuned_for_operator(config: SdkConfig) -> SdkConfig {
+    let timeouts = TimeoutConfig::builder().connect_timeout(OPERATOR_CONNECT_TIMEOUT);
+    let timeouts = timeouts.operation_attempt_timeout(OPERATOR_TIMEOUT).build();
+    tuned(config).into_builder().timeout_config(timeouts).build()
 }
 
 /// The timeouts of one attempt.

@@ -43,7 +43,7 @@ mod store;
 mod table;
 
 pub use aws_config::SdkConfig;
-pub use config::{ConfigError, functions_config, tuned};
+pub use config::{ConfigError, functions_config, tuned, tuned_for_operator};
 pub use dispatch::FunctionDispatch;
 pub use keys::STATUS_COPIES;
 pub use page_bucket::PageBucket;

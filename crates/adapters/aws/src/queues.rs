@@ -17,7 +17,11 @@ pub(crate) struct LineQueues {
 
 impl LineQueues {
     pub(crate) fn new(config: &SdkConfig, url: String, dead_letters: String) -> Self {
-        let config = Builder::from(config).timeout_config(timeouts(LINE_TIMEOUT));
+        // Those of an operator's machine are longer already.
+        let given = config.timeout_config();
+        let longer = given.filter(|given| given.operation_attempt_timeout() > Some(LINE_TIMEOUT)).cloned();
+        let timeouts = longer.unwrap_or_else(|| timeouts(LINE_TIMEOUT));
+        let config = Builder::from(config).timeout_config(timeouts);
         Self { client: Client::from_conf(config.build()), url, dead_letters }
     }
 

@@ -1,13 +1,18 @@
 //! The custom resource that sets up a room when its stack is deployed, and clears it when the stack is removed.
 
+use std::time::Duration;
+
 use aws::{AwsStore, PageBucket};
-use functions::stack_setup::{SetupEvent, SetupPorts, attend};
+use functions::stack_setup::{SetupEvent, SetupPorts, attend, until_allowed};
 use functions::{FunctionSetup, cloudformation, request_span, variable};
 use lambda_runtime::{LambdaEvent, service_fn};
 use page::Page;
 use tracing::Instrument;
 use waitroom::Room;
 use waitroom::ports::PortResult;
+
+/// Between two calls of a role that may be too new.
+const PAUSE: Duration = Duration::from_secs(5);
 
 struct OnAws {
     store: AwsStore,
@@ -16,7 +21,7 @@ struct OnAws {
 
 impl SetupPorts for OnAws {
     async fn create_room(&self, first: &Room) -> PortResult<Room> {
-        self.store.create_room(first).await
+        until_allowed(PAUSE, || self.store.create_room(first)).await
     }
 
     async fn change(&self, change: impl Fn(&mut Room) + Send) -> PortResult<Room> {
@@ -25,7 +30,8 @@ impl SetupPorts for OnAws {
 
     async fn put_page(&self, page: Page) -> PortResult<()> {
         for (name, file) in page.files() {
-            self.site.put(name, file.content_type, &file.policy, &file.body).await?;
+            let put = || self.site.put(name, file.content_type, &file.policy, &file.body);
+            until_allowed(PAUSE, put).await?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! bucket with content. A deployment never undoes what the operator has set since the first deployment.
 
 mod event;
+mod new_role;
 
 use std::error::Error;
 
@@ -15,6 +16,7 @@ use waitroom::ports::{PortError, PortResult};
 use waitroom::{Epoch, Room};
 
 pub use event::{RequestType, ResponseUrl, SetupAnswer, SetupEvent};
+pub use new_role::until_allowed;
 
 /// What the setup uses: the ledger, and the bucket with the page.
 pub trait SetupPorts: Send + Sync {
