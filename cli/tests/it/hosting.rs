@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{iter, thread};
 
@@ -20,7 +20,7 @@ fn client(room: &Local) -> Client {
     Client::new(&room.base(), "demo")
 }
 
-fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, is_so: impl FnMut() -> bool) {
     let mut tries = iter::repeat_with(is_so).take(300);
     let found = tries.any(|is_so| {
         if !is_so {
@@ -170,18 +170,26 @@ fn a_backup_under_load_restores_with_everybody_in_it() {
     pause(&room);
     let backups = tempfile::tempdir().unwrap();
     let file = backups.path().join("demo.redb");
-    let is_over = AtomicBool::new(false);
+    let (so_far, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (before, said) = thread::scope(|scope| {
         let joining = || {
             let client = client(&room);
             let join = || {
                 let place = client.join();
-                (Instant::now(), place)
+                let at = Instant::now();
+                so_far.fetch_add(1, Ordering::SeqCst);
+                (at, place)
             };
             iter::repeat_with(join).take_while(|_| !is_over.load(Ordering::Relaxed)).collect()
         };
         let crowd: Vec<_> = (0..4).map(|_| scope.spawn(joining)).collect();
-        thread::sleep(Duration::from_secs(1));
+        // A busy disk may take long for a join. Nothing may fail here, because the crowd would go on for ever.
+        for _ in 0..300 {
+            thread::sleep(Duration::from_millis(100));
+            if so_far.load(Ordering::SeqCst) > 100 {
+                break;
+            }
+        }
         let begun = Instant::now();
         let backup = room.command(&["backup", "--local", file.to_str().unwrap()]);
         is_over.store(true, Ordering::Relaxed);
@@ -411,7 +419,8 @@ fn an_upgrade_behind_nginx_keeps_everybody_in_line() {
     let starting = started.elapsed();
     println!("stopped in {stopping:?}; started and answered the first poll in {starting:?}");
     assert!(status(&poll) == "200" && poll.contains("\"waiting\":1") && !poll.contains("\"join\""), "{poll}");
-    assert!(stopping + starting < Duration::from_secs(5), "{stopping:?} and {starting:?}");
+    // Less than the ten seconds for which the room waits for open requests.
+    assert!(stopping + starting < Duration::from_secs(9), "{stopping:?} and {starting:?}");
     drop(room);
 }
 

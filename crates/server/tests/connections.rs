@@ -56,7 +56,8 @@ async fn a_silent_connection_is_closed() {
     halfway.write_all(b"GET / HTTP/1.1\r\nHo").await.unwrap();
     for stream in [&mut silent, &mut halfway] {
         let mut rest = Vec::new();
-        stream.read_to_end(&mut rest).await.unwrap();
+        // A reset is an end too: on a slow machine the connection may be closed before the bytes above arrive.
+        drop(stream.read_to_end(&mut rest).await);
         assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use http_contract::{Client, HttpAnswer, RoomUnderTest};
 use tempfile::TempDir;
 
+use crate::hosting::eventually;
 use crate::support::{Local, text};
 
 /// A guard that is stopped when this is dropped.
@@ -89,7 +89,9 @@ pub(super) fn room() -> Local {
     let room = Local::start(&["--shop", "https://shop.example/sale"]);
     let off = room.command(&["off", "--local", "--yes"]);
     assert!(off.status.success(), "{}", text(&off.stderr));
-    std::thread::sleep(Duration::from_secs(3));
+    // HEAD takes no place in the line.
+    let sent = || Client::new(&room.base(), "demo").send("HEAD", "/beekeeper", &[]);
+    eventually("the room is off", || sent().location().starts_with(&room.shop()));
     room
 }
 

@@ -82,20 +82,24 @@ fn every_newcomer_gets_another(client: &Client) {
     assert_eq!(tickets.len(), 20, "no number twice");
 }
 
+/// On AWS, polls show a count that is published once a minute. That may happen during these requests, but not three times.
 fn head_and_prefetch_requests_take_no_place(client: &Client) {
-    let waiting = |client: &Client| client.get("/polling").json()["waiting"].clone();
-    let before = waiting(client);
-    let looks = [
-        client.send("HEAD", "/beekeeper", &[]),
-        client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
-        client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
-        client.send("GET", "/beekeeper", &[("Purpose", "prefetch")]),
-    ];
-    for look in looks {
-        assert_eq!((look.status, look.header("set-cookie")), (302, None), "{look:?}");
-        assert_eq!(look.location(), "wait/index.html");
-    }
-    assert_eq!(waiting(client), before);
+    let waiting = || client.get("/polling").json()["waiting"].clone();
+    let take_none = || {
+        let before = waiting();
+        let looks = [
+            client.send("HEAD", "/beekeeper", &[]),
+            client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
+            client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
+            client.send("GET", "/beekeeper", &[("Purpose", "prefetch")]),
+        ];
+        for look in looks {
+            assert_eq!((look.status, look.header("set-cookie")), (302, None), "{look:?}");
+            assert_eq!(look.location(), "wait/index.html");
+        }
+        waiting() == before
+    };
+    assert!((0..3).any(|_| take_none()), "more wait after each time");
 }
 
 /// What the pass in this URL says.

@@ -44,7 +44,8 @@ pub async fn a_change_of_the_valve_is_scheduled<F: Fixture>() {
 pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
-    let opens = fixture.now() + Duration::from_secs(3);
+    // Time enough for a busy emulator to write and read the room before that.
+    let opens = fixture.now() + Duration::from_secs(10);
     fixture.change_room(move |room| room.open_at(opens)).await;
     let paused = store.room_now().await.expect("room");
     assert_eq!((paused.state, paused.opens), (RoomState::Paused, Some(opens)));
