@@ -22,9 +22,6 @@ pub struct DoorAnswer {
 impl DoorAnswer {
     const PAGE: &str = "wait/index.html";
     const HTML: &str = "text/html; charset=utf-8";
-    const TEXT: &str = "text/plain; charset=utf-8";
-    const TOO_MANY: &str =
-        "Too many visitors joined from your network within a minute. Please try again in a minute.\n";
 
     /// Redirects to the waiting page. The page reads its place from the URL's fragment, which browsers never send.
     pub(crate) fn wait(place: &Place) -> Self {
@@ -54,19 +51,12 @@ impl DoorAnswer {
         }
     }
 
-    /// Says that this client took as many places as it may, and when it may take the next one.
+    /// The same page, because this client took as many places as it may. Most of those who read it share an address with many
+    /// others, and took no place themselves.
     pub(crate) fn too_many(wait: Duration) -> Self {
         // Rounded up, so that a client that waits so long is not refused again.
         let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
-        Self {
-            status: 429,
-            location: None,
-            set_cookie: None,
-            set_proof: None,
-            retry_after: Some(seconds),
-            content_type: Self::TEXT,
-            body: Self::TOO_MANY,
-        }
+        Self { status: 429, retry_after: Some(seconds), ..Self::busy() }
     }
 
     /// The headers of the answer, the same on one machine and on AWS.
