@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use port_contracts::visitor::visitor;
 use redb::{ReadableDatabase, ReadableTableMetadata, TableDefinition};
 use waitroom::ports::{EntryCount, LineBack, LineFront, LineLength, MinuteLog, RoomAdmin, RoomReader};
-use waitroom::{Author, LineTotals, MinuteRecord, Rate, Timestamp};
+use waitroom::{Author, LineTotals, MinuteRecord, Place, Rate, Timestamp};
 
 use crate::support::TestStore;
 
@@ -15,7 +15,9 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
 fn join(test: &TestStore, tickets: impl IntoIterator<Item = u64>) {
-    block_on(try_join_all(tickets.into_iter().map(|ticket| test.store.join(visitor(ticket))))).unwrap();
+    let epoch = block_on(test.store.room()).unwrap().epoch;
+    let visitors = tickets.into_iter().map(|ticket| Place { epoch, ..visitor(ticket) });
+    block_on(try_join_all(visitors.map(|visitor| test.store.join(visitor)))).unwrap();
 }
 
 fn joined(test: &TestStore) -> u64 {

@@ -10,7 +10,7 @@ use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
     RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
-use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Rate, RoomState, SliceId, Stretch};
+use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, RoomState, SliceId, Stretch};
 
 use crate::support::{TestStore, room};
 
@@ -115,9 +115,9 @@ fn polls_read_the_current_status_also_after_a_restart() {
 #[test]
 fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let test = TestStore::new();
-    let join = |n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap();
+    let join = |place| block_on(test.store.join(place)).unwrap();
     assert_eq!(block_on(test.store.lease(8)).unwrap(), 1);
-    (1..=3).for_each(join);
+    (1..=3).map(port_contracts::visitor::visitor).for_each(join);
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
@@ -146,7 +146,9 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         expected,
         "tickets of the old epoch are not reached"
     );
-    join(2);
+    // Somebody who got a place before the reset, and was put in line after it.
+    join(port_contracts::visitor::visitor(9));
+    join(Place { epoch, ..port_contracts::visitor::visitor(2) });
     let test = test.restarted();
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.waiting()).unwrap(), 1);
