@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aws_config::timeout::TimeoutConfig;
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::Config;
 use aws_sdk_s3::error::BuildError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{
@@ -26,6 +28,9 @@ use crate::{Account, CloudError, CloudErrorKind, names};
 /// bucket while another request changes it. Both are retried for this long.
 const RETRY_FOR: Duration = Duration::from_mins(3);
 const RETRY_EVERY: Duration = Duration::from_secs(2);
+
+/// A package has some megabytes, and a laptop may be on a slow network.
+const UPLOAD_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The one region that S3 does not accept as a location constraint.
 const REGION_WITHOUT_CONSTRAINT: &str = "us-east-1";
@@ -136,7 +141,9 @@ impl<'a> ArtefactBucket<'a> {
             return Ok(false);
         }
         let put = s3.put_object().bucket(&self.name).key(key).expected_bucket_owner(owner);
-        let put = put.content_type(content_type).body(ByteStream::from(bytes.to_vec())).send().await;
+        let put = put.content_type(content_type).body(ByteStream::from(bytes.to_vec()));
+        let patient = TimeoutConfig::builder().operation_attempt_timeout(UPLOAD_TIMEOUT).build();
+        let put = put.customize().config_override(Config::builder().timeout_config(patient)).send().await;
         put.map_err(|error| self.account.errors.call_failed(attempt(), error))?;
         Ok(true)
     }

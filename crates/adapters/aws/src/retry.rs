@@ -141,7 +141,9 @@ fn describe<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpR
     let (code, message) = (answer.err().code().unwrap_or("an error"), answer.err().message().unwrap_or(""));
     let code = code.rsplit('#').next().unwrap_or(code);
     let advice = match code {
-        "AccessDenied" | "AccessDeniedException" => "; deploy the stack again to restore its roles",
+        "AccessDenied" | "AccessDeniedException" => {
+            "; if this is a role of the room, deploy the stack again; if it is you, see docs/operator-policy.md"
+        }
         "ResourceNotFoundException" | "QueueDoesNotExist" => {
             "; check that the stack is deployed in this region"
         }
@@ -209,7 +211,8 @@ mod tests {
         let denied = CallError::new(answered(400, "AccessDeniedException")).into_port_error("read the room");
         assert_eq!(denied.to_string(), "could not read the room");
         let source = Error::source(&denied).unwrap().to_string();
-        assert_eq!(source, "AccessDeniedException: that is so; deploy the stack again to restore its roles");
+        let advice = "if this is a role of the room, deploy the stack again; if it is you, see docs/operator-policy.md";
+        assert_eq!(source, format!("AccessDeniedException: that is so; {advice}"));
         let refused =
             CallError::new(connection(ErrorKind::ConnectionRefused)).into_port_error("read the room");
         let source = Error::source(&refused).unwrap().to_string();

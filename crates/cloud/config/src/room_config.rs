@@ -222,12 +222,19 @@ impl RoomConfig {
 
     /// Checks the settings that depend on each other.
     fn consistent(self) -> Result<Self, Mistakes> {
-        let alone = match (&self.domain, &self.certificate) {
-            (Some(_), None) => "domain: needs certificate; set both or none",
-            (None, Some(_)) => "certificate: needs domain; set both or none",
+        let region = self.region.as_str();
+        let mistake = match (&self.domain, &self.certificate) {
+            (Some(_), None) => "domain: needs certificate; set both or none".into(),
+            (None, Some(_)) => "certificate: needs domain; set both or none".into(),
+            (_, Some(certificate)) if certificate.region() != region => {
+                format!(
+                    "certificate: is in {}; request one in {region}, where the room is",
+                    certificate.region()
+                )
+            }
             _ => return Ok(self),
         };
-        Err(vec![alone.to_owned()].into())
+        Err(vec![mistake].into())
     }
 }
 
@@ -345,6 +352,12 @@ mod tests {
             let alone = read(examples().filter(|(key, _)| *key != other)).unwrap_err();
             assert_eq!(alone.to_string(), format!("{one}: needs {other}; set both or none"));
         }
+        let elsewhere = ("certificate", Text("arn:aws:acm:us-east-1:012345678901:certificate/example"));
+        let elsewhere = read(examples().filter(|(key, _)| *key != "certificate").chain([elsewhere]));
+        assert_eq!(
+            elsewhere.unwrap_err().to_string(),
+            "certificate: is in us-east-1; request one in eu-central-1, where the room is"
+        );
     }
 
     #[test]

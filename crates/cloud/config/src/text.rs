@@ -63,6 +63,12 @@ texts! {
 
 settings!(AccountId, CertificateArn, DomainName, EmailAddress, ProfileName);
 
+impl CertificateArn {
+    pub(crate) fn region(&self) -> &str {
+        self.0.split(':').nth(3).unwrap_or_default()
+    }
+}
+
 impl PageFolder {
     /// The values of the stack's parameter, which says only whether there is a custom page, not in which folder.
     const BUILT_IN: &str = "built-in";
