@@ -1,7 +1,7 @@
 """Throttles writes to tables while the file `$TESTBED_THROTTLED` exists.
 
-The file contains a prefix. Writes of items whose key begins with it are refused, as by an overloaded table. Each
-refusal appends one byte to a file beside it.
+The file contains a table, or nothing for all of them, and a prefix, each on a line. Writes of items whose key begins with it
+are refused, as by an overloaded table. Each refusal appends one byte to a file beside it.
 """
 
 import os
@@ -24,9 +24,9 @@ def throttle_writes():
     def forward_unless_throttled(self, context, *args, **kwargs):
         operation = context.operation.name
         if operation in WRITES and switch.exists():
-            prefix = switch.read_text()
-            keys = [key for _, _, key in items_of(operation, context.service_request, context)]
-            if any(key.startswith(prefix) for key in keys):
+            named, prefix = switch.read_text().split("\n")
+            items = items_of(operation, context.service_request, context)
+            if any(named in ("", table) and key.startswith(prefix) for _, table, key in items):
                 with switch.with_suffix(".refused").open("ab") as refused:
                     refused.write(b".")
                 raise ProvisionedThroughputExceededException("The level of configured throughput was exceeded")

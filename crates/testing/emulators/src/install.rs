@@ -11,6 +11,9 @@ use anyhow::{Context, Result, bail};
 /// `cargo xtask test --quick` sets this variable. A test that needs a tool and is not marked `#[ignore]` then fails.
 pub const WITHOUT_TOOLS: &str = "BEEKEEPER_TEST_WITHOUT_TOOLS";
 
+/// A download may fail.
+const ATTEMPTS: u32 = 3;
+
 /// Fills the folder with `install`, unless `wanted` is installed there already.
 ///
 /// The marker file is written last, so an installation that was interrupted, or is no longer `intact`, starts again from an
@@ -19,7 +22,7 @@ pub(crate) fn once(
     folder: &Path,
     wanted: &str,
     intact: impl Fn(&Path) -> bool,
-    install: impl FnOnce(&Path) -> Result<()>,
+    install: impl Fn(&Path) -> Result<()>,
 ) -> Result<()> {
     refuse_without_tools(folder.display())?;
     fill(folder, wanted, intact, install)
@@ -37,7 +40,7 @@ fn fill(
     folder: &Path,
     wanted: &str,
     intact: impl Fn(&Path) -> bool,
-    install: impl FnOnce(&Path) -> Result<()>,
+    install: impl Fn(&Path) -> Result<()>,
 ) -> Result<()> {
     let marker = folder.join("installed.txt");
     let is_installed = || fs::read_to_string(&marker).is_ok_and(|found| found == wanted) && intact(folder);
@@ -49,17 +52,23 @@ fn fill(
         return Ok(());
     }
     eprintln!("installing {} (once)", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("could not remove {}", folder.display()))?;
+    for attempt in 1.. {
+        if folder.exists() {
+            fs::remove_dir_all(folder).with_context(|| format!("could not remove {}", folder.display()))?;
+        }
+        fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
+        match install(folder) {
+            Ok(()) => break,
+            Err(error) if attempt < ATTEMPTS => eprintln!("{error:#}; trying again"),
+            Err(error) => return Err(error.context(format!("could not install {}", folder.display()))),
+        }
     }
-    fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
-    install(folder).with_context(|| format!("could not install {}", folder.display()))?;
     fs::write(&marker, wanted).with_context(|| format!("could not write {}", marker.display()))?;
     Ok(())
 }
 
 /// Waits while another process installs the same. The lock ends when the file is closed, or with the process.
-fn lock(path: &Path) -> Result<File> {
+pub(crate) fn lock(path: &Path) -> Result<File> {
     let attempt = || {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;

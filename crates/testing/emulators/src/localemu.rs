@@ -131,12 +131,12 @@ impl LocalEmu {
         Ok(killed)
     }
 
-    /// From now on tables refuse writes of items whose key begins with this prefix.
-    pub fn throttle_writes(&self, prefix: &str) -> Result<Throttled> {
+    /// From now on this table, or every table, refuses writes of items whose key begins with this prefix.
+    pub fn throttle_writes(&self, table: Option<&str>, prefix: &str) -> Result<Throttled> {
         let throttled = Throttled { switch: throttled_in(self.server.folder()) };
         fs::write(throttled.refused(), "")?;
         let new = throttled.switch.with_extension("new");
-        fs::write(&new, prefix)?;
+        fs::write(&new, format!("{}\n{prefix}", table.unwrap_or_default()))?;
         fs::rename(new, &throttled.switch)?;
         Ok(throttled)
     }

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::install;
+use crate::workspace::tools;
 
 /// A program that Debian has a package of.
 pub(crate) struct Program {
@@ -31,12 +32,18 @@ impl Program {
 
 /// Where the programs are, by their variables. Root gets Debian's packages installed. `purpose` says what needs them.
 pub(crate) fn installed(programs: &[Program], purpose: &str) -> Result<Vec<(&'static str, PathBuf)>> {
-    let missing: Vec<_> = programs.iter().filter(|program| program.find().is_none()).collect();
-    if !missing.is_empty() {
-        install_packages(&missing, purpose)?;
+    let missing = || programs.iter().filter(|program| program.find().is_none()).collect::<Vec<_>>();
+    let mut lacks = missing();
+    if !lacks.is_empty() {
+        // Another test may be installing the same.
+        let _lock = install::lock(&tools().join("packages.lock"))?;
+        lacks = missing();
+        if !lacks.is_empty() {
+            install_packages(&lacks, purpose)?;
+        }
     }
     let find = |program: &Program| Some((program.variable, program.find()?));
-    programs.iter().map(find).collect::<Option<Vec<_>>>().with_context(|| get(&missing, purpose))
+    programs.iter().map(find).collect::<Option<Vec<_>>>().with_context(|| get(&lacks, purpose))
 }
 
 fn install_packages(missing: &[&Program], purpose: &str) -> Result<()> {
@@ -46,8 +53,13 @@ fn install_packages(missing: &[&Program], purpose: &str) -> Result<()> {
     }
     let packages = missing.iter().map(|program| program.package);
     eprintln!("installing Debian's {} (once)", packages.clone().collect::<Vec<_>>().join(", "));
-    install::run(Command::new("apt-get").args(["update", "-qq"]), &get)?;
-    let mut apt = Command::new("apt-get");
+    let apt_get = || {
+        let mut apt = Command::new("apt-get");
+        apt.args(["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=3"]);
+        apt
+    };
+    install::run(apt_get().args(["update", "-qq"]), &get)?;
+    let mut apt = apt_get();
     apt.args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages);
     install::run(apt.env("DEBIAN_FRONTEND", "noninteractive"), &get)
 }

@@ -156,9 +156,11 @@ fn faults_lose_nobody(room: &SamRoom) {
     std::thread::sleep(IN_FORCE);
     let before = stage.released().unwrap();
     let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
+    // Only this room's: others are played at the same time.
+    let ledger = stage.output("LedgerTable").unwrap();
     // Kill the trigger in the middle of its work, while it cannot write the plan.
     let plans = stage.plans().unwrap()[0].plan.number;
-    let throttled = room.aws.throttle_writes("window/").unwrap();
+    let throttled = room.aws.throttle_writes(Some(ledger), "window/").unwrap();
     stage.order(Order::On);
     stage.invoke("TriggerFunction").unwrap();
     until("the plan was refused", MINUTE, || Ok(throttled.count() > 0)).unwrap();
@@ -178,7 +180,7 @@ fn faults_lose_nobody(room: &SamRoom) {
     assert!(killed > 0);
 
     // The table is overloaded when the next consumer starts.
-    let throttled = room.aws.throttle_writes("admission/").unwrap();
+    let throttled = room.aws.throttle_writes(Some(ledger), "admission/").unwrap();
     until("admissions are refused", 3 * MINUTE, || Ok(throttled.count() >= 20)).unwrap();
     println!("{} admissions refused", throttled.count());
     drop(throttled);

@@ -142,7 +142,7 @@ fn a_room_that_cannot_be_made_says_why_and_is_made_once_it_can() {
     let deploy = [&["deploy", "sale"], DEPLOY].concat();
     {
         // The setup function cannot write the room.
-        let _throttled = aws.throttle_writes("room").unwrap();
+        let _throttled = aws.throttle_writes(None, "room").unwrap();
         let failed = operator.run(&deploy).unwrap();
         let complaint = String::from_utf8_lossy(&failed.stderr).into_owned();
         assert_eq!(failed.status.code(), Some(1), "{failed:?}");
