@@ -37,15 +37,20 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
     block_on(async {
         let arrivals = arrivals(rehearse)?;
         let target = RehearsalTarget::find(rehearse).await?;
-        let status = target.room.status().await?;
+        let status = target.room.status_without_alarms().await?;
         let times = arrivals.times(rehearse.seed);
         refuse_limits(&target.room)?;
         announce(rehearse, &target, &status, &times)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
+        let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
         if let Some(file) = &rehearse.html {
             File::options().append(true).create(true).open(file).with_context(|| unwritten(file))?;
         }
-        let (report, reset) = Box::pin(rehearsed(rehearse, &target, times, &arrivals)).await?;
+        let ended = Box::pin(rehearsed(rehearse, &target, times, &arrivals)).await;
+        if let (Err(_), Some(empty)) = (&ended, new_page) {
+            drop(fs::remove_file(empty));
+        }
+        let (report, reset) = ended?;
         let shown = show(rehearse, &report, json);
         // What is left in the room matters more than what the report found.
         reset.and(shown)
@@ -185,7 +190,12 @@ async fn rehearsed(
         Ok(_) => return Err(room.unexpected()),
         Err(error) => {
             // Perhaps the room is marked, and only its answer was lost.
-            drop(end(room, mark).await);
+            if end(room, mark).await.is_err() {
+                note(&format!(
+                    "the room may be in its rehearsal now: `beekeeper status {0}` tells, and `beekeeper reset {0}` ends it",
+                    room.as_typed()
+                ));
+            }
             return Err(error);
         }
     };
@@ -203,7 +213,7 @@ async fn rehearsed(
     let visited = async {
         let crowd = VisitorCrowd::new(plan, room.now())?;
         let mut notes = RoomNotes::default();
-        notes.note(&room.status().await?, room.now());
+        notes.note(&room.status_without_alarms().await?, room.now());
         tokio::select! {
             found = crowd.find_mark() => found?,
             () = interrupted.notified() => {
@@ -282,7 +292,7 @@ async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
     for second in 0_u64.. {
         every.tick().await;
         if second % look_every == 0
-            && let Ok(status) = room.status().await
+            && let Ok(status) = room.status_without_alarms().await
         {
             notes.note(&status, room.now());
         }
@@ -303,7 +313,7 @@ async fn look_until_counted(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut
     let admitted = crowd.notes().admitted();
     for _ in 0..SECONDS {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let Ok(status) = room.status().await else { return };
+        let Ok(status) = room.status_without_alarms().await else { return };
         notes.note(&status, room.now());
         if notes.counted().is_none_or(|counted| counted.released >= admitted) {
             return;
@@ -321,7 +331,7 @@ async fn end(room: &RoomHandle, mark: RehearsalMark) -> Result<()> {
             room.as_typed()
         )
     };
-    if room.status().await.with_context(left)?.room.rehearsal != Some(mark) {
+    if room.status_without_alarms().await.with_context(left)?.room.rehearsal != Some(mark) {
         return Ok(());
     }
     let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;

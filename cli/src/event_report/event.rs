@@ -80,7 +80,7 @@ impl KeptRecords {
         let since = now - back;
         // The records first: an order after them is of no minute that is reported.
         let minutes = room.minutes(since).await?;
-        let status = room.status().await?;
+        let status = room.status_without_alarms().await?;
         let lines = HistoryLine::of(room, AuditEntry::KEPT).await?;
         let entered = room.entered(since - MINUTE).await;
         Ok(Self { room: status.room, rough: room.is_far(), since, now, minutes, lines, entered })
@@ -146,7 +146,7 @@ impl EventReport {
         let is_oldest_known =
             lines.iter().any(|line| matches!(line, HistoryLine::Entry(entry) if entry.number == 1));
         let oldest = lines.iter().find(|line| matches!(line, HistoryLine::Entry(_))).map(HistoryLine::at);
-        let orders_missing = !is_oldest_known && oldest.is_some_and(|oldest| oldest > first);
+        let orders_missing = !is_oldest_known && oldest.is_some_and(|oldest| oldest > *within.start());
         let orders: Vec<_> = lines.into_iter().filter(|line| within.contains(&line.at())).collect();
         Self {
             format: Self::FORMAT,

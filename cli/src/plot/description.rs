@@ -142,9 +142,11 @@ impl PlotSeries {
 
     fn bar_width(&self, single: f64) -> f64 {
         let points = self.drawable();
-        let distances =
-            points.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|distance| *distance > 0.0);
-        distances.reduce(f64::min).unwrap_or(single)
+        let distances = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let mut distances: Vec<_> = distances.filter(|distance| *distance > 0.0).collect();
+        distances.sort_by(f64::total_cmp);
+        // The usual distance, and not the smallest: a room that is started again records a part of a minute.
+        distances.get(distances.len().saturating_sub(1) / 2).copied().unwrap_or(single)
     }
 }
 

@@ -1,3 +1,4 @@
+use url::Url;
 use waitroom::Place;
 
 /// The cookies of one visitor, as a browser keeps them.
@@ -6,25 +7,31 @@ pub(crate) struct VisitorCookies(Vec<KeptCookie>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KeptCookie {
+    /// The host that set it, and the only one that it is sent to.
+    host: Option<String>,
     name: String,
     value: String,
     path: String,
 }
 
 impl VisitorCookies {
-    /// Keeps the cookie of a `Set-Cookie` header.
-    pub(crate) fn keep(&mut self, header: &str) {
+    /// Keeps the cookie of a `Set-Cookie` header in the answer of this URL.
+    pub(crate) fn keep(&mut self, url: &Url, header: &str) {
         let mut parts = header.split(';').map(str::trim);
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return };
         let path = parts.find_map(|part| part.strip_prefix("Path=").or_else(|| part.strip_prefix("path=")));
-        let kept = KeptCookie { name: name.into(), value: value.into(), path: path.unwrap_or("/").into() };
-        self.0.retain(|cookie| (&cookie.name, &cookie.path) != (&kept.name, &kept.path));
+        let path = path.unwrap_or("/").into();
+        let kept = KeptCookie { host: host(url), name: name.into(), value: value.into(), path };
+        self.0.retain(|KeptCookie { host, name, path, .. }| {
+            (host, name, path) != (&kept.host, &kept.name, &kept.path)
+        });
         self.0.push(kept);
     }
 
-    /// The value of the `Cookie` header for a request to this path.
-    pub(crate) fn for_path(&self, path: &str) -> Option<String> {
-        let sent = self.0.iter().filter(|cookie| cookie.is_for(path));
+    /// The value of the `Cookie` header for a request to this URL.
+    pub(crate) fn for_url(&self, url: &Url) -> Option<String> {
+        let host = host(url);
+        let sent = self.0.iter().filter(|cookie| cookie.host == host && cookie.is_for(url.path()));
         let sent: Vec<_> = sent.map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
         (!sent.is_empty()).then(|| sent.join("; "))
     }
@@ -42,21 +49,33 @@ impl KeptCookie {
     }
 }
 
+fn host(url: &Url) -> Option<String> {
+    url.host_str().map(ToOwned::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_cookie_is_sent_to_its_path_and_replaced_by_a_newer_one() {
+        let at = |path: &str| Url::parse("https://queue.example").unwrap().join(path).unwrap();
         let mut cookies = VisitorCookies::default();
-        cookies.keep("bk_sale=ab12-00112233445566778899aabbccddeeff-7; Path=/; HttpOnly");
-        cookies.keep("bk_sale_proof=x; Path=/beekeeper; HttpOnly");
+        cookies.keep(&at("/beekeeper"), "bk_sale=ab12-00112233445566778899aabbccddeeff-7; Path=/; HttpOnly");
+        cookies.keep(&at("/beekeeper"), "bk_sale_proof=x; Path=/beekeeper; HttpOnly");
         assert_eq!(cookies.place().unwrap().ticket.get(), 7);
-        assert_eq!(cookies.for_path("/polling").unwrap(), "bk_sale=ab12-00112233445566778899aabbccddeeff-7");
-        assert!(cookies.for_path("/beekeeper").unwrap().ends_with("; bk_sale_proof=x"));
-        assert!(!cookies.for_path("/beekeepers").unwrap().contains("proof"));
-        cookies.keep("bk_sale=ab12-00112233445566778899aabbccddeeff-9; Path=/");
+        assert_eq!(
+            cookies.for_url(&at("/polling")).unwrap(),
+            "bk_sale=ab12-00112233445566778899aabbccddeeff-7"
+        );
+        assert!(cookies.for_url(&at("/beekeeper")).unwrap().ends_with("; bk_sale_proof=x"));
+        assert!(!cookies.for_url(&at("/beekeepers")).unwrap().contains("proof"));
+        let shop = Url::parse("https://shop.example/").unwrap();
+        assert_eq!(cookies.for_url(&shop), None, "the place is a secret between visitor and room");
+        cookies.keep(&shop, "bk_sale=other");
+        cookies.keep(&at("/"), "bk_sale=ab12-00112233445566778899aabbccddeeff-9; Path=/");
         assert_eq!(cookies.place().unwrap().ticket.get(), 9);
-        assert_eq!(VisitorCookies::default().for_path("/"), None);
+        assert_eq!(cookies.for_url(&shop).unwrap(), "bk_sale=other");
+        assert_eq!(VisitorCookies::default().for_url(&shop), None);
     }
 }

@@ -3,7 +3,7 @@
 use crate::html_report::{HtmlPart, HtmlReport, HtmlSection, HtmlTable};
 use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape, thousands};
 
-use super::measured::RouteLatency;
+use super::measured::{LatencyBar, RouteLatency};
 use super::report::{RehearsalReport, VisitEnds};
 
 /// At most so many points of a series, so that a page of a long rehearsal stays small.
@@ -63,10 +63,17 @@ pub(crate) fn html(report: &RehearsalReport) -> String {
 pub(super) fn releases_plot(report: &RehearsalReport) -> Plot {
     let releases = &report.releases;
     let seconds: Vec<_> = releases.seconds.iter().map(|second| (second.at, second.released)).collect();
-    let together = seconds.len().div_ceil(MOST_POINTS).max(1) as u64;
+    let together = seconds.len().div_ceil(MOST_POINTS).max(1);
+    let width = 1000 * together as u64;
     let mut bars = std::collections::BTreeMap::<u64, u32>::new();
     for (at, released) in seconds {
-        *bars.entry(at / 1000 / together * together * 1000).or_default() += released;
+        *bars.entry(at / width * width).or_default() += released;
+    }
+    // Bars are as wide as the time between two, so seconds in which nobody was released are bars too.
+    if let (Some(&first), Some(&last)) = (bars.keys().next(), bars.keys().next_back()) {
+        for at in (first..last).step_by(1000 * together) {
+            bars.entry(at).or_default();
+        }
     }
     let points = bars.into_iter().map(|(at, released)| (at as f64, f64::from(released) / together as f64));
     let share = releases.windows.iter().flat_map(|window| {
@@ -89,7 +96,9 @@ fn histogram(route: &RouteLatency) -> Plot {
     // The bars take different times and are drawn equally wide, each between two marks.
     let ends = route.histogram.iter().map(|bar| bar.up_to.map_or_else(|| "longer".into(), milliseconds));
     let marks = std::iter::once("0".into()).chain(ends).collect();
-    let bars = route.histogram.iter().enumerate().filter(|(_, bar)| bar.requests > 0);
+    let is_filled = |bar: &LatencyBar| bar.requests > 0;
+    let last = route.histogram.iter().rposition(is_filled).map_or(0, |last| last + 1);
+    let bars = route.histogram[..last].iter().enumerate().skip_while(|(_, bar)| !is_filled(bar));
     let points = bars.map(|(index, bar)| (index as f64, bar.requests as f64)).collect();
     Plot {
         title: format!("How long \"{}\" took", route.route.as_str()),

@@ -97,7 +97,7 @@ impl VisitorWire {
         if let Some(host) = self.host.as_ref().filter(|_| url.origin() == self.room.origin()) {
             request = request.header(HOST, host);
         }
-        if let Some(cookies) = cookies.for_path(url.path()) {
+        if let Some(cookies) = cookies.for_url(url) {
             request = request.header(COOKIE, cookies);
         }
         let request = request.body(Empty::new()).map_err(|_| VisitFault::Unreadable)?;
@@ -116,7 +116,7 @@ impl VisitorWire {
         drop(slot);
         let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut))?;
         let texts = |name| texts(&head.headers, name);
-        texts(SET_COOKIE).for_each(|cookie| cookies.keep(cookie));
+        texts(SET_COOKIE).for_each(|cookie| cookies.keep(url, cookie));
         let location = texts(LOCATION).next().map(ToOwned::to_owned);
         Ok(VisitAnswer { status: head.status.as_u16(), location, body, took: begun.elapsed() })
     }

@@ -255,7 +255,7 @@ pub(crate) fn web_server(answer: impl Fn(&str) -> &'static str + Send + 'static)
 }
 
 /// Tries up to three times what holds a real room to instants that are hundredths of a second apart, because its minute is so
-/// short. A busy machine may sleep through one. A mistake in the room fails all three.
+/// short. A busy machine may sleep through one. A mistake that shows in every run fails all three.
 pub(crate) fn even_on_a_busy_machine(test: fn()) {
     let passes = (0..3).any(|_| std::panic::catch_unwind(test).is_ok());
     assert!(passes, "it failed three times, as told above");

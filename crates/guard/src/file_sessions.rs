@@ -106,7 +106,12 @@ impl SessionFile {
         sessions: &MemorySessions,
         now: u64,
     ) -> io::Result<()> {
-        self.lines.write_all(line(subject, session).as_bytes())?;
+        let end = self.lines.metadata()?.len();
+        if let Err(error) = self.lines.write_all(line(subject, session).as_bytes()) {
+            // A full disk may take half a line, to which the next one would be appended.
+            drop(self.lines.set_len(end));
+            return Err(error);
+        }
         self.written += 1;
         if self.written >= self.limit {
             // If this fails, because the disk is full, the next request does not try it again.

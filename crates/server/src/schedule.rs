@@ -26,8 +26,8 @@ impl Dispatch for Tasks {
     }
 }
 
-/// Runs every `minute`, and whenever the valve changes, until dropped. Running consumers are then stopped, which is safe
-/// at any point.
+/// Runs every `minute`, and whenever the valve changes, until dropped. Consumers that run then go on until the process ends,
+/// which is safe at any point.
 pub async fn run(store: EmbeddedStore, minute: Duration) {
     let trigger = Trigger::new(store.clone(), SystemClock, Tasks(store.clone()), minute);
     let mut minutes = interval(minute);
