@@ -8,6 +8,7 @@ use std::time::Duration;
 use emulators::console;
 use http_contract::Client;
 
+use crate::hosting::eventually;
 use crate::support::{Local, text};
 
 const README: &str = include_str!("../../../README.md");
@@ -44,7 +45,10 @@ fn the_first_five_minutes_print_what_the_readme_shows() {
         thread::sleep(Duration::from_millis(100));
     }
     // A slice records its progress every two seconds.
-    thread::sleep(Duration::from_secs(3));
+    eventually("the visitor is counted as released", || {
+        let status = room.command(&["status", "--local", "--json"]).stdout;
+        serde_json::from_slice::<serde_json::Value>(&status).unwrap()["released"] == 1
+    });
 
     let mut executed = 0;
     for (command, expected) in &commands[1..] {

@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use clock::SystemClock;
 use serde_json::Value;
+use waitroom::ports::Clock;
 
 use crate::support::{Home, Local, even_on_a_busy_machine, text, web_server};
 
@@ -91,8 +93,9 @@ fn a_killed_rehearsal_blocks_on_until_the_reset() {
         text(&room.command(&["status", "--local"]).stdout)
             .contains("\nrehearsal      under way, or left behind")
     );
+    let in_an_hour = (SystemClock.now() + Duration::from_hours(1)).to_string().replace(" UTC", "Z");
     for order in
-        [&["on", "--local"][..], &["on", "--local", "--at", "23:59"], &["rehearse", "--local", "--yes"]]
+        [&["on", "--local"][..], &["on", "--local", "--at", &in_an_hour], &["rehearse", "--local", "--yes"]]
     {
         let refused = room.command(order);
         let error = text(&refused.stderr);

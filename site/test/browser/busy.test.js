@@ -17,7 +17,8 @@ after(() => chrome?.close());
 async function refused(context, times) {
   const page = await context.newPage();
   const seen = { requests: 0 };
-  await page.clock.install();
+  await page.clock.install({ time: 0 });
+  await page.clock.pauseAt(1_000);
   await page.addInitScript(() => { Math.random = () => 0.999; });
   await page.route("http://room.test/**", (route) => {
     seen.requests += 1;
@@ -25,7 +26,6 @@ async function refused(context, times) {
     return route.fulfill({ status: isRefused ? 429 : 200, contentType: "text/html; charset=utf-8", body: isRefused ? html : "<p>in" });
   });
   await page.goto(URL_OF_PAGE);
-  await page.clock.pauseAt(Date.now() + 1_000);
   return { page, seen };
 }
 

@@ -116,7 +116,7 @@ export function changeDocument(page, change) {
 export const cutShort = (html) => html.slice(0, html.lastIndexOf("<script"));
 
 export function browser() {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: 180_000 });
 }
 
 /** The scenes of /preview/, in the order of its list. */

@@ -50,7 +50,7 @@ fn malformed_cookies(client: &Client) {
         let poll = client.get_with("/polling", &cookie);
         assert_eq!((poll.status, &poll.json()["join"]), (200, &true.into()), "{shown}");
         assert_eq!(client.get_with("/client", &cookie).json()["known"], false, "{shown}");
-        let door = client.get_with("/beekeeper", &cookie);
+        let door = client.newcomer(&[("Cookie", &cookie)]);
         assert!(door.header("set-cookie").is_some(), "a newcomer with {shown}");
     }
 }

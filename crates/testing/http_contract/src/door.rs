@@ -40,7 +40,7 @@ fn place_of(client: &Client, answer: &HttpAnswer) -> String {
 }
 
 fn a_newcomer_gets_a_place(client: &Client) -> String {
-    let answer = client.get("/beekeeper");
+    let answer = client.newcomer(&[]);
     let cookie = place_of(client, &answer);
     let set = answer.header("set-cookie").unwrap_or_default();
     for attribute in ["; Path=/", "; HttpOnly", "; Max-Age=1209600", "; SameSite="] {
@@ -75,7 +75,7 @@ fn a_waiting_visitor_keeps_it(client: &Client, place: &str) {
 }
 
 fn every_newcomer_gets_another(client: &Client) {
-    let places: HashSet<_> = (0..20).map(|_| place_of(client, &client.get("/beekeeper"))).collect();
+    let places: HashSet<_> = (0..20).map(|_| place_of(client, &client.newcomer(&[]))).collect();
     assert_eq!(places.len(), 20);
     let tickets: HashSet<_> =
         places.iter().map(|place| place.rsplit('-').next().map(str::to_owned)).collect();
@@ -110,11 +110,12 @@ fn claim(url: &str, name: &str) -> Value {
 }
 
 fn an_admitted_visitor_is_sent_to_the_shop(room: &impl RoomUnderTest, client: &Client, place: &str) {
-    let patience = room.minute().as_secs() * 3;
+    // A batch that a busy machine misses is delivered again after half a minute.
+    let patience = (room.minute().as_secs() * 3).max(90);
     let mut tries = 0;
     while client.get_with("/polling", place).json()["allow"] != true {
         tries += 1;
-        assert!(tries <= patience * 5, "not admitted in three minutes");
+        assert!(tries <= patience * 5, "not admitted in {patience} s");
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     assert_eq!(client.get_with("/client", place).json()["allow"], true);

@@ -50,13 +50,18 @@ impl Client {
         }
     }
 
-    /// Joins, and returns the cookie of the place. Asks again when the room says that it is busy, as a browser does: on a
-    /// busy machine, a store may take longer than the door waits.
+    /// Joins, and returns the cookie of the place.
     pub fn join(&self) -> String {
+        self.cookie(&self.newcomer(&[]))
+    }
+
+    /// The door's answer to somebody without a place. Asks again when the room says that it is busy, as a browser does: on a
+    /// busy machine, a store may take longer than the door waits.
+    pub fn newcomer(&self, headers: &[(&str, &str)]) -> HttpAnswer {
         for _ in 0..MOST_REFUSALS {
-            let answer = self.get("/beekeeper");
+            let answer = self.send("GET", "/beekeeper", headers);
             if answer.status != 503 {
-                return self.cookie(&answer);
+                return answer;
             }
             self.refused_joins.fetch_add(1, Ordering::Relaxed);
             thread::sleep(Duration::from_secs(1));

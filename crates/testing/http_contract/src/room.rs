@@ -40,7 +40,7 @@ pub(crate) fn pause(room: &impl RoomUnderTest, client: &Client) {
 
 /// Retries until the answer is right. An order takes up to two seconds to be in force, longer on an emulator.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = ask() {
             return found;

@@ -81,9 +81,9 @@ impl TestRoom {
         let name = format!("room-{}-{now}-{number}", std::process::id());
 
         let (ledger, line) = (config(dynamodb), config(&Emulators::shared().localemu()));
-        let dynamodb = aws_sdk_dynamodb::Client::new(&ledger);
+        let dynamodb = aws_sdk_dynamodb::Client::new(&patient(&ledger));
         create_table(&dynamodb, &name).await;
-        let sqs = aws_sdk_sqs::Client::new(&line);
+        let sqs = aws_sdk_sqs::Client::new(&patient(&line));
         let dead_letters_url = create_queue(&sqs, &format!("{name}-dead")).await;
         let line_url = create_queue(&sqs, &name).await;
         let resources = RoomResources { ledger_table: name, line_url, dead_letters_url };
@@ -153,6 +153,12 @@ pub(crate) fn config(endpoint: &str) -> SdkConfig {
     tuned(config.build())
 }
 
+/// The first call of a service may take long, because the emulator loads it then.
+pub(crate) fn patient(config: &SdkConfig) -> SdkConfig {
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(Duration::from_mins(1));
+    config.clone().into_builder().timeout_config(timeouts.build()).build()
+}
+
 async fn create_table(dynamodb: &aws_sdk_dynamodb::Client, name: &str) {
     let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
     let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
@@ -174,10 +180,7 @@ async fn create_queue(sqs: &aws_sdk_sqs::Client, name: &str) -> String {
 
 /// An empty secret, as CloudFormation creates it from a template without a value.
 async fn create_secret(config: &SdkConfig, name: &str) -> String {
-    // The first call of a service may take long, because the emulator loads it then.
-    let patient = aws_sdk_secretsmanager::config::Builder::from(config)
-        .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(Duration::from_mins(1)).build());
-    let secrets = aws_sdk_secretsmanager::Client::from_conf(patient.build());
+    let secrets = aws_sdk_secretsmanager::Client::new(&patient(config));
     secrets.create_secret().name(name).send().await.unwrap().arn.unwrap()
 }
 

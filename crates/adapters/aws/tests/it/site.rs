@@ -4,14 +4,14 @@ use aws::PageBucket;
 use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 
 use crate::emulators::Emulators;
-use crate::room::{config, run};
+use crate::room::{config, patient, run};
 
 #[test]
 #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
 fn a_page_is_put_and_cleared() {
     run(async {
         let config = config(&Emulators::shared().localemu());
-        let s3 = aws_sdk_s3::config::Builder::from(&config).force_path_style(true).build();
+        let s3 = aws_sdk_s3::config::Builder::from(&patient(&config)).force_path_style(true).build();
         let s3 = aws_sdk_s3::Client::from_conf(s3);
         let bucket = format!("site-{}", std::process::id());
         let here = CreateBucketConfiguration::builder();

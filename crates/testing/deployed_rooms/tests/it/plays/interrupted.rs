@@ -76,7 +76,9 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
         for signal in [Signal::KILL, Signal::INT] {
             operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
             let ended = operator.stopped(&destroy, stage, signal).unwrap();
-            assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
+            // The last step may be over before the signal arrives.
+            let is_over = stage.contains("verify") && ended == Some(0);
+            assert!(is_over || ended == (signal == Signal::INT).then_some(5), "{stage}: {ended:?}");
             operator.done(&destroy).unwrap();
             assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
             println!("{stage}, {signal:?}: the next run succeeded");

@@ -102,9 +102,11 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let took = until("all are admitted", Duration::from_mins(4), || Ok(places.iter().find(waits).is_none()))
         .unwrap();
     println!("{CROWD} admitted after {took:?}");
-    let crowd = serde_json::json!(CROWD);
+    // A join that was refused may have left somebody in the line.
+    let most = (CROWD + client.refused_joins()) as u64;
     let report = || operator.done(&["report", "sale", "--json"]);
-    let counted = |report: &serde_json::Value| report["summary"]["released"] == crowd;
+    let released = |report: &serde_json::Value| report["summary"]["released"].as_u64().unwrap_or_default();
+    let counted = |report: &serde_json::Value| (CROWD as u64..=most).contains(&released(report));
     until("the records have all of them", Duration::from_mins(3), || Ok(counted(&report()?))).unwrap();
     let told = report().unwrap();
     assert_eq!((&told["range"], &told["rough"]), (&"last-event".into(), &true.into()), "{told}");
@@ -126,7 +128,7 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     assert_eq!(gone["removal"]["unverified"], serde_json::json!([]), "{gone}");
     assert_eq!(operator.listing().unwrap(), before);
     let saved = operator.done(&["report", gone["report"].as_str().unwrap(), "--json"]).unwrap();
-    assert_eq!((&saved["range"], &saved["summary"]["released"]), (&"kept".into(), &crowd), "{saved}");
+    assert!(saved["range"] == "kept" && counted(&saved), "{saved}");
     let again = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();
     assert_eq!(again["removal"]["removed"], serde_json::json!([]), "a room that is gone is gone: {again}");
     assert_eq!(again["report"], serde_json::Value::Null, "{again}");
