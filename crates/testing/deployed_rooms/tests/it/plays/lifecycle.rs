@@ -107,7 +107,8 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let report = || operator.done(&["report", "sale", "--json"]);
     let released = |report: &serde_json::Value| report["summary"]["released"].as_u64().unwrap_or_default();
     let counted = |report: &serde_json::Value| (CROWD as u64..=most).contains(&released(report));
-    until("the records have all of them", Duration::from_mins(3), || Ok(counted(&report()?))).unwrap();
+    until("the records have all of them", Duration::from_mins(3), || Ok(counted(&report()?)))
+        .unwrap_or_else(|error| panic!("{error}, but at most {most} in {}", report().unwrap()));
     let told = report().unwrap();
     assert_eq!((&told["range"], &told["rough"]), (&"last-event".into(), &true.into()), "{told}");
     let orders: Vec<_> = told["orders"].as_array().unwrap().iter().map(|order| &order["what"]).collect();
