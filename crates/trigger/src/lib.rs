@@ -176,15 +176,15 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     ) -> PortResult<Vec<PlanRecord>> {
         let horizon = cause.horizon(self.minute);
         let before = self.store.recent().await?;
-        let mut plans: Vec<_> = before.iter().map(|record| record.plan).collect();
+        let mut plans = before.clone();
         for _ in 0..Self::PLANS {
             let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
             if self.store.write(plan).await? {
                 report.planned = Some(plan);
-                plans.insert(0, plan);
+                plans.insert(0, PlanRecord { plan, released: 0, lowest: None });
             } else {
                 // Another trigger wrote this number. Its plan may be another, because it saw another room.
-                plans = self.store.recent().await?.into_iter().map(|record| record.plan).collect();
+                plans = self.store.recent().await?;
             }
         }
         let now = self.clock.now();
@@ -192,7 +192,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
             let ended = room.valves.after(plan.valve_from).is_some_and(|change| change.from <= now);
             plan.window.end > now && !ended && room.valves.knows(plan.valve_from)
         };
-        let slices = plans.into_iter().filter(is_live).flat_map(|plan| plan.slices());
+        let plans = plans.into_iter().map(|record| record.plan).filter(is_live);
+        let slices = plans.flat_map(|plan| plan.slices(self.minute));
         let sent: Vec<bool> =
             stream::iter(slices).map(|slice| self.send_one(slice)).buffered(Self::AT_ONCE).collect().await;
         report.sent = sent.iter().filter(|&&sent| sent).count();

@@ -5,8 +5,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use waitroom::ports::PlanRecord;
 use waitroom::{Place, Plan, Rate, Room, Scheme, Settings, Ticket, Timestamp, Token};
 
+const MINUTE: Duration = Duration::from_mins(1);
 /// The values of the headers that a browser with cookies of its shop sends.
 const OTHERS: &str = "session=c2Vzc2lvbi1vZi10aGUtc2hvcA; theme=dark; _ga=GA1.1.1234567890.1234567890";
 
@@ -38,13 +40,14 @@ fn main() {
         room.settings.rate = Rate::new(per_minute).unwrap();
         let start = Timestamp::from_millis(1_774_008_000_000);
         room.schedule_valve(&before, start, Duration::ZERO);
-        let plan = |recent: &[Plan], minutes: u32| {
-            let now = start + minutes * Duration::from_mins(1);
-            Plan::due(recent, &room, now, Duration::from_mins(1), Duration::from_secs(55)).unwrap()
+        let plan = |recent: &[PlanRecord], minutes: u32| {
+            let now = start + minutes * MINUTE;
+            Plan::due(recent, &room, now, MINUTE, Duration::from_secs(55)).unwrap()
         };
         let first = plan(&[], 0);
+        let first = PlanRecord { plan: first, released: first.quota.into(), lowest: Some(1) };
         median(&format!("plan a minute and its slices, {per_minute} a minute"), || {
-            black_box(plan(black_box(&[first]), 1).slices().count());
+            black_box(plan(black_box(&[first]), 1).slices(MINUTE).count());
         });
     }
 }

@@ -3,10 +3,11 @@
 //! When the next change of the valve holds, the window ends there, and the next plan begins. By then the window may have
 //! released up to a batch for each slice more than the time that has passed allows. The next plan makes up for that: it
 //! begins to release a little later. So over any time, no more are released than the rate allows and one batch for each
-//! slice, however often the rate changes.
+//! slice, however often the rate changes. A time in which nobody is released makes up for it just as well.
 
 use std::time::Duration;
 
+use crate::ports::PlanRecord;
 use crate::time::millis;
 use crate::{Plan, Rate, Room, Slice, Timestamp, Valve, ValveChange, Window};
 
@@ -17,64 +18,85 @@ impl Plan {
     /// A plan is due when the valve has changed, or is about to, since the newest plan was made. Without a change, it is
     /// due when the newest window ends within `horizon`. After writing it, another may be due.
     pub fn due(
-        recent: &[Self],
+        recent: &[PlanRecord],
         room: &Room,
         now: Timestamp,
         minute: Duration,
         horizon: Duration,
     ) -> Option<Self> {
-        let number = recent.first().map_or(1, |newest| newest.number + 1);
+        let number = recent.first().map_or(1, |newest| newest.plan.number + 1);
         // A plan that begins too far in the future, and not with an opening, was made by a wrong clock.
         let has_right_clock =
-            |plan: &&Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
-        let recent: Vec<_> = recent.iter().filter(has_right_clock).collect();
-        let planned = recent.iter().flat_map(|plan| [plan.valve_from, plan.planned_before]);
+            |plan: &Self| plan.window.start <= now + 2 * minute || plan.window.start == plan.valve_from;
+        let recent: Vec<_> = recent.iter().filter(|record| has_right_clock(&record.plan)).collect();
+        let planned = recent.iter().flat_map(|record| [record.plan.valve_from, record.plan.planned_before]);
         let planned_before = planned.filter(|from| room.valves.knows(*from)).max().unwrap_or_default();
         let made = |plan: Self| Some(Self { made_at: now, planned_before, ..plan });
-        // What plans that never began were to make up for is still to be made up for. The latest may follow another that never
-        // began either, and leave it all to that one.
-        let owed = |rate| {
-            let owed_by = |plan: &&Self| plan.ahead(plan.window.start, rate, minute);
-            recent.iter().map(owed_by).max().unwrap_or_default()
+        // What a plan that never began was to make up for is still to be made up for. A plan that follows another leaves it to
+        // that one.
+        let owed_until = |start: Timestamp, rate: Rate| {
+            let first = recent.iter().map(|record| record.plan).find(Self::is_first_of_its_change)?;
+            let owed = u64::from(first.rate.get()) * millis(first.releases_from.since(start));
+            let until = start + Duration::from_millis(owed.div_ceil(u64::from(rate.get())));
+            Some(if owed > 0 { until } else { first.releases_from })
         };
         // A plan for a change that was withdrawn releases nobody.
-        let known: Vec<_> = recent.iter().filter(|plan| room.valves.knows(plan.valve_from)).collect();
-        let Some(newest) = known.first() else {
-            let after = recent.first().map(|last| last.made_at.max(planned_before));
+        let known: Vec<_> =
+            recent.iter().filter(|record| room.valves.knows(record.plan.valve_from)).collect();
+        let Some(newest) = known.first().map(|record| record.plan) else {
+            let after = recent.first().map(|last| last.plan.made_at.max(planned_before));
             let (change, rate) = next_open(room, after, now, minute)?;
-            return made(Self::starting(number, change, rate, owed(rate), change.max(now), now, minute));
+            let start = change.max(now);
+            let even_from = owed_until(start, rate).unwrap_or_default();
+            return made(Self::starting(number, change, rate, even_from, start, now, minute));
         };
         let Some(next) = room.valves.after(newest.valve_from) else {
             let Valve::Open(rate) = room.valve_at(newest.valve_from.max(now)).valve else { return None };
             if newest.window.end.since(now) > horizon {
                 return None;
             }
-            let ahead = newest.ahead(newest.window.end, rate, minute);
-            let start = newest.window.end.max(now);
-            return made(Self::starting(number, newest.valve_from, rate, ahead, start, now, minute));
+            let end = newest.window.end;
+            let even_from = newest.even_from(end, newest.releases_before(end, minute), rate, minute);
+            return made(Self::starting(
+                number,
+                newest.valve_from,
+                rate,
+                even_from,
+                end.max(now),
+                now,
+                minute,
+            ));
         };
         let (change, rate) = next_open(room, Some(newest.valve_from), now, minute)?;
+        let start = change.max(now);
         // The plan that was stopped may be older than those that are known. Then the last plan was made when it was not.
-        let stopped = known.iter().find(|plan| plan.window.start <= next.from);
-        let ahead = stopped
-            .map_or_else(|| owed(rate), |plan| plan.ahead(next.from.min(plan.window.end), rate, minute));
-        made(Self::starting(number, change, rate, ahead, change.max(now), newest.window.end, minute))
+        let stopped = known.iter().find(|record| record.plan.window.start <= next.from);
+        let even_from = stopped.map_or_else(
+            || owed_until(start, rate).unwrap_or_default(),
+            |record| {
+                let (plan, end) = (record.plan, next.from.min(record.plan.window.end));
+                // Its slices have said what they did when it is over.
+                let found_nobody = end <= now && record.released == 0 && record.lowest.is_none();
+                let released = if found_nobody { 0 } else { plan.releases_before(end, minute) };
+                plan.even_from(end, released, rate, minute)
+            },
+        );
+        made(Self::starting(number, change, rate, even_from, start, newest.window.end, minute))
     }
 
-    /// `ahead` is how far the windows before were ahead of their rate, in time at this rate. The window ends a number of
+    /// From `even_from` on, the windows before have released no more than their rates allow. The window ends a number of
     /// minutes before or after `grid`, so that windows end when the trigger runs.
     fn starting(
         number: u64,
         valve_from: Timestamp,
         rate: Rate,
-        ahead: Duration,
+        even_from: Timestamp,
         start: Timestamp,
         grid: Timestamp,
         minute: Duration,
     ) -> Self {
-        let releases_from = start + ahead;
-        // A window of a low rate after a high one may release nobody.
-        let earliest_end = if ahead > minute { start } else { releases_from } + minute / 2;
+        let begins = even_from.clamp(start, start + minute);
+        let earliest_end = begins + minute / 2;
         let a_minute = millis(minute).max(1);
         let minutes = |count: u64| minute * u32::try_from(count).unwrap_or(u32::MAX);
         let end = if earliest_end > grid {
@@ -82,11 +104,12 @@ impl Plan {
         } else {
             grid - minutes(millis(grid.since(earliest_end)) / a_minute)
         };
-        let quota = u64::from(rate.get()) * millis(end.since(releases_from));
+        let quota = u64::from(rate.get()) * millis(end.since(begins));
         Self {
             number,
             window: Window { start, end },
-            releases_from,
+            // May be before the window: an opening ahead may be withdrawn, and another plan begin sooner.
+            releases_from: even_from,
             rate,
             // At most one and a half times the highest rate, which fits a u32.
             quota: u32::try_from(quota.div_ceil(a_minute)).unwrap_or(u32::MAX),
@@ -96,19 +119,28 @@ impl Plan {
         }
     }
 
-    /// How long this plan is ahead of its rate at `at`, in time at another rate: what it releases before that instant,
-    /// less what its rate allows.
-    fn ahead(&self, at: Timestamp, rate: Rate, minute: Duration) -> Duration {
+    fn is_first_of_its_change(&self) -> bool {
+        self.window.start <= self.valve_from.max(self.made_at)
+    }
+
+    /// How many this plan releases before `at`.
+    fn releases_before(&self, at: Timestamp, minute: Duration) -> u64 {
         let by_slice = |slice: Slice| -> u64 {
             let due = (0..slice.batches()).take_while(|n| slice.release_time(*n) < at);
             due.map(|n| u64::from(slice.size(n))).sum()
         };
-        let released: u64 = self.slices().map(by_slice).sum();
-        let allowed = u64::from(self.rate.get()) * millis(at.since(self.releases_from));
-        // Negative time: the plan has not begun to release, because the window before it was ahead.
+        self.slices(minute).map(by_slice).sum()
+    }
+
+    /// When this plan, which ends at `at` and has released so many, is no longer ahead of its rate, if nobody is released in
+    /// between and another rate counts from then on.
+    fn even_from(&self, at: Timestamp, released: u64, rate: Rate, minute: Duration) -> Timestamp {
+        let begun = self.releases_from.max(self.window.start);
+        let allowed = u64::from(self.rate.get()) * millis(at.since(begun));
+        // The plan has not begun to release, because the window before it was ahead.
         let still_ahead = u64::from(self.rate.get()) * millis(self.releases_from.since(at));
         let ahead = (released * millis(minute) + still_ahead).saturating_sub(allowed);
-        Duration::from_millis(ahead.div_ceil(u64::from(rate.get())))
+        at + Duration::from_millis(ahead.div_ceil(u64::from(rate.get())))
     }
 }
 
@@ -138,9 +170,8 @@ mod tests {
 
     use super::*;
     use crate::RoomState;
-    use crate::fixture::{releases, room};
+    use crate::fixture::{MINUTE, complete, releases, room};
 
-    const MINUTE: Duration = Duration::from_mins(1);
     /// Of a regular run.
     const HORIZON: Duration = Duration::from_secs(55);
     /// Of a run after a change.
@@ -167,7 +198,7 @@ mod tests {
     #[test]
     fn windows_do_not_overlap_and_never_begin_in_the_past() {
         let room = room(60);
-        let next = |last: &Plan, now| Plan::due(&[*last], &room, at(now), MINUTE, HORIZON);
+        let next = |last: &Plan, now| Plan::due(&complete([last]), &room, at(now), MINUTE, HORIZON);
         let first = Plan::due(&[], &room, at(5_000), MINUTE, HORIZON).unwrap();
         assert_eq!(first.window, Window { start: at(5_000), end: at(65_000) });
         assert_eq!((first.number, first.quota), (1, 60));
@@ -184,9 +215,9 @@ mod tests {
         let room = room(60);
         let ahead = Plan::due(&[], &room, at(9_000_000), MINUTE, HORIZON).unwrap();
         let now = at(1_000_000);
-        let replacement = Plan::due(&[ahead], &room, now, MINUTE, HORIZON).unwrap();
+        let replacement = Plan::due(&complete([&ahead]), &room, now, MINUTE, HORIZON).unwrap();
         assert_eq!((replacement.number, replacement.window.start), (2, now));
-        assert_eq!(Plan::due(&[replacement, ahead], &room, now, MINUTE, HORIZON), None);
+        assert_eq!(Plan::due(&complete([&replacement, &ahead]), &room, now, MINUTE, HORIZON), None);
     }
 
     #[test]
@@ -194,21 +225,21 @@ mod tests {
         let mut room = room(60);
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(19_000), set_rate(600));
-        let second = Plan::due(&[first], &room, at(19_010), MINUTE, HORIZON).unwrap();
+        let second = Plan::due(&complete([&first]), &room, at(19_010), MINUTE, HORIZON).unwrap();
         // By second 20, the first window has released 20 visitors, which is exactly what its rate allows.
         assert_eq!(second.window, Window { start: at(20_000), end: at(60_000) });
         assert_eq!(
             (second.number, second.valve_from, second.rate.get(), second.quota),
             (2, at(20_000), 600, 400)
         );
-        assert_eq!(second.slices().map(|slice| slice.batches()).collect::<Vec<_>>(), [40]);
-        assert_eq!(Plan::due(&[second, first], &room, at(21_000), MINUTE, SOON), None);
+        assert_eq!(second.slices(MINUTE).map(|slice| slice.batches()).collect::<Vec<_>>(), [40]);
+        assert_eq!(Plan::due(&complete([&second, &first]), &room, at(21_000), MINUTE, SOON), None);
         // Late in a window, the new one lasts until the end of the next minute.
         order(&mut room, at(44_000), set_rate(3000));
-        let third = Plan::due(&[second, first], &room, at(44_010), MINUTE, HORIZON).unwrap();
+        let third = Plan::due(&complete([&second, &first]), &room, at(44_010), MINUTE, HORIZON).unwrap();
         assert_eq!((third.window.start, third.window.end), (at(45_000), at(120_000)));
         assert_eq!(third.quota, 3750);
-        assert_eq!(third.slices().map(|slice| slice.batches()).collect::<Vec<_>>(), [125, 125, 125]);
+        assert_eq!(third.slices(MINUTE).map(|slice| slice.batches()).collect::<Vec<_>>(), [125, 125, 125]);
     }
 
     #[test]
@@ -216,11 +247,11 @@ mod tests {
         let mut room = room(60);
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(20_000), set_rate(120));
-        let second = Plan::due(&[first], &room, at(20_010), MINUTE, HORIZON).unwrap();
+        let second = Plan::due(&complete([&first]), &room, at(20_010), MINUTE, HORIZON).unwrap();
         // By second 21, 30 visitors were released and 21 are allowed: nine too many, which the new rate makes up in 4.5 s.
         assert_eq!((second.window.start, second.releases_from), (at(21_000), at(25_500)));
         order(&mut room, at(22_000), set_rate(60));
-        let third = Plan::due(&[second, first], &room, at(22_010), MINUTE, HORIZON).unwrap();
+        let third = Plan::due(&complete([&second, &first]), &room, at(22_010), MINUTE, HORIZON).unwrap();
         // Two seconds at 120 a minute allow four of the nine.
         assert_eq!((third.window.start, third.releases_from), (at(23_000), at(28_000)));
     }
@@ -231,10 +262,10 @@ mod tests {
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(10_000), |room| room.state = RoomState::Paused);
         for now in [10_000, 11_000, 60_000, 600_000] {
-            assert_eq!(Plan::due(&[first], &room, at(now), MINUTE, HORIZON), None, "{now}");
+            assert_eq!(Plan::due(&complete([&first]), &room, at(now), MINUTE, HORIZON), None, "{now}");
         }
         order(&mut room, at(625_000), |room| room.state = RoomState::On);
-        let second = Plan::due(&[first], &room, at(625_001), MINUTE, HORIZON).unwrap();
+        let second = Plan::due(&complete([&first]), &room, at(625_001), MINUTE, HORIZON).unwrap();
         assert_eq!(second.window, Window { start: at(626_000), end: at(660_000) });
     }
 
@@ -244,12 +275,12 @@ mod tests {
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(10_000), set_rate(600));
         order(&mut room, at(10_900), set_rate(1200));
-        let second = Plan::due(&[first], &room, at(10_950), MINUTE, HORIZON).unwrap();
+        let second = Plan::due(&complete([&first]), &room, at(10_950), MINUTE, HORIZON).unwrap();
         assert_eq!((second.rate.get(), second.valve_from), (600, at(11_000)));
-        let third = Plan::due(&[second, first], &room, at(10_950), MINUTE, HORIZON).unwrap();
+        let third = Plan::due(&complete([&second, &first]), &room, at(10_950), MINUTE, HORIZON).unwrap();
         assert_eq!((third.rate.get(), third.valve_from), (1200, at(11_900)));
-        assert_eq!(Plan::due(&[third, second], &room, at(10_950), MINUTE, SOON), None);
-        let late = Plan::due(&[first], &room, at(30_000), MINUTE, HORIZON).unwrap();
+        assert_eq!(Plan::due(&complete([&third, &second]), &room, at(10_950), MINUTE, SOON), None);
+        let late = Plan::due(&complete([&first]), &room, at(30_000), MINUTE, HORIZON).unwrap();
         assert_eq!((late.rate.get(), late.window.start), (1200, at(30_000)));
     }
 
@@ -291,17 +322,17 @@ mod tests {
         let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
         order(&mut room, at(10_000), |room| room.open_at(at(600_000)));
         for now in [10_000, 11_000, 60_000, 449_000] {
-            assert_eq!(Plan::due(&[first], &room, at(now), MINUTE, HORIZON), None, "{now}");
+            assert_eq!(Plan::due(&complete([&first]), &room, at(now), MINUTE, HORIZON), None, "{now}");
         }
-        let opening = Plan::due(&[first], &room, at(451_000), MINUTE, HORIZON).unwrap();
+        let opening = Plan::due(&complete([&first]), &room, at(451_000), MINUTE, HORIZON).unwrap();
         assert_eq!((opening.window.start, opening.rate.get()), (at(600_002), 600));
-        assert_eq!(Plan::due(&[opening, first], &room, at(455_000), MINUTE, HORIZON), None);
+        assert_eq!(Plan::due(&complete([&opening, &first]), &room, at(455_000), MINUTE, HORIZON), None);
         // With another rate, it is planned again.
         order(&mut room, at(500_000), set_rate(1200));
-        let faster = Plan::due(&[opening, first], &room, at(500_001), MINUTE, HORIZON).unwrap();
+        let faster = Plan::due(&complete([&opening, &first]), &room, at(500_001), MINUTE, HORIZON).unwrap();
         assert_eq!((faster.number, faster.window.start, faster.rate.get()), (3, at(600_003), 1200));
         order(&mut room, at(510_000), |room| room.turn(RoomState::Paused));
-        assert_eq!(Plan::due(&[faster, opening], &room, at(511_000), MINUTE, HORIZON), None);
+        assert_eq!(Plan::due(&complete([&faster, &opening]), &room, at(511_000), MINUTE, HORIZON), None);
     }
 
     #[test]
@@ -315,19 +346,19 @@ mod tests {
                 set_rate(rate)(room);
             });
             let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
-            plans.push(Plan::due(&recent, &room, at(now + 1), MINUTE, SOON).unwrap());
+            plans.push(Plan::due(&complete(&recent), &room, at(now + 1), MINUTE, SOON).unwrap());
             assert_eq!(plans.last().unwrap().window.start, room.valves.last().unwrap().from, "{now}");
         }
         order(&mut room, at(20_800), |room| room.turn(RoomState::Paused));
         assert_eq!(
-            Plan::due(&[plans[3], plans[2]], &room, at(20_900), MINUTE, SOON),
+            Plan::due(&complete([&plans[3], &plans[2]]), &room, at(20_900), MINUTE, SOON),
             None,
             "the first one runs"
         );
-        order(&mut room, at(25_000), |room| room.turn(RoomState::On));
-        let on = Plan::due(&[plans[3], plans[2]], &room, at(25_001), MINUTE, SOON).unwrap();
-        assert_eq!((on.window.start, on.rate.get()), (at(26_000), 240));
-        assert_eq!(on.releases_from, at(26_000 + 9 * 250), "nine too many, at four a second");
+        order(&mut room, at(22_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&complete([&plans[3], &plans[2]]), &room, at(22_001), MINUTE, SOON).unwrap();
+        assert_eq!((on.window.start, on.rate.get()), (at(23_000), 240));
+        assert_eq!(on.releases_from, at(21_000 + 9 * 500), "nine too many, at two a second");
     }
 
     #[test]
@@ -335,13 +366,13 @@ mod tests {
         let mut room = room(24);
         // By second 10, when it closes, 8 visitors were released and 4 are allowed.
         let running = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
-        let following = Plan::due(&[running], &room, at(6000), MINUTE, HORIZON).unwrap();
+        let following = Plan::due(&complete([&running]), &room, at(6000), MINUTE, HORIZON).unwrap();
         order(&mut room, at(9000), |room| room.open_at(at(70_000)));
-        let opening = Plan::due(&[following, running], &room, at(9001), MINUTE, SOON).unwrap();
+        let opening = Plan::due(&complete([&following, &running]), &room, at(9001), MINUTE, SOON).unwrap();
         assert_eq!((following.window.start, opening.window.start), (at(60_000), at(70_002)));
-        order(&mut room, at(20_000), |room| room.turn(RoomState::On));
-        let on = Plan::due(&[opening, following], &room, at(20_001), MINUTE, SOON).unwrap();
-        assert_eq!(on.releases_from.since(on.window.start), Duration::from_secs(10), "four, at 24 a minute");
+        order(&mut room, at(14_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&complete([&opening, &following]), &room, at(14_001), MINUTE, SOON).unwrap();
+        assert_eq!((on.window.start, on.releases_from), (at(15_003), at(20_000)), "four, at 24 a minute");
     }
 
     /// The plans of a room that runs its trigger at each instant, after the order if there is one.
@@ -353,7 +384,7 @@ mod tests {
             }
             let horizon = if wanted.is_some() { SOON } else { HORIZON };
             let recent = |plans: &[Plan]| plans.iter().rev().take(2).copied().collect::<Vec<_>>();
-            while let Some(plan) = Plan::due(&recent(&plans), &room, at(now), MINUTE, horizon) {
+            while let Some(plan) = Plan::due(&complete(&recent(&plans)), &room, at(now), MINUTE, horizon) {
                 plans.push(plan);
             }
         }
@@ -394,25 +425,56 @@ mod tests {
 
     /// The second plan of an opening leaves to the first what the windows before were ahead.
     #[test]
-    fn an_opening_makes_up_for_what_two_plans_of_a_withdrawn_one_were_to_make_up_for() {
+    fn an_order_makes_up_for_what_the_first_plan_of_a_withdrawn_opening_was_to_make_up_for() {
         let runs = [
             (0, None),
-            (8318, Some(SomeOrder::On(1))),
-            (32_263, Some(SomeOrder::Pause)),
-            (47_400, Some(SomeOrder::OpenIn(18_606))),
-            (50_066, Some(SomeOrder::SetRate(38))),
-            (65_134, Some(SomeOrder::Pause)),
-            (104_037, Some(SomeOrder::OpenIn(16_872))),
-            (120_000, None),
-            (120_000, Some(SomeOrder::OpenIn(0))),
+            (1000, Some(SomeOrder::OpenIn(20_000))),
+            (6000, None),
+            (7000, Some(SomeOrder::On(60))),
         ];
-        let (_, plans) = plans_of(61, &runs);
-        let [.., first, second, instead] = plans.as_slice() else { panic!("{plans:#?}") };
+        let (_, plans) = plans_of(60, &runs);
+        let [_, first, second, instead] = plans.as_slice() else { panic!("{plans:#?}") };
         assert_eq!(first.valve_from, second.valve_from);
         assert_ne!(second.valve_from, instead.valve_from, "it was withdrawn");
-        let makes_up = |plan: &Plan| plan.releases_from.since(plan.window.start);
-        assert!(makes_up(second) < makes_up(first), "{plans:#?}");
-        assert_eq!(makes_up(instead), makes_up(first), "{plans:#?}");
+        // By second 2, when the room closes, 10 visitors were released and 2 are allowed.
+        assert_eq!((instead.window.start, instead.releases_from), (at(8003), at(10_000)));
+    }
+
+    #[test]
+    fn after_a_time_in_which_nobody_was_released_nothing_is_made_up_for() {
+        for rate in [1, 6, 60, 600, 6000] {
+            let (_, plans) = plans_of(
+                rate,
+                &[(0, None), (1000, Some(SomeOrder::Pause)), (62_000, Some(SomeOrder::On(rate)))],
+            );
+            let last = plans.last().unwrap();
+            assert_eq!(releases(last)[0].0, at(63_000), "{rate}");
+        }
+    }
+
+    /// The plan says what a window releases, the record what it has released.
+    #[test]
+    fn a_window_that_found_nobody_is_not_ahead() {
+        let mut room = room(60);
+        let first = Plan::due(&[], &room, at(0), MINUTE, HORIZON).unwrap();
+        order(&mut room, at(1000), |room| room.quiet = true);
+        order(&mut room, at(2500), |room| room.quiet = false);
+        let next = |released, lowest| {
+            let record = PlanRecord { plan: first, released, lowest };
+            Plan::due(&[record], &room, at(2500), MINUTE, SOON).unwrap().releases_from
+        };
+        assert_eq!(next(0, None), at(2000), "when it was closed");
+        for (released, lowest) in [(1, Some(1)), (0, Some(1))] {
+            assert_eq!(next(released, lowest), at(10_000), "it may have released a batch");
+        }
+    }
+
+    #[test]
+    fn a_low_rate_after_a_high_one_releases_somebody_in_a_minute() {
+        let (_, plans) = plans_of(60, &[(0, None), (3000, Some(SomeOrder::SetRate(1)))]);
+        let last = plans.last().unwrap();
+        assert!(last.releases_from > at(300_000), "far ahead of one a minute: {last:?}");
+        assert_eq!(releases(last)[0].0, at(64_000));
     }
 
     proptest! {
@@ -438,7 +500,7 @@ mod tests {
                 let horizon = if rate.is_some() { SOON } else { HORIZON };
                 loop {
                     let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
-                    let Some(plan) = Plan::due(&recent, &room, at(now), MINUTE, horizon) else { break };
+                    let Some(plan) = Plan::due(&complete(&recent), &room, at(now), MINUTE, horizon) else { break };
                     plans.push(plan);
                 }
             }
@@ -483,7 +545,7 @@ mod tests {
                 let horizon = if wanted.is_some() { SOON } else { HORIZON };
                 loop {
                     let recent: Vec<_> = plans.iter().rev().take(2).copied().collect();
-                    let Some(plan) = Plan::due(&recent, &room, at(now), MINUTE, horizon) else { break };
+                    let Some(plan) = Plan::due(&complete(&recent), &room, at(now), MINUTE, horizon) else { break };
                     let planned = changes.iter().find(|(from, _)| *from == plan.valve_from.as_millis()).unwrap();
                     prop_assert_eq!(planned.1, plan.rate.get());
                     let length = plan.window.length();
@@ -505,7 +567,11 @@ mod tests {
                     total += u64::from(size);
                     let spans = changes.iter().zip(changes.iter().skip(1).map(|(next, _)| *next).chain([u64::MAX]));
                     let allowed: u64 = spans.map(|((start, rate), end)| {
-                        end.min(until).saturating_sub((*start).max(from)) * u64::from(*rate)
+                        let time = end.min(until).saturating_sub((*start).max(from));
+                        let then = changes.iter().find(|(from, rate)| from > start && *rate > 0);
+                        // A time in which nobody is released makes up for what the window before was ahead.
+                        let made_up = || (time * u64::from(then.map_or(0, |(_, rate)| *rate))).min(slices.max(1) * 10 * 60_000);
+                        if *rate > 0 { time * u64::from(*rate) } else { made_up() }
                     }).sum();
                     prop_assert!(total * 60_000 <= allowed + slices.max(1) * (10 + 1) * 60_000, "{total} from {from} to {until}, {} allowed", allowed / 60_000);
                 }

@@ -130,9 +130,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fixture::{MINUTE, complete};
     use crate::{Plan, Rate, Room, Settings, most_in_a_second};
-
-    const MINUTE: Duration = Duration::from_mins(1);
 
     /// A room in which two windows follow each other.
     fn plans(per_minute: u32) -> [Plan; 2] {
@@ -144,11 +143,11 @@ mod tests {
         );
         let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
         let first = Plan::due(&[], &room, Timestamp::default(), MINUTE, MINUTE / 2).unwrap();
-        [first, Plan::due(&[first], &room, first.window.end, MINUTE, MINUTE / 2).unwrap()]
+        [first, Plan::due(&complete([&first]), &room, first.window.end, MINUTE, MINUTE / 2).unwrap()]
     }
 
     fn slice(per_minute: u32) -> Slice {
-        plans(per_minute)[0].slices().next().unwrap()
+        plans(per_minute)[0].slices(MINUTE).next().unwrap()
     }
 
     /// Runs a slice through its window. At millisecond `t`, `crowd(t)` visitors can be received.
@@ -255,7 +254,7 @@ mod tests {
             late in prop::collection::vec(0..30_000u64, 16),
             crowd_from in 0..60_000u64,
         ) {
-            let slices = plans(planned).into_iter().flat_map(|plan| plan.slices());
+            let slices = plans(planned).into_iter().flat_map(|plan| plan.slices(MINUTE));
             let mut left: Vec<_> = slices.zip(late.iter().cycle()).flat_map(|(slice, late)| {
                 let from = slice.window.start.as_millis() + late;
                 run_pace(Pace::new(slice), from, |now| if now < crowd_from { 0 } else { 10 })

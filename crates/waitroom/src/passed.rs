@@ -43,7 +43,7 @@ pub fn was_empty(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Dur
 /// Whether these plans have released visitors for two minutes. Their windows are a little shorter when the trigger runs
 /// early.
 fn tell_of_two_minutes(room: &Room, recent: &[PlanRecord], now: Timestamp, minute: Duration) -> bool {
-    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now)).sum();
+    let released_for: Duration = recent.iter().map(|record| released_for(room, record, now, minute)).sum();
     released_for >= minute * 11 / 6
 }
 
@@ -53,10 +53,11 @@ fn distance(rate: Rate) -> u64 {
 }
 
 /// How long this plan has released visitors so far.
-fn released_for(room: &Room, record: &PlanRecord, now: Timestamp) -> Duration {
+fn released_for(room: &Room, record: &PlanRecord, now: Timestamp, minute: Duration) -> Duration {
     let plan = record.plan;
     let cut = room.valves.after(plan.valve_from).map_or(plan.window.end, |change| change.from);
-    plan.window.end.min(cut).min(now).since(plan.window.start.max(plan.releases_from))
+    let begins = plan.releases_from.clamp(plan.window.start, plan.window.start + minute);
+    plan.window.end.min(cut).min(now).since(begins)
 }
 
 #[cfg(test)]

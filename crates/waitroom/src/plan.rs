@@ -28,7 +28,9 @@ pub struct Plan {
     /// Plans are numbered in sequence, so that of two concurrent triggers only one can write the next plan.
     pub number: u64,
     pub window: Window,
-    /// The instant of the first batch: the window's start, or later if the window before was ahead of its rate.
+    /// When the windows before are no longer ahead of their rate, if nobody is released in between. The first batch leaves
+    /// then, or with the window if that is later or they are ahead by less than a visitor, and at the latest a minute after
+    /// the window's start.
     #[serde(default)]
     pub releases_from: Timestamp,
     /// How many visitors a minute this window releases.

@@ -34,17 +34,22 @@ impl Plan {
         self.batches().div_ceil(self.slice_batches())
     }
 
-    pub fn slices(&self) -> impl Iterator<Item = Slice> + use<> {
+    /// `minute` is the time that the rate is meant for.
+    pub fn slices(&self, minute: Duration) -> impl Iterator<Item = Slice> + use<> {
         let plan = *self;
-        (0..plan.slice_count()).map(move |index| plan.slice(index))
+        (0..plan.slice_count()).map(move |index| plan.slice(index, minute))
     }
 
-    fn slice(&self, index: u32) -> Slice {
+    pub fn slice_ids(&self) -> impl Iterator<Item = SliceId> + use<> {
+        let plan = self.number;
+        (0..self.slice_count()).map(move |index| SliceId::new(plan, index))
+    }
+
+    fn slice(&self, index: u32, minute: Duration) -> Slice {
         let people = self.slice_batches() * BATCH;
         let quota = (self.quota - index * people).min(people);
         Slice {
-            // At most 270 slices, because the maximum rate is 270,000.
-            id: SliceId { plan: self.number, index: u16::try_from(index).unwrap_or(u16::MAX) },
+            id: SliceId::new(self.number, index),
             window: self.window,
             releases_from: self.releases_from,
             rate: self.rate,
@@ -52,15 +57,8 @@ impl Plan {
             valve_from: self.valve_from,
             of: self.slice_count(),
             batches_a_second: self.batches_a_second(index, quota.div_ceil(BATCH)),
-            second: self.second(),
+            second: (millis(minute) / 60).max(1),
         }
-    }
-
-    /// A sixtieth of the minute that the rate is meant for, in milliseconds: 1,000, unless tests shorten the minute.
-    fn second(&self) -> u64 {
-        let length = millis(self.window.end.since(self.releases_from.max(self.window.start)));
-        let sixtieths = 60 * u64::from(self.quota).max(1);
-        ((length * u64::from(self.rate.get()) + sixtieths / 2) / sixtieths).max(1)
     }
 
     /// How many batches this slice may release in one second while it catches up.
@@ -102,6 +100,13 @@ pub struct SliceId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a slice ID has the form <plan>.<index>")]
 pub struct SliceIdError;
+
+impl SliceId {
+    fn new(plan: u64, index: u32) -> Self {
+        // At most 270 slices, because the maximum rate is 270,000.
+        Self { plan, index: u16::try_from(index).unwrap_or(u16::MAX) }
+    }
+}
 
 impl fmt::Display for SliceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,6 +157,7 @@ pub struct Slice {
     /// How many slices the plan has. Their batches alternate, each slice offset from the others.
     of: u32,
     pub(crate) batches_a_second: u32,
+    /// A sixtieth of the minute that the rate is meant for, in milliseconds: 1,000, unless tests shorten the minute.
     #[serde(default = "one_second")]
     second: u64,
 }
@@ -182,8 +188,13 @@ impl Slice {
         u32::try_from(released).map_or(self.quota, |released| released.min(self.quota))
     }
 
+    /// With the window, unless the windows before are ahead by a visitor or more: at a rate of one a minute, a part of a
+    /// visitor would be most of a minute in which nobody is released. And never more than a minute later.
     fn starts_at(&self) -> Timestamp {
-        self.releases_from.max(self.window.start)
+        let minute = 60 * self.second;
+        let late = millis(self.releases_from.since(self.window.start));
+        let late = if late * u64::from(self.rate.get()) < minute { 0 } else { late.min(minute) };
+        self.window.start + Duration::from_millis(late)
     }
 
     /// When batch `n` is released: evenly over the window, each slice a little after the one before it.
@@ -219,7 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::{plan, releases};
+    use crate::fixture::{MINUTE, plan, releases};
 
     fn sizes(slice: &Slice) -> Vec<u32> {
         (0..slice.batches()).map(|n| slice.size(n)).collect()
@@ -227,14 +238,14 @@ mod tests {
 
     #[test]
     fn a_rate_of_3300_gives_three_slices_of_100_batches_and_one_of_30() {
-        let batches: Vec<_> = plan(3300).slices().map(|slice| slice.batches()).collect();
+        let batches: Vec<_> = plan(3300).slices(MINUTE).map(|slice| slice.batches()).collect();
         assert_eq!(batches, [100, 100, 100, 30]);
-        assert!(plan(3300).slices().flat_map(|slice| sizes(&slice)).all(|size| size == 10));
+        assert!(plan(3300).slices(MINUTE).flat_map(|slice| sizes(&slice)).all(|size| size == 10));
     }
 
     #[test]
     fn a_slice_is_sent_as_json() {
-        for slice in plan(3300).slices() {
+        for slice in plan(3300).slices(MINUTE) {
             let sent = serde_json::to_value(slice).unwrap();
             assert_eq!(sent["id"], slice.id.to_string());
             assert_eq!(serde_json::from_value::<Slice>(sent).unwrap(), slice);
@@ -265,7 +276,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_slices_add_up_to_the_rate(rate in 1..=270_000u32) {
-            let slices: Vec<_> = plan(rate).slices().collect();
+            let slices: Vec<_> = plan(rate).slices(MINUTE).collect();
             prop_assert_eq!(slices.iter().flat_map(sizes).sum::<u32>(), rate);
             prop_assert!(slices.iter().all(|slice| slice.batches() <= SLICE_BATCHES));
         }
@@ -290,9 +301,9 @@ mod tests {
         #[test]
         fn slices_that_catch_up_together_release_at_most_twice_the_even_share(rate in 1..=270_000u32) {
             let plan = plan(rate);
-            let a_second: u32 = plan.slices().map(|slice| slice.batches_a_second).sum();
+            let a_second: u32 = plan.slices(MINUTE).map(|slice| slice.batches_a_second).sum();
             prop_assert!(a_second == 1 || a_second * 60 <= 2 * plan.batches(), "{a_second} batches");
-            for slice in plan.slices() {
+            for slice in plan.slices(MINUTE) {
                 let interval = slice.interval().as_secs_f64();
                 prop_assert!(interval * f64::from(slice.batches_a_second) >= 1.0 || slice.batches_a_second * 60 > slice.batches());
             }

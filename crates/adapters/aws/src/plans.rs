@@ -40,7 +40,7 @@ struct PlanItems {
 
 /// The items of a plan's slices.
 fn pages(plan: &Plan) -> Vec<Key> {
-    let mut pages: Vec<_> = plan.slices().map(|slice| Key::slices_with(slice.id)).collect();
+    let mut pages: Vec<_> = plan.slice_ids().map(Key::slices_with).collect();
     pages.dedup();
     pages
 }

@@ -48,14 +48,42 @@ fn visitors_are_released_in_the_order_in_which_they_joined() {
     assert_eq!(outcome.reported, 2100);
 }
 
+const SLOW_AND_FAST: [u32; 5] = [1, 6, 60, 600, 6000];
+
+/// Nobody was released for a minute. Then the first visitor owes nothing to anybody.
 #[test]
-fn a_visitor_to_a_quiet_room_is_released_within_two_seconds() {
-    let mut world = World::new(3, 600);
-    world.run(5 * MINUTE);
-    assert!(world.room().quiet);
-    world.join(1);
-    world.run(Duration::from_secs(2));
-    assert_eq!(world.outcome().released(), 1);
+fn after_a_minute_of_silence_the_first_visitor_enters_within_two_seconds() {
+    for rate in SLOW_AND_FAST {
+        // Before the room is quiet, while it becomes quiet, and afterwards; at any time of a window.
+        for silence in (60..240).step_by(17) {
+            let mut world = World::new(3, rate);
+            let batch = rate.min(10);
+            world.join(batch as usize);
+            world.run(Duration::from_secs(2));
+            assert_eq!(world.outcome().released(), batch, "at {rate} a minute");
+            world.run(Duration::from_secs(silence));
+            world.join(1);
+            world.run(Duration::from_secs(2));
+            assert_eq!(world.outcome().released(), batch + 1, "at {rate} a minute, after {silence} s");
+        }
+    }
+}
+
+#[test]
+fn after_a_pause_of_a_minute_the_line_moves_within_two_seconds() {
+    for rate in SLOW_AND_FAST {
+        for pause in [60, 75, 240] {
+            let mut world = World::new(4, rate);
+            world.join(7 * rate as usize);
+            world.run(MINUTE + Duration::from_secs(31));
+            world.change_room(|room| room.turn(RoomState::Paused));
+            world.run(Duration::from_secs(pause));
+            let before = world.outcome().released();
+            world.change_room(|room| room.turn(RoomState::On));
+            world.run(Duration::from_secs(2));
+            assert!(world.outcome().released() > before, "at {rate} a minute, after {pause} s");
+        }
+    }
 }
 
 #[test]
