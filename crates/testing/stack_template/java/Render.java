@@ -49,7 +49,9 @@ public class Render {
         var context = new LinkedHashMap<String, Object>();
         context.put("domainName", request.get("domain"));
         context.put("path", request.get("path"));
-        context.put("requestId", request.get("id"));
+        if (request.get("id") != null) {
+            context.put("requestId", request.get("id"));
+        }
         context.put("requestTimeEpoch", request.get("now"));
         context.put("responseOverride", override);
         var params = new LinkedHashMap<String, Object>();

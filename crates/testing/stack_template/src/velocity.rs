@@ -22,8 +22,8 @@ pub struct TemplateRequest {
     pub domain: String,
     /// The path of the request, with the stage.
     pub path: String,
-    /// The ID that API Gateway gives the request.
-    pub id: String,
+    /// The request's ID. API Gateway gives it one, and a client can give it another. Without one there is no variable.
+    pub id: Option<String>,
     /// The time of the request, in milliseconds.
     pub now: u64,
     /// In a request template the body of the visitor's request, in a response template that of the table's response.

@@ -134,7 +134,7 @@ fn the_access_log_is_json_without_cookies_and_addresses() {
     let format = setting["Format"].as_str().unwrap();
     let logged: Vec<_> =
         format.split("$context.").skip(1).map(|rest| rest.split(['"', ',', '}']).next()).collect();
-    let allowed = ["requestTime", "requestId", "httpMethod", "path", "status", "responseLatency"];
+    let allowed = ["requestTime", "extendedRequestId", "httpMethod", "path", "status", "responseLatency"];
     assert_eq!(logged, allowed.map(Some));
     let example = format.replace("$context.status", "200").replace("$context.responseLatency", "12");
     assert!(serde_json::from_str::<Value>(&example).is_ok(), "{example}");

@@ -139,7 +139,7 @@ fn a_token_chooses_the_copy_of_the_status_by_its_first_digit() {
 fn without_a_token_the_last_digit_of_the_requests_id_chooses_the_copy() {
     let id = "3f2d1c6e-8a4b-4f70-9c55-0d1e2f3a4b5";
     for digit in "0123456789abcdef".chars() {
-        let asked = stack_template::TemplateRequest { id: format!("{id}{digit}"), ..asked() };
+        let asked = stack_template::TemplateRequest { id: Some(format!("{id}{digit}")), ..asked() };
         let request = render(&route("/polling").request().unwrap(), &asked);
         assert!(request.text.contains(&format!("\"status/{digit}\"")), "{}", request.text);
     }

@@ -12,3 +12,4 @@ mod polls;
 mod roles;
 mod routes;
 mod support;
+mod variables;
