@@ -27,7 +27,12 @@ pub(crate) fn suffering() -> Status {
         refused: false,
         rate: rate(per_minute),
     };
-    let alarm = |name: &str, state, reason: &str| Alarm { name: name.into(), state, reason: reason.into() };
+    let alarm = |name: &str, state, reason: &str, meaning: &str| Alarm {
+        name: name.into(),
+        state,
+        reason: reason.into(),
+        meaning: meaning.into(),
+    };
     let window = |number, released| WindowCount {
         number,
         released,
@@ -46,8 +51,8 @@ pub(crate) fn suffering() -> Status {
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],
         dead_letters: Some(2),
         alarms: vec![
-            alarm("producer-errors", AlarmState::Ringing, "7 errors in a minute"),
-            alarm("dead-letters", AlarmState::Quiet, ""),
+            alarm("producer-errors", AlarmState::Ringing, "7 errors in a minute", "the door is broken"),
+            alarm("dead-letters", AlarmState::Quiet, "", ""),
         ],
         alarm_mail: Some(AlarmMail {
             address: "anna@shop.example".into(),

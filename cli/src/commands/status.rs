@@ -66,7 +66,7 @@ fn text(status: &Status, now: Timestamp) -> String {
     }
     lines.extend(alarms(status).map(|alarms| format!("alarms         {alarms}")));
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
-        lines.push(format!("               {}: {}", alarm.name, alarm.reason));
+        lines.push(format!("               {}: {}", alarm.name, alarm.told()));
     }
     let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
     lines.extend(mail.map(|mail| format!("alarm e-mails  {mail}")));
@@ -124,7 +124,7 @@ message        "More beer at noon"
 polls          3 times less often than usual
 dead letters   2
 alarms         1 of 2 is ringing
-               producer-errors: 7 errors in a minute
+               producer-errors: the door is broken
 alarm e-mails  anna@shop.example gets none yet: nobody has confirmed the subscription; click the link in AWS's e-mail "AWS Notification - Subscription Confirmation", within two days
 waiting room   https://abc.example/prod/beekeeper
 client check   https://abc.example/prod/client

@@ -58,7 +58,7 @@ fn ringing(alarms: &[Alarm], name: &str) -> Vec<DoctorCheck> {
     let ringing = alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
     let mut checks: Vec<_> = ringing
         .map(|alarm| {
-            let text = format!("{} is ringing: {}", alarm.name, alarm.reason);
+            let text = format!("{} is ringing: {}", alarm.name, alarm.told());
             let advice = format!(
                 "see why: beekeeper logs {name} --since 1h; in the first minutes after a deployment, an alarm may ring by itself"
             );
@@ -116,6 +116,7 @@ mod tests {
         let checks = of(&mail);
         let results: Vec<_> = checks.iter().map(|check| check.result).collect();
         assert_eq!(results, [CheckResult::Problem, CheckResult::Warning], "{checks:?}");
+        assert_eq!(checks[0].found, "producer-errors is ringing: the door is broken");
         assert!(checks[1].found.starts_with("anna@shop.example gets none yet: "), "{checks:?}");
         assert!(checks[1].advice.as_ref().unwrap().starts_with("click the link"), "{checks:?}");
         mail.state = AlarmMailState::Missing;

@@ -190,7 +190,7 @@ impl<'a> RehearsalVisitor<'a> {
                 Err(fault) => fault,
             };
             self.failed(route, fault);
-            self.note(|visit| visit.was_refused = matches!(fault, VisitFault::Status(429 | 503)));
+            self.note(|visit| visit.was_refused = matches!(fault, VisitFault::Status(429 | 500..)));
             failures += 1;
             let random = self.rng.random();
             self.pause(retry_in(failures, 0.0, random)).await;

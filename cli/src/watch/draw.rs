@@ -129,7 +129,7 @@ fn shop(status: &Status, palette: Palette, width: u16, findings: usize) -> Vec<L
         lines.extend(fit(both.map(|fact| ("   ", Span::raw(fact))), width));
     }
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).take(3) {
-        let rings = format!("{}: {}", alarm.name, alarm.reason);
+        let rings = format!("{}: {}", alarm.name, alarm.told());
         lines.extend(fit(words(&rings, palette.strong(Color::Red)), width));
     }
     lines

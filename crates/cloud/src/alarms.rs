@@ -91,7 +91,12 @@ fn belongs_to_stack(alarm: &str, prefix: &str) -> bool {
 }
 
 fn read_alarm(name: String, alarm: MetricAlarm) -> Alarm {
-    Alarm { name, state: state(alarm.state_value.as_ref()), reason: alarm.state_reason.unwrap_or_default() }
+    Alarm {
+        name,
+        state: state(alarm.state_value.as_ref()),
+        reason: alarm.state_reason.unwrap_or_default(),
+        meaning: alarm.alarm_description.unwrap_or_default(),
+    }
 }
 
 fn state(value: Option<&StateValue>) -> AlarmState {

@@ -70,7 +70,12 @@ fn complete(reply: Reply) -> Reply {
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
     status.findings = vec![Finding { refused: true, ..finding }];
     status.dead_letters = Some(1);
-    status.alarms = vec![Alarm { name: "a".to_owned(), state: AlarmState::Ringing, reason: "r".to_owned() }];
+    status.alarms = vec![Alarm {
+        name: "a".to_owned(),
+        state: AlarmState::Ringing,
+        reason: "r".to_owned(),
+        meaning: "m".to_owned(),
+    }];
     status.alarm_mail = Some(AlarmMail {
         address: "a@shop.example".to_owned(),
         topic: "arn".to_owned(),

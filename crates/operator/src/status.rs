@@ -60,6 +60,16 @@ pub struct Alarm {
     /// Why it is in this state, as `CloudWatch` words it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// What is wrong when it rings, and what to do: the text of its e-mail.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub meaning: String,
+}
+
+impl Alarm {
+    /// What to tell an operator while it rings.
+    pub fn told(&self) -> &str {
+        if self.meaning.is_empty() { &self.reason } else { &self.meaning }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,7 +60,7 @@ impl Client {
     pub fn newcomer(&self, headers: &[(&str, &str)]) -> HttpAnswer {
         for _ in 0..MOST_REFUSALS {
             let answer = self.send("GET", "/beekeeper", headers);
-            if answer.status != 503 {
+            if answer.status < 500 {
                 return answer;
             }
             self.refused_joins.fetch_add(1, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use crate::support::stack;
 const ROOM: [(&str, &str); 4] =
     [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example/sale"), ("Rate", "300")];
 
-fn choosing(chosen: &[(&str, &str)]) -> Stack {
+pub(crate) fn choosing(chosen: &[(&str, &str)]) -> Stack {
     Stack::with(&[&ROOM, chosen].concat()).unwrap()
 }
 
@@ -39,6 +39,8 @@ const CHOICES: [Choice; 14] = [
             "ApiErrorsAlarm",
             "ConsumersDroppedAlarm",
             "DeadLettersAlarm",
+            "DoorErrorsAlarm",
+            "DoorThrottlesAlarm",
             "FunctionErrorsAlarm",
             "FunctionThrottlesAlarm",
             "LineStalledAlarm",
@@ -56,7 +58,9 @@ const CHOICES: [Choice; 14] = [
             "ApiErrorsAlarm",
             "ConsumersDroppedAlarm",
             "DeadLettersAlarm",
+            "DoorErrorsAlarm",
             "DoorLimitAlarm",
+            "DoorThrottlesAlarm",
             "Firewall",
             "FirewallOnApi",
             "FunctionErrorsAlarm",
@@ -149,65 +153,4 @@ fn the_request_limit_applies_to_all_routes() {
         (&settings["ThrottlingRateLimit"], &settings["ThrottlingBurstLimit"]),
         (&json!("100"), &json!("200"))
     );
-}
-
-#[test]
-fn alarms_watch_the_functions_and_notify_the_operator() {
-    let stack = choosing(&[("AlarmEmail", "operator@shop.example"), ("Throttling", "yes")]);
-    let topic = stack.properties("AlarmTopic").unwrap();
-    assert_eq!(topic["Subscription"], json!([{ "Protocol": "email", "Endpoint": "operator@shop.example" }]));
-    for (name, kind) in stack.resources().unwrap() {
-        if kind == "AWS::CloudWatch::Alarm" {
-            assert_eq!(stack.properties(&name).unwrap()["AlarmActions"], json!(["AlarmTopic"]), "{name}");
-        }
-    }
-    for alarm in ["FunctionErrorsAlarm", "FunctionThrottlesAlarm"] {
-        let alarm = stack.properties(alarm).unwrap();
-        let watched = alarm["Metrics"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|metric| metric["MetricStat"]["Metric"]["Dimensions"][0]["Value"].as_str());
-        assert_eq!(watched.collect::<Vec<_>>(), ["Producer", "Trigger", "Consumer", "Throttle"]);
-    }
-}
-
-#[test]
-fn the_alarm_of_the_door_watches_the_metric_that_the_firewall_writes() {
-    let stack = choosing(&[("AlarmEmail", "operator@shop.example"), ("DoorRequestsPerAddress", "5000")]);
-    let (alarm, firewall) =
-        (stack.properties("DoorLimitAlarm").unwrap(), stack.properties("Firewall").unwrap());
-    let metric = |config: &Value| {
-        assert_eq!(config["CloudWatchMetricsEnabled"], true, "{config}");
-        config["MetricName"].clone()
-    };
-    let dimensions = json!([
-        { "Name": "WebACL", "Value": metric(&firewall["VisibilityConfig"]) },
-        { "Name": "Rule", "Value": metric(&firewall["Rules"][0]["VisibilityConfig"]) },
-        { "Name": "Region", "Value": "AWS::Region" },
-    ]);
-    assert_eq!(alarm["Dimensions"], dimensions);
-    assert_eq!((&alarm["Namespace"], &alarm["MetricName"]), (&json!("AWS/WAFV2"), &json!("BlockedRequests")));
-}
-
-/// The metrics of AWS that are the first to show that a room has reached a limit.
-#[test]
-fn alarms_ring_when_visitors_or_functions_are_refused() {
-    let stack = choosing(&[("AlarmEmail", "operator@shop.example")]);
-    for (name, namespace, metric, dimension) in [
-        ("RefusedRequestsAlarm", "AWS/ApiGateway", "4XXError", "ApiName"),
-        ("ConsumersDroppedAlarm", "AWS/Lambda", "AsyncEventsDropped", "FunctionName"),
-        ("OldestVisitorAlarm", "AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName"),
-    ] {
-        let alarm = stack.properties(name).unwrap();
-        assert_eq!((&alarm["Namespace"], &alarm["MetricName"]), (&json!(namespace), &json!(metric)));
-        assert_eq!(alarm["Dimensions"][0]["Name"], dimension, "{name}");
-    }
-    let throttles = stack.properties("TableThrottlesAlarm").unwrap();
-    let watched = throttles["Metrics"].as_array().unwrap().iter().filter_map(|metric| {
-        let metric = &metric["MetricStat"]["Metric"];
-        Some((metric["MetricName"].as_str()?, metric["Dimensions"][0]["Value"].as_str()?))
-    });
-    let of_the_ledger = [("ReadThrottleEvents", "Ledger"), ("WriteThrottleEvents", "Ledger")];
-    assert_eq!(watched.collect::<Vec<_>>(), of_the_ledger);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 
+mod alarms;
 mod choices;
 mod clean;
 mod cookies;

@@ -63,7 +63,8 @@ fn a_request_that_the_gateway_refuses_gets_html(room: &SamRoom) {
     until("nobody joins", Duration::from_secs(20), || Ok(refused().status != 302)).unwrap();
     let refused = refused();
     let header = |name| refused.header(name);
-    assert_eq!((refused.status, header("retry-after")), (503, Some("30")), "{refused:?}");
+    // A server error keeps its own status, or CloudWatch would count it as a client error.
+    assert!(refused.status >= 500 && header("retry-after") == Some("30"), "{refused:?}");
     // The emulator sends a body of its own here; a test of the template compares the page.
     assert_eq!(header("content-type"), Some("text/html; charset=utf-8"));
 }
