@@ -7,6 +7,8 @@
 mod account;
 mod certificates;
 mod check;
+#[cfg(feature = "aws")]
+mod cookies;
 mod examined;
 mod line;
 mod machine;
@@ -62,7 +64,10 @@ pub(crate) fn of_room(examined: &Examined) -> Vec<RunningCheck<'_>> {
         RunningCheck::new("way-around", shop::ways_around(examined)),
     ];
     #[cfg(feature = "aws")]
-    checks.push(RunningCheck::new("alarms", watch::check(examined)));
+    {
+        checks.push(RunningCheck::new("cookies", cookies::check(examined)));
+        checks.push(RunningCheck::new("alarms", watch::check(examined)));
+    }
     checks.push(RunningCheck::new("machine", machine::check(examined)));
     checks
 }

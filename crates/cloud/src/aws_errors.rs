@@ -257,7 +257,7 @@ pub(crate) fn message<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>
 }
 
 /// The error and its causes, on one line.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

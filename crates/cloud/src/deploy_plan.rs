@@ -16,7 +16,7 @@ use crate::forecast::Forecast;
 use crate::limits::LimitReading;
 use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
-use crate::stack::{NextStep, RoomStack, next_step};
+use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::Stack;
 use crate::warnings::{self, PlanWarning};
 use crate::{Account, Bundle, CloudError, bundle};
@@ -102,10 +102,12 @@ impl Account {
             (Some(found), _) => DeployAction::Resume { status: found.status.to_string() },
         };
         let existing = found.as_ref().filter(|_| matches!(action, DeployAction::Update));
-        let (forecast, shop) = futures_util::join!(
+        let (forecast, shop, places) = futures_util::join!(
             self.forecast(config, architecture, page, existing, expected),
-            ShopCheck::measure(config)
+            ShopCheck::measure(config),
+            self.check_places(config, existing),
         );
+        places?;
         let shop = shop?;
         let Forecast { limits, reserved, capacity, outlook, mut warnings, room } = forecast;
         warnings.extend(warnings::of_shop(config, &shop));
@@ -125,6 +127,20 @@ impl Account {
             costs: Costs::of(&room),
             outlook,
         })
+    }
+
+    /// An error if the room that is updated loses places between other cookies, which no deployment mends.
+    async fn check_places(
+        &self,
+        config: &RoomConfig,
+        existing: Option<&StackState>,
+    ) -> Result<(), CloudError> {
+        if existing.is_none() {
+            return Ok(());
+        }
+        // A stack that lacks an output is no room that could be asked.
+        let Ok(room) = self.room(&config.room).await else { return Ok(()) };
+        room.must_find_places().await
     }
 }
 

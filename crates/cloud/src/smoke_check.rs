@@ -1,45 +1,44 @@
 //! A check of the deployed room from outside, over HTTP. It takes no place in the line.
 //!
-//! It speaks HTTP/2 where the room does, as browsers do. They send each cookie in a header of its own then, and whoever passes
-//! the request on has to join them. Whether API Gateway does that before its mapping templates read the header is not
-//! documented, so the check shows it: it sends a place between other cookies and asks whether the room found it.
+//! It asks every URL of the room, and speaks HTTP/2 where the room does, as browsers do. They send each cookie in a header of its
+//! own then, and whoever passes the request on has to join them. What API Gateway does before its mapping templates read the
+//! header depends on a security policy and is not documented, so the check shows it: it sends a place between other cookies and
+//! asks whether the room found it.
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::body::Bytes;
-use hyper::header::{COOKIE, HOST, LOCATION, USER_AGENT};
-use hyper::{Method, Request, Version};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use probe::WebAddress;
+use hyper::Method;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
-use url::Url;
 use waitroom::ports::{MinuteLog, Plans, PortResult, RoomReader};
-use waitroom::{Place, Room, RoomState, Timestamp, Token};
+use waitroom::{Place, Room, RoomId, RoomState, Timestamp, Token};
 
 use crate::progress::{DeployStep, OnEvent, report_step};
+use crate::smoke_client::{SmokeClient, SmokeResponse};
 use crate::{CloudError, CloudErrorKind, DeployedRoom};
 
 /// A new API takes a while until it answers everywhere.
 const API_READY_WITHIN: Duration = Duration::from_mins(1);
+/// A new custom domain takes longer.
+const DOMAIN_READY_WITHIN: Duration = Duration::from_mins(5);
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
-/// The API waits up to 29 s for the producer.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Larger than any response of a room.
-const MAX_BODY_BYTES: usize = 4_000_000;
+/// Whoever looks at a room that may not answer does not wait longer.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A new schedule runs for the first time after a minute or two.
 const SCHEDULE_RUNS_WITHIN: Duration = Duration::from_secs(150);
 
-struct SmokeResponse {
-    version: Version,
-    status: u16,
-    location: Option<String>,
-    body: String,
+/// What to do about places that are lost between other cookies.
+pub const JOIN_COOKIES: &str = "in the console of API Gateway, set the security policy of the API to TLS_1_0 and that of the custom domain to TLS_1_2, as \
+     the template has them. A deployment does not undo what was changed by hand. Behind another policy, API Gateway shows the room \
+     only the last cookie: docs/aws.md";
+
+/// A URL under which visitors reach the room.
+struct Entrance {
+    /// Without a slash at the end.
+    url: String,
+    /// Of a custom domain: where its CNAME record has to point.
+    target: Option<String>,
 }
 
 /// A request, and whether the response is that of a working room.
@@ -88,7 +87,7 @@ const REQUESTS: [SmokeRequest; 5] = [
         has_place: true,
         expected: "to find the place, which is the second of three cookies. Otherwise visitors whose browsers have other cookies \
                    for this domain are never admitted",
-        is_ok: |response| says_whether_admitted(response) && json_member(response, "known").is_none(),
+        is_ok: finds_the_place,
     },
     SmokeRequest {
         method: Method::GET,
@@ -104,48 +103,75 @@ const REQUESTS: [SmokeRequest; 5] = [
 ];
 
 impl DeployedRoom {
-    /// Requests the door, the waiting page, a poll, a client check with a place and the signing keys. Returns the state of the
-    /// room.
+    /// At each of its URLs, requests the door, the waiting page, a poll, a client check with a place and the signing keys.
+    /// Returns the state of the room.
     pub async fn smoke_check(&self, on_event: OnEvent<'_>) -> Result<RoomState, CloudError> {
         let attempt = || format!("check the room {} from outside", self.room);
-        let client = SmokeClient::new(self.account.config.endpoint_url(), &self.urls.stage)
-            .map_err(|reason| CloudError::new(CloudErrorKind::Other, attempt(), reason))?;
         let room = self.store().room().await.map_err(|error| CloudError::from_port(attempt(), error))?;
         let cookies = cookies_with_place(&room);
-        for request in REQUESTS {
-            report_step(on_event, DeployStep::SmokeCheck, format!("check {}", request.what));
-            let cookies = if request.has_place { cookies.as_slice() } else { &[] };
-            self.wait_until_ok(&client, &request, cookies).await.map_err(|reason| {
-                let advice = format!(
-                    "the room is deployed but does not work; for the reason, see: beekeeper logs {}",
-                    self.room
-                );
-                CloudError::new(CloudErrorKind::Other, attempt(), reason).with_advice(advice)
-            })?;
+        for Entrance { url, target } in self.entrances() {
+            let client = self.client(&url, target.as_deref());
+            let client =
+                client.map_err(|reason| CloudError::new(CloudErrorKind::Other, attempt(), reason))?;
+            let (at, patience) = match target {
+                Some(_) => (format!(" at {url}"), DOMAIN_READY_WITHIN),
+                None => (String::new(), API_READY_WITHIN),
+            };
+            for request in REQUESTS {
+                report_step(on_event, DeployStep::SmokeCheck, format!("check {}{at}", request.what));
+                let cookies = if request.has_place { cookies.as_slice() } else { &[] };
+                let Err(problem) = wait_until_ok(&client, &request, cookies, patience).await else {
+                    continue;
+                };
+                let loses = request.has_place && look(&client, &room).await == Ok(false);
+                let logs = || {
+                    format!(
+                        "the room is deployed but does not work; for the reason, see: beekeeper logs {}",
+                        self.room
+                    )
+                };
+                let advice = if loses { JOIN_COOKIES.to_owned() } else { logs() };
+                let reason = format!("{} {url}{} {problem}", request.method, request.path);
+                return Err(CloudError::new(CloudErrorKind::Other, attempt(), reason).with_advice(advice));
+            }
         }
         let room = self.store().room().await.map_err(|error| CloudError::from_port(attempt(), error))?;
         Ok(room.state)
     }
 
-    /// Repeats the request until the room responds as it should. An error says how it responded last.
-    async fn wait_until_ok(
-        &self,
-        client: &SmokeClient,
-        request: &SmokeRequest,
-        cookies: &[String],
-    ) -> Result<(), String> {
-        let started = Instant::now();
-        loop {
-            let problem = match client.send(&request.method, request.path, cookies).await {
-                Ok(response) if (request.is_ok)(&response) => return Ok(()),
-                Ok(response) => response.problem(request.expected),
-                Err(reason) => reason,
-            };
-            if started.elapsed() > API_READY_WITHIN {
-                return Err(format!("{} {}{} {problem}", request.method, self.urls.stage, request.path));
-            }
-            sleep(CHECK_INTERVAL).await;
-        }
+    /// Whether the room finds a place between other cookies, at each of its URLs. An error says why that is not known.
+    pub async fn finds_places(&self) -> Vec<(String, Result<bool, String>)> {
+        let room = match timeout(LOOK_TIMEOUT, self.store().room()).await {
+            Ok(Ok(room)) => room,
+            Ok(Err(error)) => return vec![(self.urls.room.clone(), Err(error.to_string()))],
+            Err(_) => return vec![(self.urls.room.clone(), Err("the table does not answer".into()))],
+        };
+        let room = &room;
+        let looks = self.entrances().into_iter().map(|Entrance { url, target }| async move {
+            let look = async { look(&self.client(&url, target.as_deref())?, room).await };
+            let late = || Err(format!("it did not respond within {} s", LOOK_TIMEOUT.as_secs()));
+            let found = timeout(LOOK_TIMEOUT, look).await.unwrap_or_else(|_| late());
+            (url, found)
+        });
+        futures_util::future::join_all(looks).await
+    }
+
+    /// An error if the room loses places between other cookies. A room that does not answer may be deployed again.
+    pub(crate) async fn must_find_places(&self) -> Result<(), CloudError> {
+        refuse_lost_places(&self.room, &self.finds_places().await)
+    }
+
+    /// The stage's URL, and the one at a custom domain.
+    fn entrances(&self) -> Vec<Entrance> {
+        let domain = self.urls.domain_target.clone().map(|target| Entrance {
+            url: self.urls.room.trim_end_matches("/beekeeper").to_owned(),
+            target: Some(target),
+        });
+        [Entrance { url: self.urls.stage.clone(), target: None }].into_iter().chain(domain).collect()
+    }
+
+    fn client(&self, url: &str, target: Option<&str>) -> Result<SmokeClient, String> {
+        SmokeClient::new(self.account.config.endpoint_url(), url, target)
     }
 
     /// Waits until the schedule runs. It has to plan the current window. Only in a quiet room, to which nobody has come for a
@@ -193,6 +219,55 @@ impl DeployedRoom {
     }
 }
 
+/// Repeats the request until the room responds as it should. An error says how it responded last.
+async fn wait_until_ok(
+    client: &SmokeClient,
+    request: &SmokeRequest,
+    cookies: &[String],
+    patience: Duration,
+) -> Result<(), String> {
+    let started = Instant::now();
+    loop {
+        let problem = match client.send(&request.method, request.path, cookies).await {
+            Ok(response) if (request.is_ok)(&response) => return Ok(()),
+            Ok(response) => response.problem(request.expected),
+            Err(reason) => reason,
+        };
+        if started.elapsed() > patience {
+            return Err(problem);
+        }
+        sleep(CHECK_INTERVAL).await;
+    }
+}
+
+fn refuse_lost_places(room: &RoomId, found: &[(String, Result<bool, String>)]) -> Result<(), CloudError> {
+    let lost = found.iter().find(|(_, found)| *found == Ok(false));
+    lost.map_or(Ok(()), |(url, _)| {
+        let reason = format!(
+            "{url} finds a place that comes alone, and loses it between two other cookies, each in a header of its own: so browsers \
+             send them over HTTP/2, and visitors with other cookies for this domain are never admitted"
+        );
+        let error = CloudError::new(CloudErrorKind::Other, format!("plan a deployment of {room}"), reason);
+        Err(error.with_advice(JOIN_COOKIES))
+    })
+}
+
+/// Whether the room finds a place between other cookies. If it does not, it has to find one that comes alone, or nothing is
+/// known: the room may have been reset meanwhile.
+async fn look(client: &SmokeClient, room: &Room) -> Result<bool, String> {
+    const EXPECTED: &str = "to find a place that comes alone";
+    let cookies = cookies_with_place(room);
+    let between = client.send(&Method::GET, "/client", &cookies).await?;
+    if finds_the_place(&between) {
+        return Ok(true);
+    }
+    if !says_whether_admitted(&between) {
+        return Err(between.problem("whether the visitor is admitted"));
+    }
+    let alone = client.send(&Method::GET, "/client", &cookies[1..2]).await?;
+    if finds_the_place(&alone) { Ok(false) } else { Err(alone.problem(EXPECTED)) }
+}
+
 /// A place of this room that was made up, between two cookies of somebody else.
 fn cookies_with_place(room: &Room) -> [String; 3] {
     let token = Token::from_bytes(rand::random());
@@ -200,16 +275,13 @@ fn cookies_with_place(room: &Room) -> [String; 3] {
     ["before=1".into(), place, "after=2".into()]
 }
 
-impl SmokeResponse {
-    fn problem(&self, expected: &str) -> String {
-        let Self { version, status, body, .. } = self;
-        let body: String = body.chars().take(200).collect();
-        format!("returned {status} over {version:?}: {body}; expected {expected}")
-    }
-}
-
 fn says_whether_admitted(response: &SmokeResponse) -> bool {
     json_member(response, "allow").is_some_and(|allow| allow.is_boolean())
+}
+
+/// Of a client check with a place.
+fn finds_the_place(response: &SmokeResponse) -> bool {
+    says_whether_admitted(response) && json_member(response, "known").is_none()
 }
 
 fn json_member(response: &SmokeResponse, name: &str) -> Option<Value> {
@@ -217,66 +289,14 @@ fn json_member(response: &SmokeResponse, name: &str) -> Option<Value> {
     body.filter(|_| response.status == 200)?.get_mut(name).map(Value::take)
 }
 
-/// Sends the requests. With a custom endpoint (an emulator) it connects there, and sends the room's host name as `Host`.
-struct SmokeClient {
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
-    base: Url,
-    host: Option<String>,
-}
-
-impl SmokeClient {
-    fn new(endpoint: Option<&str>, stage: &str) -> Result<Self, String> {
-        let parse = |url: &str| url.parse::<Url>().map_err(|error| format!("{url}: {error}"));
-        let endpoint = endpoint.map(parse).transpose()?;
-        let WebAddress { url: base, host } = WebAddress::through(endpoint.as_ref(), parse(stage)?);
-        let connector =
-            HttpsConnectorBuilder::new().with_native_roots().map_err(|error| error.to_string())?;
-        let connector = connector.https_or_http().enable_all_versions().build();
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), base, host })
-    }
-
-    async fn send(&self, method: &Method, path: &str, cookies: &[String]) -> Result<SmokeResponse, String> {
-        let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
-        let mut request = Request::builder().method(method.clone()).uri(&url).header(USER_AGENT, "beekeeper");
-        if let Some(host) = &self.host {
-            request = request.header(HOST, host);
-        }
-        for header in cookie_headers(self.base.scheme(), cookies) {
-            request = request.header(COOKIE, header);
-        }
-        let request = request.body(Empty::new()).map_err(|error| format!("is not a valid URL: {error}"))?;
-        let response = timeout(RESPONSE_TIMEOUT, async {
-            let response =
-                self.client.request(request).await.map_err(|error| format!("did not respond: {error}"))?;
-            let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-            let (status, location) = (response.status().as_u16(), location.map(ToOwned::to_owned));
-            let version = response.version();
-            let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
-            let body = body.map_err(|error| format!("stopped responding: {error}"))?.to_bytes();
-            Ok(SmokeResponse { version, status, location, body: String::from_utf8_lossy(&body).into_owned() })
-        });
-        let timed_out = || Err(format!("did not respond within {} s", RESPONSE_TIMEOUT.as_secs()));
-        response.await.unwrap_or_else(|_| timed_out())
-    }
-}
-
-/// The cookies as a browser sends them: in a header each over HTTP/2, which AWS speaks, and in one over HTTP/1.1, which
-/// forbids several. Only emulators are asked without TLS, and without TLS there is no HTTP/2.
-fn cookie_headers(scheme: &str, cookies: &[String]) -> Vec<String> {
-    match (scheme, cookies) {
-        (_, []) => Vec::new(),
-        ("https", cookies) => cookies.to_vec(),
-        (_, cookies) => vec![cookies.join("; ")],
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt;
-    use tokio::net::TcpListener;
+    use hyper::Version;
     use waitroom::{Rate, Settings};
 
     use super::*;
+    use crate::smoke_client::cookie_headers;
+    use crate::smoke_client::gateway::{Gateway, Policy};
 
     fn room() -> Room {
         let (name, title) = ("sale".parse().unwrap(), "Sale".parse().unwrap());
@@ -288,8 +308,8 @@ mod tests {
     #[test]
     fn a_place_is_sent_as_a_browser_sends_it() {
         let cookies = cookies_with_place(&room());
-        let over_http2 = cookie_headers("https", &cookies);
-        let over_http1 = cookie_headers("http", &cookies);
+        let over_http2 = cookie_headers(Version::HTTP_2, &cookies);
+        let over_http1 = cookie_headers(Version::HTTP_11, &cookies);
         assert_eq!((over_http2.len(), over_http1.len()), (3, 1));
         for headers in [over_http2, over_http1] {
             let place = Place::find(&room().settings.room, room().epoch, headers.iter().map(String::as_str));
@@ -297,7 +317,6 @@ mod tests {
         }
         let made_up = cookies_with_place(&room());
         assert_ne!(cookies[1], made_up[1], "nobody can be admitted by it");
-        assert_eq!(cookie_headers("https", &[]), [""; 0]);
     }
 
     #[test]
@@ -321,21 +340,42 @@ mod tests {
         assert!(!(request.is_ok)(&response(503, r#"{"error":"busy"}"#)));
     }
 
+    /// Over real TLS and HTTP/2, at a domain whose record nobody has made yet.
     #[tokio::test]
-    async fn http_2_is_offered_to_aws() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let stage = format!("https://{}/prod", listener.local_addr().unwrap());
-        let client = SmokeClient::new(None, &stage).unwrap();
-        let asking = tokio::spawn(async move { client.send(&Method::GET, "/client", &[]).await.map(drop) });
-        let (mut connection, _) = listener.accept().await.unwrap();
-        let mut hello = Vec::new();
-        // The names of the protocols, each after its length, as ALPN (RFC 7301) has them.
-        let offered = b"\x02h2\x08http/1.1";
-        while !hello.windows(offered.len()).any(|part| part == offered) {
-            let read = connection.read_buf(&mut hello).await.unwrap();
-            assert_ne!(read, 0, "the client offers: {}", String::from_utf8_lossy(&hello));
+    async fn a_domain_that_loses_cookies_is_told_from_one_that_joins_them() {
+        for (policy, expected) in [
+            (Policy::Joins, Ok(true)),
+            (Policy::KeepsTheLast, Ok(false)),
+            (Policy::KeepsTheFirst, Ok(false)),
+            (Policy::SpeaksHttp1, Ok(true)),
+        ] {
+            let gateway = Gateway::start(&room(), policy).await;
+            let client = gateway.client();
+            assert_eq!(look(&client, &room()).await, expected, "{policy:?}");
+            let spoken = if policy == Policy::SpeaksHttp1 { Version::HTTP_11 } else { Version::HTTP_2 };
+            let answer = client.send(&Method::GET, "/client", &[]).await.unwrap();
+            assert_eq!(answer.version, spoken, "{policy:?}");
         }
-        drop(connection);
-        assert!(asking.await.unwrap().is_err(), "nobody answered");
+        let busy = Gateway::start(&room(), Policy::IsBusyAtFirst).await;
+        let unknown = look(&busy.client(), &room()).await.unwrap_err();
+        assert!(unknown.starts_with("returned 503 over HTTP/2.0"), "no place was lost: {unknown}");
+        let reset = Room { epoch: "cd34".parse().unwrap(), ..room() };
+        let gateway = Gateway::start(&reset, Policy::Joins).await;
+        let unknown = look(&gateway.client(), &room()).await.unwrap_err();
+        assert!(unknown.ends_with("expected to find a place that comes alone"), "{unknown}");
+    }
+
+    #[test]
+    fn a_plan_stops_only_where_a_place_is_lost() {
+        let (stage, domain) = ("https://abc.example/prod", "https://queue.shop.example");
+        let plan = |at_domain| {
+            let found = [(stage.to_owned(), Ok(true)), (domain.to_owned(), at_domain)];
+            refuse_lost_places(&"sale".parse().unwrap(), &found)
+        };
+        assert!(plan(Ok(true)).is_ok());
+        assert!(plan(Err("did not respond".into())).is_ok(), "a deployment may be what mends it");
+        let refused = plan(Ok(false)).unwrap_err();
+        assert!(refused.reason().starts_with("https://queue.shop.example finds a place that comes alone"));
+        assert_eq!(refused.advice(), Some(JOIN_COOKIES));
     }
 }

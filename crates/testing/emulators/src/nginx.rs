@@ -107,12 +107,14 @@ fn adapted(shipped: &str, host: &str, folder: &Path, [http, https]: [u16; 2]) ->
     Ok(configuration)
 }
 
-/// Writes a certificate of this host, and its key, into the folder.
-fn certify(host: &str, folder: &Path) -> Result<()> {
+/// Writes a certificate of this host, and its key, into the folder: `certificate.pem` and `key.pem`.
+pub fn certify(host: &str, folder: &Path) -> Result<()> {
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
     openssl.args(["-days", "2", "-subj", &format!("/CN={host}"), "-addext"]);
     openssl.arg(format!("subjectAltName=DNS:{host}"));
+    // rustls takes no certificate of an authority for that of a server.
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
     openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
     install::run(&mut openssl, "on Debian: apt-get install openssl")
 }

@@ -12,5 +12,6 @@ mod frozen;
 mod polls;
 mod roles;
 mod routes;
+mod security_policy;
 mod support;
 mod variables;

@@ -56,7 +56,7 @@ fn a_doctor_examines_a_room_before_and_after_it_is_deployed() {
     let client = Client::new(&aws.stage(deployed["urls"]["stage"].as_str().unwrap()), "sale");
     client.join();
     let after = Diagnosis::of(&operator, &[]);
-    for name in ["credentials", "stack", "room", "page", "keys", "clock", "dead-letters"] {
+    for name in ["credentials", "stack", "room", "page", "keys", "clock", "cookies", "dead-letters"] {
         assert_eq!(after.results(name), "ok", "{name}: {}", after.1);
     }
     assert!(after.found("stack").contains("of this version, as it is configured"), "{}", after.1);
