@@ -7,13 +7,14 @@ use http::Method;
 use parking_lot::Mutex;
 use pass::{Claims, Nonce, Refused, Verifier};
 
+use crate::exchange::BrowserSecret;
 use crate::session::Session;
 use crate::target::{self, ReturnPath};
 use crate::visitor_cookie::SentVisitor;
 use crate::{
-    Decision, GuardAnswer, GuardOutcome, GuardRules, GuardedRequest, LiveSession, LiveSessions, Moment,
-    Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId, SessionKey, SessionsFault,
-    ToShop, WhenUnreachable, cookie,
+    Decision, Exchange, GuardAnswer, GuardOutcome, GuardRules, GuardedRequest, LiveSession, LiveSessions,
+    Moment, Opening, Reachability, ReachabilityChange, RoomClient, RoomKeys, SessionId, SessionKey,
+    SessionsFault, ToShop, WhenUnreachable, cookie,
 };
 
 /// The guard of one shop.
@@ -135,7 +136,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         const MINUTE: u64 = 60;
         let idle = now.saturating_add(self.rules.times.idle.as_secs());
         let until = idle.checked_next_multiple_of(MINUTE).unwrap_or(idle).min(self.end(session));
-        LiveSession { id: session.id, pass: session.opened, opened: session.opened, until }
+        LiveSession { id: session.id, pass: session.opened, exchange: None, opened: session.opened, until }
     }
 
     async fn is_live(&self, session: &Session, now: u64) -> bool {
@@ -162,10 +163,12 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Ok(answer);
         }
         let Claims { sub: subject, queue_position: number, iat, .. } = claims;
-        let session = Session { id: SessionId::from_bytes(random), subject, number, opened: now };
-        let live = LiveSession { pass: iat, ..self.live(&session, now) };
+        // Not before its pass was signed, by a clock that is ahead: if the store is lost, the cookie says which passes are used.
+        let session = Session { id: SessionId::from_bytes(random), subject, number, opened: now.max(iat) };
+        let exchange = Some(Exchange::of(pass, sent.as_ref().and_then(|sent| sent.browser)));
+        let live = LiveSession { pass: iat, exchange, opened: now, ..self.live(&session, now) };
         match self.sessions.open(&session.subject, live, self.rules.one_session, now).await {
-            Ok(Opening::Opened) => {}
+            Ok(Opening::Opened | Opening::Repeated) => {}
             Ok(Opening::Used) => return Err(GuardOutcome::PassUsed),
             Ok(Opening::Taken) => return Ok(GuardAnswer::page(GuardOutcome::Taken)),
             Err(error) => {
@@ -181,6 +184,9 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
 
     async fn verify(&self, pass: &str, now: u64) -> Result<Claims, Refused> {
         let claims = self.keys.verify(pass, now).await?;
+        if claims.iat > now.saturating_add(Verifier::LEEWAY) {
+            return Err(Refused::NotYet);
+        }
         let oldest = claims.iat.saturating_add(self.rules.times.pass.as_secs());
         if now < oldest.saturating_add(Verifier::LEEWAY) { Ok(claims) } else { Err(Refused::Expired) }
     }
@@ -193,8 +199,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         sent: Option<&SentVisitor>,
         moment: Moment,
     ) -> Result<(), GuardAnswer> {
-        let ours = sent.and_then(|sent| sent.nonce.as_ref());
-        if ours.is_some() && ours == claims.nonce.as_ref() {
+        let ours = sent.and_then(|sent| sent.browser).map(BrowserSecret::nonce);
+        if ours.is_some() && ours == claims.nonce {
             return Ok(());
         }
         let asked = sent.and_then(|sent| sent.asked);
@@ -239,18 +245,18 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         why: GuardOutcome,
     ) -> GuardAnswer {
         let before = self.sent(request);
-        let (nonce, path) = before.map_or((None, None), |sent| (sent.nonce, sent.path));
+        let (browser, path) = before.map_or((None, None), |sent| (sent.browser, sent.path));
         let path = path
             .filter(|_| target::pass(request.target).is_some())
             .or_else(|| ReturnPath::new(request.target));
-        let nonce = self.rules.binds.then(|| nonce.unwrap_or_else(|| Nonce::from_bytes(moment.random)));
+        let browser = browser.unwrap_or_else(|| BrowserSecret::from_bytes(moment.random));
         let door = self.rules.door();
-        let location = match &nonce {
-            Some(nonce) => format!("{door}?{}={nonce}", Nonce::PARAMETER),
-            None => door,
-        };
-        let value = SentVisitor { nonce, asked, path }.value();
-        let set_cookie = Some(cookie::set(&self.rules, &self.cookie, &value, cookie::REMEMBERED));
+        let location =
+            if self.rules.binds { format!("{door}?{}={}", Nonce::PARAMETER, browser.nonce()) } else { door };
+        let value = SentVisitor { browser: Some(browser), asked, path }.value();
+        // A used pass may be that of a second tab. This cookie would replace the session that the first tab just got.
+        let set_cookie = (why != GuardOutcome::PassUsed)
+            .then(|| cookie::set(&self.rules, &self.cookie, &value, cookie::REMEMBERED));
         GuardAnswer::redirect(302, location, set_cookie, why)
     }
 

@@ -9,10 +9,12 @@ use parking_lot::Mutex;
 
 use crate::live_sessions::Keeping;
 use crate::session::Session;
-use crate::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault};
+use crate::{
+    Exchange, Fingerprint, LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault,
+};
 
-/// A line for each session that was opened or renewed: `SUBJECT ID PASS OPENED UNTIL`. The last line of a subject counts.
-/// The file is written anew, without old lines, when it is opened and when it has grown to four times its size.
+/// A line for each session that was opened or renewed: `SUBJECT ID PASS OPENED UNTIL EXCHANGED BROWSER`. The last line of a subject
+/// counts. The last two words are fingerprints, or `-` if there is none; lines of older guards end before them. The file is written anew, without old lines, when it is opened and when it has grown to four times its size.
 ///
 /// Lines are not synced to disk one by one. A power cut loses the latest, and then the visitors' cookies prove their
 /// sessions, as after the loss of the whole file.
@@ -54,10 +56,13 @@ impl FileSessions {
         Ok(Self { sessions, file: Mutex::new(file) })
     }
 
+    /// Writes what is in memory now, so that the last line is the latest, whichever of two requests comes to write first.
+    ///
     /// A failure is logged, once until a write succeeds. The process itself has the session in memory.
-    fn write(&self, subject: &str, session: &LiveSession, now: u64) {
+    fn write(&self, subject: &str, now: u64) {
         let mut file = self.file.lock();
-        match file.write(subject, session, &self.sessions, now) {
+        let Some(session) = self.sessions.get(subject) else { return };
+        match file.write(subject, &session, &self.sessions, now) {
             Ok(()) => file.fails = false,
             Err(error) if !file.fails => {
                 file.fails = true;
@@ -122,8 +127,12 @@ impl SessionFile {
     }
 }
 
-fn line(subject: &str, LiveSession { id, pass, opened, until }: &LiveSession) -> String {
-    format!("{subject} {id} {pass} {opened} {until}\n")
+fn line(subject: &str, LiveSession { id, pass, exchange, opened, until }: &LiveSession) -> String {
+    let word =
+        |fingerprint: Option<Fingerprint>| fingerprint.map_or_else(|| "-".into(), |known| known.to_string());
+    let exchanged = word(exchange.map(|exchange| exchange.pass));
+    let browser = word(exchange.and_then(|exchange| exchange.browser));
+    format!("{subject} {id} {pass} {opened} {until} {exchanged} {browser}\n")
 }
 
 fn read(line: &str) -> Option<(&str, LiveSession)> {
@@ -131,7 +140,9 @@ fn read(line: &str) -> Option<(&str, LiveSession)> {
     let subject = parts.next().filter(|subject| Session::is_subject(subject))?;
     let id = parts.next()?.parse().ok()?;
     let [pass, opened, until] = [(); 3].map(|()| parts.next().and_then(|number| number.parse().ok()));
-    Some((subject, LiveSession { id, pass: pass?, opened: opened?, until: until? }))
+    let [exchanged, browser] = [(); 2].map(|()| parts.next().and_then(|word| word.parse().ok()));
+    let exchange = exchanged.map(|pass| Exchange { pass, browser });
+    Some((subject, LiveSession { id, pass: pass?, exchange, opened: opened?, until: until? }))
 }
 
 impl LiveSessions for FileSessions {
@@ -143,8 +154,8 @@ impl LiveSessions for FileSessions {
         now: u64,
     ) -> Result<Opening, SessionsFault> {
         let opening = self.sessions.open_now(subject, session, rule, now);
-        if opening == Opening::Opened {
-            self.write(subject, &session, now);
+        if matches!(opening, Opening::Opened | Opening::Repeated) {
+            self.write(subject, now);
         }
         Ok(opening)
     }
@@ -152,7 +163,7 @@ impl LiveSessions for FileSessions {
     async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
         let keeping = self.sessions.keep_now(subject, session, now);
         if keeping == Keeping::Changed {
-            self.write(subject, &session, now);
+            self.write(subject, now);
         }
         Ok(keeping != Keeping::Refused)
     }
@@ -170,7 +181,9 @@ mod tests {
     const NOW: u64 = 1_800_000_000;
 
     fn session(id: u8, pass: u64) -> LiveSession {
-        LiveSession { id: SessionId::from_bytes([id; 16]), pass, opened: pass, until: pass + 1200 }
+        let browser = Some(Fingerprint::from_bytes([id; 16]));
+        let exchange = Some(Exchange { pass: Fingerprint::from_bytes([9; 16]), browser });
+        LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened: pass, until: pass + 1200 }
     }
 
     #[tokio::test]
@@ -204,14 +217,51 @@ mod tests {
         assert_eq!(store.count(NOW + 901), Some(1));
     }
 
-    /// As the first version wrote it. A line has no format: later versions may only add words at its end.
+    /// A line has no format: later versions may only add words at its end.
     #[test]
     fn a_line_of_the_first_version_is_read() {
         let written = "kFv3q0Yd AQEBAQEBAQEBAQEBAQEBAQ 1800000000 1800000000 1800001200";
-        let expected = session(1, NOW);
+        let expected = LiveSession { exchange: None, ..session(1, NOW) };
         assert_eq!(read(written), Some(("kFv3q0Yd", expected)));
-        assert_eq!(line("kFv3q0Yd", &expected), format!("{written}\n"));
-        assert_eq!(read(&format!("{written} more")), Some(("kFv3q0Yd", expected)));
+        assert_eq!(line("kFv3q0Yd", &expected), format!("{written} - -\n"));
+        let written = format!("{written} CQkJCQkJCQkJCQkJCQkJCQ AQEBAQEBAQEBAQEBAQEBAQ");
+        assert_eq!(line("kFv3q0Yd", &session(1, NOW)), format!("{written}\n"));
+        assert_eq!(read(&format!("{written} more")), Some(("kFv3q0Yd", session(1, NOW))));
+    }
+
+    /// A guard of the first version wrote the time of the exchange as the mark when it renewed a session.
+    #[tokio::test]
+    async fn the_mark_never_falls() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let [opened, renewed] = [NOW + 20, NOW].map(|pass| LiveSession { pass, ..session(1, NOW) });
+        fs::write(&path, line("a", &opened) + &line("a", &renewed)).unwrap();
+        let store = FileSessions::open(&path, NOW).unwrap();
+        assert_eq!(store.sessions.all(), [("a".into(), opened)]);
+        let kept = LiveSession { until: NOW + 1260, exchange: None, ..renewed };
+        assert!(store.keep("a", kept, NOW + 60).await.unwrap());
+        let expected = LiveSession { until: NOW + 1260, ..opened };
+        for _ in 0..2 {
+            let store = FileSessions::open(&path, NOW + 60).unwrap();
+            assert_eq!(store.sessions.all(), [("a".into(), expected)], "also after a restart");
+        }
+    }
+
+    /// Whichever request of a visitor comes to write last: the file says what memory says.
+    #[test]
+    fn the_last_line_is_the_latest_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions");
+        let store = FileSessions::open(&path, NOW).unwrap();
+        let rule = OneSession::Newest;
+        for (id, pass) in [(1, NOW), (2, NOW + 60)] {
+            assert_eq!(store.sessions.open_now("a", session(id, pass), rule, pass), Opening::Opened);
+        }
+        for now in [NOW + 60, NOW] {
+            store.write("a", now);
+        }
+        let store = FileSessions::open(&path, NOW + 60).unwrap();
+        assert_eq!(store.sessions.all(), [("a".into(), session(2, NOW + 60))]);
     }
 
     #[tokio::test]

@@ -20,8 +20,10 @@
 mod answer;
 mod authorizer;
 mod bypass;
+mod bytes;
 mod cookie;
 mod decide;
+mod exchange;
 mod file_sessions;
 mod http_room;
 mod identity;
@@ -41,6 +43,7 @@ pub use answer::{Decision, GuardAnswer, GuardOutcome, ToShop};
 pub use authorizer::{AuthorizedVisitor, Authorizer, NotAuthorized};
 pub use bypass::{Bypass, BypassError, SecretHeader};
 pub use decide::Guard;
+pub use exchange::{Exchange, Fingerprint};
 pub use file_sessions::FileSessions;
 pub use http_room::HttpRoom;
 pub use identity::{NUMBER_HEADER, SUBJECT_HEADER, strip_identity};

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use parking_lot::Mutex;
 
-use crate::SessionId;
+use crate::{Exchange, SessionId};
 
 /// What happens when a visitor with a session arrives with a new pass in another browser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum OneSession {
     /// The new session ends the one before. Nobody is locked out by a session that they cannot use any more.
     #[default]
     Newest,
-    /// The new one is refused until the one before has ended.
+    /// The new one is refused until the one before has ended, except in the browser that opened that one.
     First,
 }
 
@@ -21,8 +21,11 @@ pub enum OneSession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSession {
     pub id: SessionId,
-    /// When the pass that opened it was signed. An older pass, or the same one, opens nothing any more.
+    /// The mark: an older pass, or one of the same second, opens nothing any more. It never falls.
     pub pass: u64,
+    /// None if the store had lost the session and its cookie brought it back, or if an older guard wrote it.
+    pub exchange: Option<Exchange>,
+    /// When its pass was first exchanged. A repeat does not move it.
     pub opened: u64,
     /// The session is over from this second on, unless it is kept until later.
     pub until: u64,
@@ -32,6 +35,8 @@ pub struct LiveSession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     Opened,
+    /// So is this one, with the pass of the session that it replaces.
+    Repeated,
     /// The pass was exchanged before.
     Used,
     /// There is a live session, and the first one counts.
@@ -48,8 +53,8 @@ pub struct SessionsFault {
 
 /// The live sessions, at most one for each subject.
 ///
-/// In a store that several guards share, both calls are one conditional write. `SharedSessions` of the crate `aws` does that in
-/// a table of `DynamoDB`.
+/// In a store that several guards share, each call is one conditional write, and a repeat is another one. `SharedSessions` of the
+/// crate `aws` does that in a table of `DynamoDB`.
 pub trait LiveSessions: Send + Sync {
     /// Opens a session, if [`LiveSession::may_follow`] the one that is there.
     fn open(
@@ -89,16 +94,29 @@ impl LiveSession {
     }
 
     /// Whether this session may be opened after `before`.
+    ///
+    /// A pass is exchanged once. Its own browser may repeat that for a moment after the first time.
     pub fn may_follow(&self, before: &Self, rule: OneSession, now: u64) -> Opening {
-        if now < before.opened.saturating_add(Self::REPEAT) {
-            Opening::Opened
+        if self.repeats(before, now) {
+            Opening::Repeated
         } else if self.pass <= before.pass {
             Opening::Used
-        } else if rule == OneSession::First && before.is_live(now) {
+        } else if rule == OneSession::First && before.is_live(now) && !self.is_of_browser(before) {
             Opening::Taken
         } else {
             Opening::Opened
         }
+    }
+
+    /// The first exchange counts, also if a clock was set back since.
+    fn repeats(&self, before: &Self, now: u64) -> bool {
+        self.exchange.is_some()
+            && self.exchange == before.exchange
+            && now.abs_diff(before.opened) < Self::REPEAT
+    }
+
+    fn is_of_browser(&self, before: &Self) -> bool {
+        self.exchange.zip(before.exchange).is_some_and(|(ours, theirs)| ours.is_of_browser(&theirs))
     }
 }
 
@@ -134,12 +152,15 @@ impl MemorySessions {
         now: u64,
     ) -> Opening {
         let mut live = self.0.lock();
-        let opening = live
-            .sessions
-            .get(subject)
-            .map_or(Opening::Opened, |before| session.may_follow(before, rule, now));
-        if opening == Opening::Opened {
+        let Some(before) = live.sessions.get_mut(subject) else {
             live.insert(subject, session, now);
+            return Opening::Opened;
+        };
+        let opening = session.may_follow(before, rule, now);
+        match opening {
+            Opening::Opened => *before = session,
+            Opening::Repeated => *before = LiveSession { opened: before.opened, ..session },
+            Opening::Used | Opening::Taken => {}
         }
         opening
     }
@@ -160,9 +181,16 @@ impl MemorySessions {
         }
     }
 
-    /// Puts back what was stored.
-    pub(crate) fn restore(&self, subject: &str, session: LiveSession) {
-        self.0.lock().sessions.insert(subject.into(), session);
+    /// Puts back what was stored. The mark stays where an earlier line had it.
+    pub(crate) fn restore(&self, subject: &str, mut session: LiveSession) {
+        let mut live = self.0.lock();
+        session.pass =
+            live.sessions.get(subject).map_or(session.pass, |before| before.pass.max(session.pass));
+        live.sessions.insert(subject.into(), session);
+    }
+
+    pub(crate) fn get(&self, subject: &str) -> Option<LiveSession> {
+        self.0.lock().sessions.get(subject).copied()
     }
 
     pub(crate) fn all(&self) -> Vec<(Box<str>, LiveSession)> {
@@ -204,11 +232,24 @@ impl LiveSessions for MemorySessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fingerprint;
 
     const NOW: u64 = 1_800_000_000;
 
+    /// A session in a browser that the guard cannot tell. All passes of one second are one pass.
     fn session(id: u8, pass: u64, opened: u64) -> LiveSession {
-        LiveSession { id: SessionId::from_bytes([id; 16]), pass, opened, until: opened + 1200 }
+        let exchange = Some(Exchange { pass: fingerprint(pass), browser: None });
+        LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened, until: opened + 1200 }
+    }
+
+    fn fingerprint(of: u64) -> Fingerprint {
+        Fingerprint::from_bytes(u128::from(of).to_be_bytes())
+    }
+
+    fn in_browser(browser: u64, session: LiveSession) -> LiveSession {
+        let exchange =
+            session.exchange.map(|known| Exchange { browser: Some(fingerprint(browser)), ..known });
+        LiveSession { exchange, ..session }
     }
 
     #[test]
@@ -249,11 +290,52 @@ mod tests {
             let store = MemorySessions::default();
             let open = |pass, now| store.open_now("a", session(9, pass, now), rule, now);
             assert_eq!(open(NOW, NOW), Opening::Opened);
-            assert_eq!(open(NOW, NOW + 2), Opening::Opened, "the browser repeats its request");
-            assert_eq!(open(NOW, NOW + 5), Opening::Used);
+            assert_eq!(open(NOW, NOW + 2), Opening::Repeated, "the browser repeats its request");
+            assert_eq!(open(NOW, NOW + 3), Opening::Used, "three seconds after the first time");
             assert_eq!(open(NOW - 1, NOW + 5), Opening::Used);
             assert_eq!(open(NOW, NOW + 1_000_000), Opening::Used, "also after the session");
         }
+    }
+
+    #[test]
+    fn only_the_same_pass_is_repeated_and_only_by_its_browser() {
+        for rule in [OneSession::Newest, OneSession::First] {
+            let store = MemorySessions::default();
+            let open = |session, now| store.open_now("a", session, rule, now);
+            let first = in_browser(1, session(1, NOW, NOW));
+            assert_eq!(open(first, NOW), Opening::Opened);
+            let friend = in_browser(2, session(2, NOW, NOW + 1));
+            assert_eq!(open(friend, NOW + 1), Opening::Used, "another browser");
+            assert_eq!(open(session(2, NOW, NOW + 1), NOW + 1), Opening::Used, "a browser without a cookie");
+            let other = Some(Exchange { pass: fingerprint(7), ..first.exchange.unwrap() });
+            let other = LiveSession { exchange: other, ..first };
+            assert_eq!(open(other, NOW + 1), Opening::Used, "another pass of that second");
+            let repeat = in_browser(1, session(3, NOW, NOW + 2));
+            assert_eq!(open(repeat, NOW + 2), Opening::Repeated);
+            assert_eq!(store.keep_now("a", first, NOW + 2), Keeping::Refused, "one session at a time");
+            assert_eq!(open(repeat, NOW + 3), Opening::Used, "a repeat does not begin the time anew");
+            assert_eq!(open(repeat, NOW - 3600), Opening::Used, "nor does a clock that is set back");
+        }
+    }
+
+    #[test]
+    fn the_first_session_is_replaced_by_its_own_browser_only() {
+        let open =
+            |before, session: LiveSession| session.may_follow(&before, OneSession::First, session.opened);
+        let (first, later) = (session(1, NOW, NOW), session(2, NOW + 60, NOW + 60));
+        assert_eq!(open(in_browser(1, first), in_browser(1, later)), Opening::Opened, "its cookie was lost");
+        assert_eq!(open(in_browser(1, first), in_browser(2, later)), Opening::Taken);
+        assert_eq!(open(in_browser(1, first), later), Opening::Taken);
+        assert_eq!(open(first, later), Opening::Taken, "nobody knows whose browsers these are");
+    }
+
+    #[test]
+    fn what_an_older_guard_wrote_repeats_nothing() {
+        let before = LiveSession { exchange: None, ..session(1, NOW, NOW) };
+        for session in [session(2, NOW, NOW), LiveSession { exchange: None, ..session(2, NOW, NOW) }] {
+            assert_eq!(session.may_follow(&before, OneSession::Newest, NOW + 1), Opening::Used);
+        }
+        assert_eq!(session(2, NOW + 1, NOW).may_follow(&before, OneSession::Newest, NOW), Opening::Opened);
     }
 
     #[test]

@@ -2,9 +2,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pass::{PassError, ProofKey, Prover};
+
+use crate::bytes::{self, Bytes};
 
 /// The guard's own key. It makes sessions that nobody can write or change. Guards in front of one shop share it.
 ///
@@ -14,7 +14,7 @@ pub struct SessionKey(Prover);
 
 /// One session of a visitor: 16 random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SessionId([u8; 16]);
+pub struct SessionId(Bytes);
 
 /// What the cookie of a visitor who was let in says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl SessionId {
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+        f.write_str(&bytes::encode(self.0))
     }
 }
 
@@ -69,8 +69,7 @@ impl FromStr for SessionId {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(drop)?;
-        bytes.try_into().map(Self).map_err(drop)
+        bytes::decode(text).map(Self).ok_or(())
     }
 }
 

@@ -1,15 +1,15 @@
+use crate::exchange::BrowserSecret;
+use crate::target::ReturnPath;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pass::Nonce;
-
-use crate::target::ReturnPath;
 
 /// What the guard remembers, in the visitor's own browser, of somebody whom it sent to the room.
 ///
-/// It is not sealed: whoever writes it leads only themselves to a path of the shop.
+/// It is not sealed. Whoever writes it leads only themselves to a path of the shop, and knows no secret of another browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentVisitor {
-    pub(crate) nonce: Option<Nonce>,
+    /// What tells this browser from all others. None in a cookie of an older guard.
+    pub(crate) browser: Option<BrowserSecret>,
     /// When the visitor, already with a pass, was sent through the door for a pass with the nonce.
     pub(crate) asked: Option<u64>,
     /// The page that they asked for.
@@ -17,21 +17,23 @@ pub(crate) struct SentVisitor {
 }
 
 impl SentVisitor {
-    /// The cookie's value: `sent.NONCE.ASKED.PATH`.
+    /// The cookie's value: `sent..ASKED.PATH.SECRET`. What stands between the first dots was the nonce of an older guard. It is
+    /// no secret, because passes say it.
     pub(crate) fn value(&self) -> String {
-        let nonce = self.nonce.as_ref().map(Nonce::as_str).unwrap_or_default();
+        let browser = self.browser.map(BrowserSecret::reveal).unwrap_or_default();
         let asked = self.asked.map(|asked| asked.to_string()).unwrap_or_default();
         let path = self.path.as_ref().map(|path| URL_SAFE_NO_PAD.encode(path.as_str())).unwrap_or_default();
-        format!("sent.{nonce}.{asked}.{path}")
+        format!("sent..{asked}.{path}.{browser}")
     }
 
     /// None if this cookie says something else. What cannot be used of it is left out.
     pub(crate) fn read(value: &str) -> Option<Self> {
         let mut parts = value.strip_prefix("sent.")?.split('.');
-        let (nonce, asked, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let (_, asked, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let browser = parts.next().and_then(BrowserSecret::read);
         let path = URL_SAFE_NO_PAD.decode(path).ok().and_then(|path| String::from_utf8(path).ok());
         let path = path.and_then(|path| ReturnPath::new(&path));
-        Some(Self { nonce: nonce.parse().ok(), asked: asked.parse().ok(), path })
+        Some(Self { browser, asked: asked.parse().ok(), path })
     }
 }
 
@@ -45,12 +47,24 @@ mod tests {
     fn what_was_remembered_is_read_again() {
         let path = ReturnPath::new("/tickets/7?seat=a;b,c");
         for sent in [
-            SentVisitor { nonce: Some(Nonce::from_bytes([1; 16])), asked: Some(7), path: path.clone() },
-            SentVisitor { nonce: None, asked: None, path },
-            SentVisitor { nonce: None, asked: None, path: None },
+            SentVisitor {
+                browser: Some(BrowserSecret::from_bytes([1; 16])),
+                asked: Some(7),
+                path: path.clone(),
+            },
+            SentVisitor { browser: None, asked: None, path },
+            SentVisitor { browser: None, asked: None, path: None },
         ] {
             assert_eq!(SentVisitor::read(&sent.value()), Some(sent));
         }
+    }
+
+    /// Everybody reads it in a pass who has the link.
+    #[test]
+    fn an_older_guards_nonce_is_no_secret() {
+        let read = SentVisitor::read("sent.AQEBAQEBAQEBAQEBAQEBAQ.7.L2E").unwrap();
+        let path = ReturnPath::new("/a");
+        assert_eq!(read, SentVisitor { browser: None, asked: Some(7), path });
     }
 
     #[test]

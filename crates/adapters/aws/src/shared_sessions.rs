@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionId, SessionsFault};
+use guard::{Exchange, LiveSession, LiveSessions, OneSession, Opening, SessionId, SessionsFault};
 use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::expressions::Statement;
@@ -14,9 +14,11 @@ use crate::items::{FORMAT, Item, number, text};
 use crate::table::{ItemKey, Table, Written};
 
 const OPEN: &str = "open";
+const REPEAT: &str = "open once more";
 const KEEP: &str = "keep";
 
-/// A table with the key `id`, which is the visitor's subject. Several guards share it. Both calls are one conditional write.
+/// A table with the key `id`, which is the visitor's subject. Several guards share it. Each call is one conditional write, and a repeat is another
+/// one.
 ///
 /// A visitor's page consists of many requests, so an answer to [`keep`](LiveSessions::keep) counts for a minute. That is how
 /// long a session may live on at one guard after it was ended at another.
@@ -86,15 +88,21 @@ impl SharedSessions {
         rule: OneSession,
         now: u64,
     ) -> PortResult<Opening> {
-        let refused =
-            match self.table.put(OPEN, item(subject, &session), if_may_follow(&session, rule, now)).await? {
-                Written::Done(_) => return Ok(Opening::Opened),
-                Written::Refused(item) => self.before(OPEN, subject, item).await?,
-            };
-        Ok(match refused.map(|before| session.may_follow(&before, rule, now)) {
-            Some(Opening::Taken) => Opening::Taken,
+        let new = self.table.put(OPEN, item(subject, &session), if_is_newer(&session, rule, now)).await?;
+        let before = match new {
+            Written::Done(_) => return Ok(Opening::Opened),
+            Written::Refused(item) => self.before(OPEN, subject, item).await?,
+        };
+        match before.map(|before| session.may_follow(&before, rule, now)) {
+            Some(Opening::Taken) => return Ok(Opening::Taken),
+            Some(Opening::Repeated) => {}
             // Or the item has changed since the write. Then the visitor gets another pass.
-            _ => Opening::Used,
+            _ => return Ok(Opening::Used),
+        }
+        let Some(repeat) = repeat(&session, now) else { return Ok(Opening::Used) };
+        Ok(match self.table.update(REPEAT, Subject(subject), repeat).await? {
+            Written::Done(_) => Opening::Repeated,
+            Written::Refused(_) => Opening::Used,
         })
     }
 
@@ -151,24 +159,45 @@ impl TableAnswers {
     }
 }
 
-/// The condition of [`LiveSession::may_follow`].
-fn if_may_follow(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
-    let values =
-        [(":pass", number(session.pass)), (":repeated", number(now.saturating_sub(LiveSession::REPEAT)))];
-    let mut statement = Statement::new(
-        "",
-        match rule {
-            OneSession::Newest => "attribute_not_exists(#id) OR #opened > :repeated OR #pass < :pass",
-            OneSession::First => {
-                "attribute_not_exists(#id) OR #opened > :repeated OR (#pass < :pass AND #until <= :now)"
-            }
-        },
-        values,
-    );
-    if rule == OneSession::First {
-        statement.values.insert(":now".into(), number(now));
+/// The condition of [`LiveSession::may_follow`] for a pass that is newer than the mark.
+fn if_is_newer(session: &LiveSession, rule: OneSession, now: u64) -> Statement {
+    let pass = (":pass", number(session.pass));
+    if rule == OneSession::Newest {
+        return Statement::new("", "attribute_not_exists(#id) OR #pass < :pass", [pass]);
     }
-    statement
+    let Some(browser) = session.exchange.and_then(|exchange| exchange.browser) else {
+        let condition = "attribute_not_exists(#id) OR (#pass < :pass AND #until <= :now)";
+        return Statement::new("", condition, [pass, (":now", number(now))]);
+    };
+    let condition =
+        "attribute_not_exists(#id) OR (#pass < :pass AND (#until <= :now OR #browser = :browser))";
+    Statement::new("", condition, [pass, (":now", number(now)), (":browser", text(&browser))])
+}
+
+/// Opens a session with the pass of the one that is there, under the condition of [`LiveSession::may_follow`]. The time of the
+/// first exchange stays. None if nothing can tell that it is the same pass.
+fn repeat(session: &LiveSession, now: u64) -> Option<Statement> {
+    let Exchange { pass, browser } = session.exchange?;
+    let time = "#opened > :before AND #opened < :after AND #exchanged = :exchanged";
+    let mut values = vec![
+        (":before", number(now.saturating_sub(LiveSession::REPEAT))),
+        (":after", number(now.saturating_add(LiveSession::REPEAT))),
+        (":exchanged", text(&pass)),
+    ];
+    let condition = match browser {
+        Some(browser) => {
+            values.push((":browser", text(&browser)));
+            format!("{time} AND #browser = :browser")
+        }
+        None => format!("{time} AND attribute_not_exists(#browser)"),
+    };
+    let kept = ["session", "until", "forget"];
+    let changed = attributes(session).into_iter().filter(|(name, _)| kept.contains(name));
+    let mut statement =
+        Statement::new("SET #session = :session, #until = :until, #forget = :forget", &condition, []);
+    statement.values.extend(values.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    statement.values.extend(changed.map(|(name, value)| (format!(":{name}"), value)));
+    Some(statement)
 }
 
 /// Lets a live session live on. A session that the table does not know becomes known.
@@ -184,11 +213,14 @@ fn keep(session: &LiveSession, now: u64) -> Statement {
 }
 
 fn item(subject: &str, session: &LiveSession) -> Item {
-    let key = [("id".to_owned(), text(subject))].into_iter();
-    key.chain(attributes(session).map(|(name, value)| (name.to_owned(), value))).collect()
+    let exchanged = session.exchange.map(|exchange| ("exchanged", text(&exchange.pass)));
+    let browser =
+        session.exchange.and_then(|exchange| exchange.browser).map(|browser| ("browser", text(&browser)));
+    let all = [("id", text(subject))].into_iter().chain(attributes(session)).chain(exchanged).chain(browser);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The attributes of an item, besides its key.
+/// The attributes of every item, besides its key.
 fn attributes(session: &LiveSession) -> [(&'static str, AttributeValue); 6] {
     /// No session and no pass is as old as this, in seconds.
     const REMEMBERED: u64 = 24 * 60 * 60;
@@ -209,7 +241,10 @@ fn session_in(item: &Item) -> Option<LiveSession> {
         return None;
     }
     let id = item.get("session")?.as_s().ok()?.parse().ok()?;
-    Some(LiveSession { id, pass: whole("pass")?, opened: whole("opened")?, until: whole("until")? })
+    // Guards of the first version did not write these two.
+    let fingerprint = |name: &str| item.get(name)?.as_s().ok()?.parse().ok();
+    let exchange = fingerprint("exchanged").map(|pass| Exchange { pass, browser: fingerprint("browser") });
+    Some(LiveSession { id, pass: whole("pass")?, exchange, opened: whole("opened")?, until: whole("until")? })
 }
 
 fn fault(attempt: &'static str, error: PortError) -> SessionsFault {
@@ -219,14 +254,35 @@ fn fault(attempt: &'static str, error: PortError) -> SessionsFault {
 #[cfg(test)]
 mod tests {
     use frozen_names::{Section, assert_frozen};
+    use guard::Fingerprint;
 
     use super::*;
 
     #[test]
     fn the_table_keeps_its_attributes() {
-        let session = LiveSession { id: SessionId::from_bytes([7; 16]), pass: 1, opened: 2, until: 3 };
-        let item = item("visitor", &session);
-        assert_eq!(session_in(&item), Some(session));
-        assert_frozen(Section::SessionTable, item.into_keys());
+        let fingerprint = |byte| Fingerprint::from_bytes([byte; 16]);
+        let exchange = Some(Exchange { pass: fingerprint(8), browser: Some(fingerprint(9)) });
+        let id = SessionId::from_bytes([7; 16]);
+        let session = LiveSession { id, pass: 1, exchange, opened: 2, until: 3 };
+        let whole = item("visitor", &session);
+        assert_eq!(session_in(&whole), Some(session));
+        let untold =
+            LiveSession { exchange: exchange.map(|known| Exchange { browser: None, ..known }), ..session };
+        assert_eq!(session_in(&item("visitor", &untold)), Some(untold));
+        // As the first version wrote it.
+        let first = [
+            ("id", text("visitor")),
+            ("session", text("BwcHBwcHBwcHBwcHBwcHBw")),
+            ("pass", number(1_u64)),
+            ("opened", number(2_u64)),
+            ("until", number(3_u64)),
+            ("forget", number(86_403_u64)),
+            ("format", number(1_u64)),
+        ];
+        let first: Item = first.map(|(name, value)| (name.to_owned(), value)).into();
+        assert_eq!(session_in(&first), Some(LiveSession { exchange: None, ..session }));
+        let before = |name: &str| first.get(name) == whole.get(name);
+        assert!(first.keys().all(|name| before(name)), "a guard of the first version reads {whole:?}");
+        assert_frozen(Section::SessionTable, whole.into_keys());
     }
 }

@@ -187,6 +187,89 @@ async fn pass_replayed_in_another_browser() {
     }
 }
 
+/// How many of these browsers have a session.
+async fn inside(shop: &mut Shop, browsers: &mut [Browser]) -> u32 {
+    let mut inside = 0;
+    for browser in browsers {
+        inside += u32::from(matches!(shop.get(browser, "/").await, Decision::Enter(_)));
+    }
+    inside
+}
+
+/// Sixteen browsers in half a minute. Each was sent to the room before, so that the guard can tell them apart.
+#[tokio::test]
+async fn one_pass_opens_one_browser() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let mut browsers = vec![Browser::default(); 16];
+        for browser in &mut browsers {
+            shop.get(browser, "/a").await;
+        }
+        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+        for (at, browser) in browsers.iter_mut().enumerate() {
+            let outcome = shop.get(browser, &arrival).await.outcome();
+            let expected = if at == 0 { GuardOutcome::Exchanged } else { GuardOutcome::PassUsed };
+            assert_eq!(outcome, expected, "browser {at} of {one_session:?}");
+            shop.pass_time(2);
+        }
+        assert_eq!(inside(&mut shop, &mut browsers).await, 1, "{one_session:?}");
+    }
+}
+
+/// The same with browsers that the guard has never seen: the first of them went to the room by its own URL.
+#[tokio::test]
+async fn one_pass_opens_no_new_browser_after_three_seconds() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+        let mut browsers = Vec::new();
+        for second in 0..30 {
+            let mut browser = Browser::default();
+            let outcome = shop.get(&mut browser, &arrival).await.outcome();
+            assert_eq!(outcome == GuardOutcome::Exchanged, second < 3, "second {second} of {one_session:?}");
+            browsers.push(browser);
+            shop.pass_time(1);
+        }
+        assert_eq!(inside(&mut shop, &mut browsers).await, 1, "one at a time: {one_session:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_older_pass_makes_no_used_one_good_again() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let older = format!("/?bk_pass={}", shop.pass("visitor"));
+        shop.pass_time(10);
+        let used = format!("/?bk_pass={}", shop.pass("visitor"));
+        let mut owner = Browser::default();
+        shop.get(&mut owner, &used).await;
+        for (later, link) in [(1, &older), (1, &used), (5, &older), (5, &used)] {
+            shop.pass_time(later);
+            let mut friend = Browser::default();
+            shop.get(&mut friend, "/b").await;
+            let outcome = shop.get(&mut friend, link).await.outcome();
+            assert_eq!(outcome, GuardOutcome::PassUsed, "{later} s later, {one_session:?}");
+        }
+        assert_eq!(entered(&shop.get(&mut owner, "/").await).0, Some("visitor"));
+    }
+}
+
+#[tokio::test]
+async fn a_copied_link_does_not_take_over_the_first_session() {
+    let mut shop = Shop::with(GuardRules { one_session: OneSession::First, ..rules() });
+    let mut owner = Browser::default();
+    shop.get(&mut owner, "/a").await;
+    let copied = format!("/?bk_pass={}", shop.pass("visitor"));
+    shop.pass_time(1);
+    shop.get(&mut owner, &format!("/?bk_pass={}", shop.pass("visitor"))).await;
+    shop.pass_time(1);
+    let newer = format!("/?bk_pass={}", shop.pass("visitor"));
+    for (link, expected) in [(copied, GuardOutcome::PassUsed), (newer, GuardOutcome::Taken)] {
+        assert_eq!(shop.get(&mut Browser::default(), &link).await.outcome(), expected);
+    }
+    assert_eq!(entered(&shop.get(&mut owner, "/a").await).0, Some("visitor"));
+}
+
 #[tokio::test]
 async fn unused_pass_given_to_somebody_else() {
     let mut shop = shop();

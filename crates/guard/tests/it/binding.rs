@@ -60,6 +60,38 @@ async fn a_forwarded_link_opens_nothing() {
     );
 }
 
+/// Whoever has a link can read the pass, and write any cookie into a browser of their own.
+#[tokio::test]
+async fn what_a_link_says_is_worth_nothing_in_a_cookie() {
+    let mut shop = shop();
+    let away = shop.get(&mut Browser::default(), "/a").await;
+    let nonce = nonce(location(&away));
+    let arrival = format!("/?bk_pass={}", shop.bound_pass("visitor", nonce));
+    for forged in [
+        format!("sent.{nonce}.."),
+        format!("sent.{nonce}.{}.L2E", shop.now),
+        format!("sent..{}..{nonce}", shop.now),
+        format!("sent.{nonce}..L2E.{nonce}"),
+        "sent.....".into(),
+    ] {
+        let outcome = shop.get(&mut Browser::with_cookie(&forged), &arrival).await.outcome();
+        assert_eq!(outcome, GuardOutcome::SentForNonce, "{forged}");
+    }
+}
+
+/// A guard of the version before wrote the nonce itself into the cookie, and the pass is on its way with it.
+#[tokio::test]
+async fn a_visitor_whose_guard_was_replaced_goes_to_the_door_once_more() {
+    let mut shop = shop();
+    let older = "AQEBAQEBAQEBAQEBAQEBAQ";
+    let mut browser = Browser::with_cookie(&format!("sent.{older}..L2E"));
+    let arrival = format!("/?bk_pass={}", shop.bound_pass("visitor", older));
+    let again = answer(shop.get(&mut browser, &arrival).await);
+    assert_eq!(again.outcome, GuardOutcome::SentForNonce);
+    let bound = shop.bound_pass("visitor", nonce(&again.location.unwrap()));
+    assert_eq!(location(&shop.get(&mut browser, &format!("/?bk_pass={bound}")).await), "/a");
+}
+
 #[tokio::test]
 async fn a_room_that_signs_no_nonces_is_noticed() {
     let mut shop = shop();

@@ -118,6 +118,14 @@ impl Shop {
         Self { guard: Arc::new(guard), room, now: START, key, drawn: 0 }
     }
 
+    /// The same guard, after its machine has lost what it kept of the sessions.
+    pub(crate) fn loses_its_sessions(&mut self) {
+        let rules = self.guard.rules().clone();
+        let keys = RoomKeys::of_room(&rules, self.room.clone());
+        let key = SessionKey::new(&self.key).unwrap();
+        self.guard = Arc::new(Guard::new(rules, key, MemorySessions::default(), keys));
+    }
+
     pub(crate) fn pass_time(&mut self, seconds: u64) {
         self.now += seconds;
     }

@@ -13,9 +13,9 @@ fn named(decision: &Decision) -> String {
     let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
     let parts: Vec<_> = value.split('.').collect();
     let value = match parts[..] {
-        ["sent", nonce, asked, path] => {
-            assert_eq!((nonce.len(), asked, path), (22, "1800000000", "L2E"), "the path is /a");
-            "sent.<nonce>.<asked>.<path>"
+        ["sent", "", asked, path, secret] => {
+            assert_eq!((secret.len(), asked, path), (22, "1800000000", "L2E"), "the path is /a");
+            "sent..<asked>.<path>.<secret>"
         }
         ["session", id, "visitor", "4711", "1800000000", proof] => {
             assert_eq!((id.len(), proof.len()), (22, 43));

@@ -110,17 +110,102 @@ async fn reload_and_back_button_change_nothing() {
     assert_eq!(location(&head), DOOR, "whoever only looks uses no pass up");
 }
 
+/// Whether or not the visitor came to the shop first, so that the guard can tell the browser.
 #[tokio::test]
 async fn a_request_whose_answer_was_lost_may_be_repeated() {
-    for one_session in [OneSession::Newest, OneSession::First] {
+    for (one_session, came_first) in [
+        (OneSession::Newest, false),
+        (OneSession::First, false),
+        (OneSession::Newest, true),
+        (OneSession::First, true),
+    ] {
         let mut shop = Shop::with(GuardRules { one_session, ..rules() });
-        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
-        shop.get(&mut Browser::default(), &arrival).await;
-        shop.pass_time(1);
         let mut browser = Browser::default();
+        if came_first {
+            shop.get(&mut browser, "/").await;
+        }
+        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+        for _ in 0..2 {
+            shop.get(&mut browser.clone(), &arrival).await;
+            shop.pass_time(1);
+        }
         assert_eq!(location(&shop.get(&mut browser, &arrival).await), "/");
         assert!(matches!(shop.get(&mut browser, "/").await, Decision::Enter(_)));
     }
+}
+
+/// The door gives a newer pass to whoever comes back to it. So nobody is sent there and back for longer than a second, also not
+/// to a session that keeps others out.
+#[tokio::test]
+async fn a_used_pass_costs_its_visitor_one_way_to_the_door() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let mut browser = Browser::default();
+        shop.get(&mut browser, "/tickets/7").await;
+        let arrival = format!("/?bk_pass={}", shop.pass("visitor"));
+        shop.get(&mut browser.clone(), &arrival).await;
+        // The answer was lost, and the visitor reloads the page ten seconds later.
+        shop.pass_time(10);
+        let used = answer(shop.get(&mut browser, &arrival).await);
+        assert_eq!((used.outcome, used.location.as_deref()), (GuardOutcome::PassUsed, Some(DOOR)));
+        let again = format!("/?bk_pass={}", shop.pass("visitor"));
+        assert_eq!(location(&shop.get(&mut browser, &again).await), "/tickets/7", "{one_session:?}");
+        assert!(matches!(shop.get(&mut browser, "/tickets/7").await, Decision::Enter(_)));
+    }
+}
+
+/// Both tabs were sent to the door before either came back, and the answer of one overtakes that of the other.
+#[tokio::test]
+async fn two_tabs_that_arrive_at_once_share_one_session() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        for came_first in [true, false] {
+            let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+            let mut browser = Browser::default();
+            if came_first {
+                shop.get(&mut browser, "/").await;
+            }
+            let before = browser.clone();
+            let older = format!("/?bk_pass={}", shop.pass("visitor"));
+            shop.pass_time(1);
+            let newer = format!("/?bk_pass={}", shop.pass("visitor"));
+            shop.get(&mut browser, &newer).await;
+            let session = browser.clone();
+            let late = answer(shop.get(&mut before.clone(), &older).await);
+            assert_eq!(
+                (late.outcome, late.set_cookie),
+                (GuardOutcome::PassUsed, None),
+                "it would replace the session of the other tab"
+            );
+            assert!(matches!(shop.get(&mut session.clone(), "/").await, Decision::Enter(_)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lost_store_gives_no_pass_back() {
+    let mut shop = shop();
+    // The room's clock is ahead of the guard's.
+    let ahead = shop.now + 20;
+    let pass = shop.room.signs(&pass::Claims { iat: ahead, nbf: ahead, ..shop.claims("visitor") });
+    let mut owner = Browser::default();
+    shop.get(&mut owner, &format!("/?bk_pass={pass}")).await;
+    shop.loses_its_sessions();
+    shop.pass_time(1);
+    assert_eq!(entered(&shop.get(&mut owner, "/").await).0, Some("visitor"), "the cookie proves it");
+    let friend = shop.get(&mut Browser::default(), &format!("/?bk_pass={pass}")).await;
+    assert_eq!(friend.outcome(), GuardOutcome::PassUsed);
+    shop.pass_time(4);
+    let friend = shop.get(&mut Browser::default(), &format!("/?bk_pass={pass}")).await;
+    assert_eq!(friend.outcome(), GuardOutcome::PassUsed);
+}
+
+#[tokio::test]
+async fn a_pass_from_the_future_does_not_lock_its_visitor_out() {
+    let mut shop = shop();
+    let early = shop.room.signs(&pass::Claims { iat: shop.now + 31, ..shop.claims("visitor") });
+    let refused = shop.get(&mut Browser::default(), &format!("/?bk_pass={early}")).await;
+    assert_eq!(refused.outcome(), GuardOutcome::PassRefused(pass::Refused::NotYet));
+    shop.admitted("visitor").await;
 }
 
 #[tokio::test]

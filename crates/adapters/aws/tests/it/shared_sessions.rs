@@ -1,7 +1,11 @@
 //! Guards that share a table of sessions decide as one guard does that has them in memory.
 
+use std::collections::HashMap;
+
 use aws::SharedSessions;
-use guard::{LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionId};
+use guard::{
+    Exchange, Fingerprint, LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionId,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -10,7 +14,37 @@ use crate::room::{TestRoom, run};
 const NOW: u64 = 1_800_000_000;
 
 fn session(id: u8, pass: u64, now: u64) -> LiveSession {
-    LiveSession { id: SessionId::from_bytes([id; 16]), pass, opened: now, until: now + 1200 }
+    exchanged(id, pass, None, now)
+}
+
+/// A session that this browser opened. All passes of one second are one pass.
+fn exchanged(id: u8, pass: u64, browser: Option<u8>, now: u64) -> LiveSession {
+    let fingerprint = |of: u64| Fingerprint::from_bytes(u128::from(of).to_be_bytes());
+    let exchange = Some(Exchange {
+        pass: fingerprint(pass),
+        browser: browser.map(|browser| fingerprint(browser.into())),
+    });
+    LiveSession { id: SessionId::from_bytes([id; 16]), pass, exchange, opened: now, until: now + 1200 }
+}
+
+/// What each visitor's passes have done, to judge both stores by.
+#[derive(Debug, Default)]
+struct Exchanges {
+    /// When each pass was first exchanged, and by which browser.
+    first: HashMap<(String, u64), (u64, Option<u8>)>,
+    /// The newest pass that was exchanged.
+    mark: HashMap<String, u64>,
+}
+
+impl Exchanges {
+    fn judge(&mut self, subject: &str, pass: u64, browser: Option<u8>, at: u64) {
+        let (first, by) = *self.first.entry((subject.to_owned(), pass)).or_insert((at, browser));
+        assert!(at < first + LiveSession::REPEAT, "exchanged at {first} and again at {at}");
+        assert_eq!(by, browser, "by one browser and again by another");
+        let mark = self.mark.entry(subject.to_owned()).or_insert(pass);
+        assert!(*mark <= pass, "the mark falls from {mark} to {pass}");
+        *mark = pass;
+    }
 }
 
 impl TestRoom {
@@ -25,17 +59,25 @@ async fn compared(room: TestRoom) {
     for (seed, rule) in [(1, OneSession::Newest), (2, OneSession::First)] {
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut now, reference) = (NOW, MemorySessions::default());
-        let mut opened = 0;
-        for step in 0..150_u8 {
-            now += [0, 1, 2, 5, 60, 700][rng.random_range(0..6)];
-            let subject = format!("{seed}-{}", rng.random_range(0..3));
+        let mut exchanges = Exchanges::default();
+        let mut seen = HashMap::new();
+        for step in 0..200_u8 {
+            now += [0, 0, 0, 1, 1, 2, 5, 60, 700][rng.random_range(0..9)];
+            let subject = format!("{seed}-{}", rng.random_range(0..2));
             let at = now;
-            if rng.random_bool(0.4) {
-                let session = session(step, at - rng.random_range(0..100), at);
+            if rng.random_bool(0.7) {
+                // Often the newest pass once more, by one of few browsers.
+                let again = exchanges.mark.get(&subject).filter(|_| rng.random_bool(0.6)).copied();
+                let pass = again.unwrap_or_else(|| at - rng.random_range(0..20));
+                let browser = [None, Some(1), Some(2)][rng.random_range(0..3)];
+                let session = exchanged(step, pass, browser, at);
                 let expected = reference.open(&subject, session, rule, at).await.unwrap();
                 let opening = room.guard().open(&subject, session, rule, at).await.unwrap();
                 assert_eq!(opening, expected, "step {step} of {rule:?}: {session:?}");
-                opened += u32::from(opening == Opening::Opened);
+                if matches!(opening, Opening::Opened | Opening::Repeated) {
+                    exchanges.judge(&subject, pass, browser, at);
+                }
+                *seen.entry(format!("{opening:?}")).or_insert(0) += 1;
             } else {
                 let session = session(rng.random_range(0..=step), at, at);
                 let expected = reference.keep(&subject, session, at).await.unwrap();
@@ -43,7 +85,8 @@ async fn compared(room: TestRoom) {
                 assert_eq!(kept, expected, "step {step} of {rule:?}: {session:?}");
             }
         }
-        assert!(opened > 5, "{opened}");
+        let kinds = if rule == OneSession::First { 4 } else { 3 };
+        assert!(seen.len() == kinds && seen.values().all(|times| *times > 2), "{seen:?} of {rule:?}");
     }
 }
 
