@@ -1,4 +1,8 @@
+use http::{HeaderMap, Method};
 use pass::Refused;
+
+use crate::GuardedRequest;
+use crate::request::ShownIn;
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,8 @@ pub enum GuardOutcome {
     SentForNonce,
     /// The visitor has a session in another browser.
     Taken,
+    /// No session, in a frame of a page: refused.
+    Framed,
     /// No session, and not a request for a page: refused.
     NoPage,
     /// The room signs no nonces.
@@ -75,7 +81,7 @@ impl Decision {
 
 impl GuardOutcome {
     /// All words of [`GuardOutcome::as_str`].
-    pub const WORDS: [&str; 12] = [
+    pub const WORDS: [&str; 13] = [
         "bypassed",
         "entered",
         "entered-unguarded",
@@ -86,6 +92,7 @@ impl GuardOutcome {
         "pass-used",
         "sent-for-nonce",
         "taken",
+        "framed",
         "no-page",
         "unavailable",
     ];
@@ -103,6 +110,7 @@ impl GuardOutcome {
             Self::PassUsed => "pass-used",
             Self::SentForNonce => "sent-for-nonce",
             Self::Taken => "taken",
+            Self::Framed => "framed",
             Self::NoPage => "no-page",
             Self::NoNonce | Self::Unavailable => "unavailable",
         }
@@ -122,15 +130,22 @@ impl GuardAnswer {
     pub(crate) fn page(outcome: GuardOutcome) -> Self {
         let (status, body) = match outcome {
             GuardOutcome::Taken => (403, include_str!("taken.html")),
+            GuardOutcome::Framed => (403, include_str!("framed.html")),
             GuardOutcome::NoPage => (403, "Please wait in line first.\n"),
             _ => (503, include_str!("unavailable.html")),
         };
         Self { status, location: None, set_cookie: None, body, outcome }
     }
 
-    /// The page for a visitor who has a session in another browser.
-    pub fn taken() -> Self {
-        Self::page(GuardOutcome::Taken)
+    /// What [`Guard::decide`](crate::Guard::decide) says with status 403 to a request with these headers. For a web server that asks
+    /// for the decision first and for the answer afterwards.
+    pub fn refused(headers: &HeaderMap) -> Self {
+        let request = GuardedRequest { method: &Method::GET, target: "/", headers, client: None };
+        Self::page(match request.shown() {
+            ShownIn::Window => GuardOutcome::Taken,
+            ShownIn::Frame => GuardOutcome::Framed,
+            ShownIn::Nothing => GuardOutcome::NoPage,
+        })
     }
 
     pub const CONTENT_TYPE: &str = "text/html; charset=utf-8";

@@ -72,7 +72,7 @@ impl<C: RoomClient> Authorizer<C> {
 
     fn session(&self, headers: &HeaderMap, now: u64) -> Option<Session> {
         let key = self.key.as_ref()?;
-        let session = Session::find(cookie::sent(headers, &self.cookie), key, &self.rules.name);
-        session.filter(|session| now < session.end(self.rules.times.session))
+        let cookies = cookie::sent(headers, &self.cookie);
+        Session::find(cookies, key, &self.rules.name, self.rules.times.session, now)
     }
 }

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use pass::{Claims, Nonce, Refused, Verifier};
 
 use crate::exchange::BrowserSecret;
+use crate::request::ShownIn;
 use crate::session::Session;
 use crate::target::{self, ReturnPath};
 use crate::visitor_cookie::SentVisitor;
@@ -102,7 +103,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         {
             return enter(request, pass, session);
         }
-        let is_arrival = request.method == Method::GET && request.shows_a_page();
+        // A page of another site may embed the door, and so fetch a pass of its visitor.
+        let is_arrival = request.method == Method::GET && request.shown() == ShownIn::Window;
         match pass.filter(|_| is_arrival) {
             Some(pass) => match self.exchange(request, pass, moment).await {
                 Ok(answer) => Decision::Answer(answer),
@@ -123,8 +125,8 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
 
     /// A session that the guard wrote, and that has not lasted too long.
     fn session(&self, request: &GuardedRequest<'_>, now: u64) -> Option<Session> {
-        let session = Session::find(cookie::sent(request.headers, &self.cookie), &self.key, &self.rules.name);
-        session.filter(|session| now < self.end(session))
+        let cookies = cookie::sent(request.headers, &self.cookie);
+        Session::find(cookies, &self.key, &self.rules.name, self.rules.times.session, now)
     }
 
     fn end(&self, session: &Session) -> u64 {
@@ -225,13 +227,13 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         if self.is_open(moment.now) {
             return Decision::Enter(ToShop { outcome: GuardOutcome::EnteredUnguarded, ..ToShop::default() });
         }
-        Decision::Answer(if !request.shows_a_page() {
-            GuardAnswer::page(GuardOutcome::NoPage)
-        } else if request.only_reads() {
-            self.to_door(request, None, moment, why)
-        } else {
+        Decision::Answer(match request.shown() {
+            // The door would send the frame back with a pass, and the guard would send it to the door again.
+            ShownIn::Frame => GuardAnswer::page(GuardOutcome::Framed),
+            ShownIn::Nothing => GuardAnswer::page(GuardOutcome::NoPage),
+            ShownIn::Window if request.only_reads() => self.to_door(request, None, moment, why),
             // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
-            GuardAnswer::redirect(303, self.rules.door(), None, why)
+            ShownIn::Window => GuardAnswer::redirect(303, self.rules.door(), None, why),
         })
     }
 

@@ -88,13 +88,16 @@ impl Session {
         format!("{text}.{proof}")
     }
 
-    /// The session in one of these cookies.
+    /// The first session in these cookies that the guard wrote, and that has not lasted longer than this.
     pub(crate) fn find<'a>(
         mut cookies: impl Iterator<Item = &'a str>,
         key: &SessionKey,
         room: &str,
+        longest: Duration,
+        now: u64,
     ) -> Option<Self> {
-        cookies.find_map(|value| Self::unseal(value, key, room))
+        let lasts = |session: &Self| now < session.end(longest);
+        cookies.find_map(|value| Self::unseal(value, key, room).filter(lasts))
     }
 
     /// When it ends, however active the visitor is.

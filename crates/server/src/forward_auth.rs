@@ -56,7 +56,7 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
     /// The paths that web servers ask, in the order of [`Style`].
     pub const AUTH_REQUEST: &str = "/auth-request";
     pub const FORWARD_AUTH: &str = "/forward-auth";
-    /// What nginx shows instead of a refused page, because it shows no body of an answer to `auth_request`.
+    /// Where nginx fetches the body of an answer with status 403, because it shows no body of an answer to `auth_request`.
     pub const REFUSED: &str = "/refused";
 
     pub fn new(guard: Arc<Guard<L, C>>, proxies: TrustedProxies, metrics: Arc<GuardMetrics>) -> Self {
@@ -150,7 +150,7 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
         let style = match request.uri().path() {
             Self::AUTH_REQUEST => Style::AuthRequest,
             Self::FORWARD_AUTH => Style::ForwardAuth,
-            Self::REFUSED => return answered(&GuardAnswer::taken(), Style::ForwardAuth),
+            Self::REFUSED => return answered(&GuardAnswer::refused(request.headers()), Style::ForwardAuth),
             _ => {
                 let there_is =
                     "there is nothing here; ask /auth-request (nginx) or /forward-auth (Traefik, Caddy)\n";

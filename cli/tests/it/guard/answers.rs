@@ -52,7 +52,22 @@ fn a_web_server_asks_and_is_told() {
         );
     }
     assert_eq!(client.get("/").status, 404);
-    assert_eq!(client.get("/refused").status, 403);
+}
+
+/// nginx shows no body of an answer to `auth_request`, and asks for it afterwards.
+#[test]
+fn a_refusal_says_what_the_request_was_refused_for() {
+    let room = room();
+    let guard = Guard::of(&room, &[]);
+    let client = Client::new(&guard.listens, "demo");
+    for (headers, expected) in [
+        (&[("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")][..], "Please wait in line first.\n"),
+        (&[("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")], "Open the shop in its own window"),
+        (&[("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")], "open in another browser"),
+    ] {
+        let refused = client.send("GET", "/refused", headers);
+        assert!(refused.status == 403 && refused.body.contains(expected), "{headers:?}: {refused:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use guard::{Decision, GuardOutcome, GuardRules, OneSession};
 use http::{HeaderMap, Method};
 use pass::{Claims, Refused};
 
-use crate::fixture::{Browser, DOOR, Shop, TestRoom, answer, entered, location, rules, shop};
+use crate::fixture::{Browser, DOOR, Headers, Shop, TestRoom, answer, entered, location, rules, shop};
 
 /// Arrives with this pass in a new browser.
 async fn arrive(shop: &mut Shop, pass: &str) -> Decision {
@@ -268,6 +268,44 @@ async fn a_copied_link_does_not_take_over_the_first_session() {
         assert_eq!(shop.get(&mut Browser::default(), &link).await.outcome(), expected);
     }
     assert_eq!(entered(&shop.get(&mut owner, "/a").await).0, Some("visitor"));
+}
+
+/// What browsers send for a pass in another site's page.
+const EMBEDDED: [Headers<'static>; 8] = [
+    &[("sec-fetch-dest", "iframe"), ("sec-fetch-mode", "navigate")],
+    &[("sec-fetch-dest", "frame"), ("sec-fetch-mode", "navigate")],
+    &[("sec-fetch-dest", "object"), ("sec-fetch-mode", "navigate")],
+    &[("sec-fetch-dest", "embed"), ("sec-fetch-mode", "navigate")],
+    &[("sec-fetch-dest", "fencedframe"), ("sec-fetch-mode", "navigate")],
+    &[("sec-fetch-dest", "image"), ("sec-fetch-mode", "no-cors")],
+    &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")],
+    &[("sec-fetch-dest", "document"), ("sec-fetch-mode", "navigate"), ("sec-purpose", "prefetch;prerender")],
+];
+
+#[tokio::test]
+async fn another_sites_page_exchanges_and_ends_nothing() {
+    for one_session in [OneSession::Newest, OneSession::First] {
+        let mut shop = Shop::with(GuardRules { one_session, ..rules() });
+        let mut owner = shop.admitted("visitor").await;
+        shop.pass_time(60);
+        for embedded in EMBEDDED {
+            let link = format!("/other?bk_pass={}", shop.pass("visitor"));
+            // The browser sends no cookie with it, as SameSite=Lax wants.
+            let refused = answer(shop.request(&mut Browser::default(), Method::GET, &link, embedded).await);
+            assert_eq!(
+                (refused.status, refused.location, refused.set_cookie),
+                (403, None, None),
+                "{embedded:?}"
+            );
+            assert_eq!(entered(&shop.get(&mut owner, "/").await).0, Some("visitor"), "{embedded:?}");
+            shop.pass_time(1);
+        }
+        let fresh = format!("/?bk_pass={}", shop.pass("another"));
+        for embedded in EMBEDDED {
+            shop.request(&mut Browser::default(), Method::GET, &fresh, embedded).await;
+        }
+        assert_eq!(location(&shop.get(&mut Browser::default(), &fresh).await), "/", "it was not used up");
+    }
 }
 
 #[tokio::test]

@@ -224,6 +224,35 @@ async fn only_a_page_is_redirected() {
 }
 
 #[tokio::test]
+async fn the_shops_own_frames_and_scripts_need_the_session_and_nothing_else() {
+    let mut shop = shop();
+    let mut browser = shop.admitted("visitor").await;
+    let frame = [("sec-fetch-dest", "iframe"), ("sec-fetch-mode", "navigate")];
+    let script = [("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")];
+    for headers in [frame, script] {
+        let inside = shop.request(&mut browser, Method::GET, "/map", &headers).await;
+        assert_eq!(entered(&inside).0, Some("visitor"));
+    }
+    for (method, target) in [(Method::GET, "/map"), (Method::POST, "/order"), (Method::HEAD, "/map")] {
+        let framed = answer(shop.request(&mut Browser::default(), method, target, &frame).await);
+        assert_eq!((framed.status, framed.location, framed.set_cookie), (403, None, None));
+        assert_eq!(framed.outcome, GuardOutcome::Framed);
+        assert!(framed.body.contains("<a href=\"/\" target=\"_blank\""), "a way out of the frame");
+    }
+}
+
+#[tokio::test]
+async fn an_older_session_cookie_hides_no_newer_one() {
+    let mut shop = shop();
+    let older = shop.admitted("visitor").await.header();
+    shop.pass_time(2 * 3600);
+    let newer = shop.admitted("visitor").await.header();
+    let both = [("cookie", &*format!("{older}; {newer}")), ("sec-fetch-mode", "navigate")];
+    let inside = shop.request(&mut Browser::default(), Method::GET, "/", &both).await;
+    assert_eq!(entered(&inside).0, Some("visitor"));
+}
+
+#[tokio::test]
 async fn what_needs_no_session_reaches_the_shop_without_an_identity() {
     let bypass =
         Bypass { paths: vec!["/static/".into()], methods: vec![Method::OPTIONS], ..Bypass::default() };
