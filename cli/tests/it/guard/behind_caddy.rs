@@ -15,11 +15,10 @@ fn free_port() -> u16 {
 /// it was told of the visitor.
 fn caddy(guard: u16) -> Caddy {
     let shop = free_port();
-    let says = "shop {uri} subject=[{header.X-Beekeeper-Subject}] number=[{header.X-Beekeeper-Number}{header.X_Beekeeper_Number}]";
-    let shop_itself =
-        format!("http://127.0.0.1:{shop} {{\n\trespond \"{says}\"\n}}\n# Change shop.example to your domain");
+    let says = "shop {uri} subject=[{header.X-Beekeeper-Subject}] number=[{header.X-Beekeeper-Number}{header.X_Beekeeper_Number}] upgrade=[{header.Upgrade}]";
+    let shop_itself = format!("\n}}\nhttp://127.0.0.1:{shop} {{\n\trespond \"{says}\"\n}}\n");
     let changes = [
-        ("# Change shop.example to your domain", &*shop_itself),
+        ("\n}\n\n", &*shop_itself),
         ("127.0.0.1:8090", &format!("127.0.0.1:{guard}")),
         ("127.0.0.1:3000", &format!("127.0.0.1:{shop}")),
     ];
@@ -42,17 +41,40 @@ fn caddy_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     assert!(exchanged.location().ends_with("/tickets/7?seat=a"), "{exchanged:?}");
     let session = cookie(&exchanged);
     let spoofed = [("X-Beekeeper-Number", "1"), ("X_Beekeeper_Number", "1"), ("X-Beekeeper-Subject", "me")];
-    for more in [&[][..], &spoofed] {
+    let hidden = [("Connection", "close, X-Beekeeper-Subject, X-Forwarded-Uri, X-Forwarded-Method")];
+    let upgrade = [("Connection", "Upgrade, x-beekeeper-subject"), ("Upgrade", "websocket")];
+    for more in [&[][..], &spoofed, &hidden, &upgrade] {
         let page = get("/tickets/7", &[&[("Cookie", &*session)], more].concat());
         let subject = page.body.split("subject=[").nth(1).unwrap().split(']').next().unwrap();
         assert!(subject.len() == 64 && page.body.contains("number=[]"), "{page:?}");
     }
     let bypassed = get("/static/a.css", &spoofed);
-    assert!(bypassed.body.ends_with("subject=[] number=[]"), "{bypassed:?}");
-    assert_eq!(get("/api", &[("Sec-Fetch-Mode", "cors")]).status, 403);
+    assert!(bypassed.body.contains("subject=[] number=[]"), "{bypassed:?}");
+    assert!(
+        get("/chat", &[("Cookie", &*session), upgrade[0], upgrade[1]]).body.contains("upgrade=[websocket]")
+    );
+    // What browsers say of themselves reaches the guard.
+    let arrival = format!("/?bk_pass={}", pass(&room));
+    for (dest, mode, purpose, expected) in [
+        ("empty", "cors", "", "Please wait in line first."),
+        ("iframe", "navigate", "", "Open the shop in its own window"),
+        ("document", "navigate", "prefetch", "Please wait in line first."),
+    ] {
+        let said = [("Sec-Fetch-Dest", dest), ("Sec-Fetch-Mode", mode), ("Sec-Purpose", purpose)];
+        let refused = get(&arrival, &said);
+        assert!(refused.status == 403 && refused.body.contains(expected), "{said:?}: {refused:?}");
+        assert_eq!(refused.header("set-cookie"), None);
+    }
+    let document = [("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")];
+    assert_eq!(get(&arrival, &document).status, 302, "none of them used it up");
     for sneaky in ["/static/../order", "/static/%2e%2e/order", "/order"] {
         assert_eq!(get(sneaky, &[("X-Forwarded-Uri", "/static/")]).status, 302, "{sneaky}");
     }
+    let late = pass(&room);
     drop(guard);
     assert_eq!(get("/tickets/7", &[("Cookie", &session)]).status, 502);
+    assert_eq!(get(&format!("/?x=1&bk_pass={late}"), &[]).status, 502);
+    let log = caddy.log().unwrap();
+    assert!(log.contains("/tickets/7"), "errors are logged: {log}");
+    assert!(log.contains("x=1") && !log.contains(&late), "and no pass: {log}");
 }

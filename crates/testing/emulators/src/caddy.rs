@@ -18,15 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Caddy {
     port: u16,
-    _server: EmulatorServer,
+    server: EmulatorServer,
 }
 
 impl Caddy {
-    /// Starts Caddy with a configuration that is shipped for this host. It answers by HTTP on a port of this machine.
+    /// Starts Caddy with a configuration that is shipped for this host, and that has a block of options. It answers by HTTP on a port of this machine.
     /// `changes` are texts of the configuration, each with its replacement.
     pub fn with_shipped(configuration: &str, host: &str, changes: &[(&str, &str)]) -> Result<Self> {
         let (folder, port) = (server::folder("caddy")?, port::free()?);
-        let mut configuration = format!("{{\n\tadmin off\n\tauto_https off\n}}\n{configuration}");
+        let mut configuration = configuration.to_owned();
+        replace(&mut configuration, "\n{\n", "\n{\n\tadmin off\n\tauto_https off\n")?;
         let (site, here) = (format!("{host} {{\n"), format!("http://127.0.0.1:{port} {{\n"));
         for (shipped, here) in [(&*site, &*here)].iter().chain(changes) {
             replace(&mut configuration, shipped, here)?;
@@ -38,11 +39,17 @@ impl Caddy {
         let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         let server =
             EmulatorServer::start(&mut caddy, folder, PATIENCE, listens).context("could not start Caddy")?;
-        Ok(Self { port, _server: server })
+        Ok(Self { port, server })
     }
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// What Caddy wrote.
+    pub fn log(&self) -> Result<String> {
+        let path = self.server.log();
+        fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))
     }
 }
 
