@@ -15,7 +15,8 @@ fn nginx(guard: u16) -> Nginx {
     let shop = format!(
         "location / {{ return 200 '{says}'; }}
          location /broken {{ return 500 'the shop is broken'; }}
-         location /forbidden {{ return 403 'the shop forbids'; }}"
+         location /forbidden {{ return 403 'the shop forbids'; }}
+         location /static/gone {{ return 444; }}"
     );
     Nginx::in_front_of_shop(guard, &shop, &[]).unwrap()
 }
@@ -65,15 +66,17 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     let door = format!("{}/beekeeper", issuer(&room));
 
     let away = visit(&nginx, "/tickets/7?seat=a&row=%20b", &[]);
-    assert_eq!((status(&away), header(&away, "location")), ("302", Some(&*door)));
+    assert_eq!((status(&away), header(&away, "location")), ("303", Some(&*door)));
     assert_eq!(header(&away, "cache-control"), Some("no-store"));
     let arrival = format!("/sale?bk_pass={}", pass(&room));
     let exchanged = visit(&nginx, &arrival, &["--header", &set(&away)]);
     let back = header(&exchanged, "location").unwrap();
-    assert!(status(&exchanged) == "302" && back.ends_with("/tickets/7?seat=a&row=%20b"), "{exchanged}");
+    assert!(status(&exchanged) == "303" && back.ends_with("/tickets/7?seat=a&row=%20b"), "{exchanged}");
     let session = set(&exchanged);
     let inside = |path: &str, more: &[&str]| visit(&nginx, path, &[&["--header", &session], more].concat());
-    for more in [&[][..], &["--header", "X-Beekeeper-Number: 1", "--header", "X-Beekeeper-Subject: me"]] {
+    let spoofed = ["--header", "X-Beekeeper-Number: 1", "--header", "X-Beekeeper-Subject: me"];
+    let hidden = ["--http1.1", "--header", "Connection: X-Beekeeper-Subject, X-Forwarded-Uri, Cookie"];
+    for more in [&[][..], &spoofed, &hidden] {
         let page = inside("/tickets/7", more);
         assert!(subject(&page).len() == 64 && page.contains("number=[]"), "{page}");
     }
@@ -83,15 +86,15 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
 
     std::thread::sleep(Duration::from_secs(4));
     let replayed = visit(&nginx, &arrival, &[]);
-    assert_eq!((status(&replayed), header(&replayed, "location")), ("302", Some(&*door)));
-    let script = visit(&nginx, "/api", &["--header", "Sec-Fetch-Mode: cors"]);
-    assert_eq!((status(&script), header(&script, "location")), ("403", None));
+    assert_eq!((status(&replayed), header(&replayed, "location")), ("303", Some(&*door)));
+    let late = visit(&nginx, "/order", &["--data", "ticket=7"]);
+    assert_eq!((status(&late), header(&late, "location")), ("303", Some(&*door)), "a form");
     let spoofed = ["--header", "X-Beekeeper-Number: 1", "--header", "X-Forwarded-Uri: /static/"];
     let bypassed = visit(&nginx, "/static/a.css", &spoofed);
     assert!(bypassed.ends_with("subject=[] number=[]"), "{bypassed}");
     for sneaky in ["/static/../order", "/static/%2e%2e/order", "/_beekeeper/guard", "/order"] {
         let sent = visit(&nginx, sneaky, &spoofed);
-        assert!(status(&sent) == "302" || status(&sent) == "404", "{sneaky}: {sent}");
+        assert!(status(&sent) == "303" || status(&sent) == "404", "{sneaky}: {sent}");
     }
     let huge = format!("Cookie: a={}", "x".repeat(20_000));
     assert!(status(&visit(&nginx, "/", &["--http1.1", "--header", &huge])).starts_with('4'));
@@ -99,6 +102,75 @@ fn nginx_with_the_shipped_configuration_keeps_everybody_out_who_did_not_wait() {
     drop(guard);
     let gone = inside("/tickets/7", &[]);
     assert!(status(&gone) == "503" && gone.contains("If you have a place in line, you keep it"), "{gone}");
+}
+
+/// What browsers say of themselves reaches the guard, and the guard's answer reaches them.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_tells_the_guard_where_an_answer_is_seen() {
+    let room = Local::start(&["--shop", "https://shop.example/sale"]);
+    let guard = Guard::of(&room, &["--one-session", "first"]);
+    let nginx = nginx(guard.port());
+    let client = Client::new(&room.base(), "demo");
+    let place = client.cookie(&client.get("/beekeeper"));
+    let pass = client.wait_for_pass(&place);
+    let says = |path: &str, dest: &str, mode: &str, purpose: &str| {
+        let said = [("Sec-Fetch-Dest", dest), ("Sec-Fetch-Mode", mode), ("Sec-Purpose", purpose)];
+        let said: Vec<_> = said.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        visit(&nginx, path, &["--header", &said[0], "--header", &said[1], "--header", &said[2]])
+    };
+    let arrival = format!("/?bk_pass={pass}");
+    for path in ["/api", &*arrival] {
+        for (dest, mode, purpose, body) in [
+            ("empty", "cors", "", "Please wait in line first.\n"),
+            ("image", "no-cors", "", "Please wait in line first.\n"),
+            ("document", "navigate", "prefetch;prerender", "Please wait in line first.\n"),
+            ("iframe", "navigate", "", "<h1>Open the shop in its own window</h1>"),
+            ("object", "navigate", "", "<h1>Open the shop in its own window</h1>"),
+        ] {
+            let refused = says(path, dest, mode, purpose);
+            let bare = header(&refused, "location").is_none() && header(&refused, "set-cookie").is_none();
+            assert!(status(&refused) == "403" && bare && refused.contains(body), "{dest}: {refused}");
+        }
+    }
+    let exchanged = says(&arrival, "document", "navigate", "");
+    assert!(set(&exchanged).contains("=session."), "none of them used it up: {exchanged}");
+    std::thread::sleep(Duration::from_millis(1100));
+    let newer = format!("/?bk_pass={}", client.wait_for_pass(&place));
+    let taken = says(&newer, "document", "navigate", "");
+    assert!(status(&taken) == "403" && taken.contains("open in another browser"), "{taken}");
+}
+
+/// nginx logs the URL of whatever fails.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn nginx_writes_no_pass_into_its_logs() {
+    let room = room();
+    let guard = Guard::of(&room, &["--bypass-path", "/static/"]);
+    let nginx = nginx(guard.port());
+    let arrives =
+        |path: &str, more: &[&str]| visit(&nginx, &format!("{path}?x&bk_pass={}", pass(&room)), more);
+    assert_eq!(status(&arrives("/", &[])), "303");
+    let session = set(&arrives("/", &[]));
+    let posted = arrives("/order", &["--header", &session, "--data", "ticket=7"]);
+    assert!(subject(&posted).len() == 64 && posted.contains("shop /order?x&bk_pass="), "{posted}");
+    assert_eq!(status(&arrives("/static/a.css", &[])), "200", "it bypasses");
+    assert!(
+        arrives("/static/a.css", &[]).contains("shop /static/a.css?x&bk_pass="),
+        "the shop gets the whole URL"
+    );
+    assert_eq!(status(&arrives("/static/gone", &[])), "502", "the shop does not answer");
+    drop(guard);
+    for more in [&[][..], &["--head"], &["--data", "a form"]] {
+        assert_eq!(status(&arrives("/", more)), "503", "nor does the guard");
+    }
+    assert_eq!(status(&visit(&nginx, "/without", &[])), "503");
+    let log = |name: &str| std::fs::read_to_string(nginx.folder().join(name)).unwrap();
+    let (errors, access) = (log("error.log"), log("access.log"));
+    assert!(errors.contains("GET /without"), "errors are still logged: {errors}");
+    for written in [errors, access] {
+        assert!(!written.contains("bk_pass"), "{written}");
+    }
 }
 
 #[test]
@@ -141,7 +213,7 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
     let without = [&[][..], &[made_up], &["Cookie: __Host-bk_other_guard=session.made-up"], &["Cookie: x"]];
     let nobody_else_enters = |how: &str| {
         for headers in without {
-            assert_eq!(status(&with(headers, "/")), "302", "{headers:?} after {how}");
+            assert_eq!(status(&with(headers, "/")), "303", "{headers:?} after {how}");
         }
     };
     for cookies in poisoned {
@@ -157,12 +229,12 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
     for other in ["bk_demo_guard", "__Host-bk_other_guard", "x__Host-bk_demo_guard", "__host-bk_demo_guard"] {
         subject(&with(&[&sessions[0]], "/"));
         let cookie = format!("Cookie: {other}={value}");
-        assert_eq!(status(&with(&[&cookie], "/")), "302", "{cookie}");
+        assert_eq!(status(&with(&[&cookie], "/")), "303", "{cookie}");
     }
 
     for headers in without {
         assert_eq!(subject(&with(headers, "/static/a.css")), "", "it bypasses");
-        assert_eq!(status(&with(headers, "/")), "302", "a bypass opens nothing else: {headers:?}");
+        assert_eq!(status(&with(headers, "/")), "303", "a bypass opens nothing else: {headers:?}");
     }
     subject(&with(&[&sessions[0]], "/static/a.css"));
     nobody_else_enters("a bypass with a session");
@@ -170,7 +242,7 @@ fn nginx_keeps_an_answer_for_a_moment_and_for_nobody_else() {
     let cleaned = with(&[&sessions[0]], &format!("/tickets/7?seat=a&bk_pass={}", pass(&room)));
     assert_eq!(
         (status(&cleaned), header(&cleaned, "location")),
-        ("302", Some("/tickets/7?seat=a")),
+        ("303", Some("/tickets/7?seat=a")),
         "{cleaned}"
     );
 }
