@@ -12,6 +12,55 @@ let chrome;
 before(async () => { chrome = await browser(); });
 after(() => chrome?.close());
 
+/** Serves pages of another site than the room's and the shop's. `localhost` shares cookies with them, `127.0.0.1` does not. */
+class OtherSite {
+  static async open(host) {
+    const site = new OtherSite();
+    site.server = createServer((incoming, outgoing) => {
+      outgoing.writeHead(200, { "content-type": "text/html" });
+      outgoing.end(site.page);
+    });
+    await new Promise((listening) => { site.server.listen(0, "127.0.0.1", listening); });
+    return Object.assign(site, { url: `http://${host}:${site.server.address().port}/` });
+  }
+
+  close() {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+/** Everything by which a page makes a browser fetch a URL without asking the visitor. */
+const uninvited = (url) => `<!doctype html><title>Another site</title>
+  <link rel="prefetch" href="${url}">
+  <link rel="stylesheet" href="${url}">
+  <img src="${url}">
+  <video src="${url}"></video>
+  <iframe src="${url}"></iframe>
+  <object data="${url}"></object>
+  <embed src="${url}">
+  <script src="${url}"></script>
+  <script>
+    window.done = Promise.allSettled([
+      fetch("${url}", { mode: "no-cors", credentials: "include" }),
+      fetch("${url}", { mode: "no-cors", method: "POST", credentials: "include" }),
+      new Promise((loaded) => { addEventListener("load", loaded); }),
+    ]).then(() => navigator.sendBeacon("${url}"));
+  </script>
+  <a href="${url}">Join</a>`;
+
+/** Opens the page of another site, and waits until the browser has fetched what it wants of this URL, `times` times at least. */
+async function openUninvited(page, site, url, times) {
+  let answered = 0;
+  page.on("requestfinished", (sent) => { if (sent.url() === url) answered += 1; });
+  page.on("requestfailed", (sent) => { if (sent.url() === url) answered += 1; });
+  site.page = uninvited(url);
+  await page.goto(site.url);
+  await page.evaluate("window.done");
+  for (let wait = 0; answered < times && wait < 100; wait += 1) await sleep(100);
+  assert.ok(answered >= times, `${answered} requests of ${url}`);
+}
+
 /** A shop whose web server asks a guard about each request, as Traefik and Caddy do. */
 class Shop {
   static async open() {
@@ -121,5 +170,43 @@ for (const [name, options] of [["", []], [", with bound passes", ["--bind"]]]) {
     }
     await page.reload();
     assert.match(await page.textContent("p"), /^Page \/basket/, "the owner of the link notices nothing");
+  });
+}
+
+for (const host of ["127.0.0.1", "localhost"]) {
+  guarded(`a page at ${host} makes nobody join without a click, and exchanges and ends nothing`, [], async (shop, room, newBrowser) => {
+    const joined = async () => JSON.parse(await room.operator("status", "--json")).joined;
+    const site = await OtherSite.open(host);
+    try {
+      const page = await newBrowser();
+      await openUninvited(page, site, room.door, 8);
+      assert.equal(await joined(), 0, "nobody clicked");
+      assert.deepEqual(await page.context().cookies(room.base), [], "no place, and nothing else to remember");
+      await page.click("text=Join");
+      await page.waitForURL(/\/wait\/index\.html|for number|bk_pass|\/sale/, { timeout: 60_000 });
+      assert.equal(await joined(), 1, "the link joins");
+
+      const visitor = await newBrowser();
+      const wanted = `${shop.base}/tickets/7`;
+      await waitInLine(visitor, wanted);
+      const cookies = await visitor.context().cookies(room.door);
+      const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
+      // The door signs a newer pass than the one that opened the session.
+      await sleep(1_100);
+      const door = await fetch(room.door, { redirect: "manual", headers: { cookie } });
+      const link = door.headers.get("location");
+      assert.match(link, /bk_pass=/);
+      const lured = await visitor.context().newPage();
+      for (const url of [room.door, link]) await openUninvited(lured, site, url, 8);
+      await visitor.reload();
+      assert.match(await visitor.textContent("p"), /^Page \/tickets\/7 for number/, "the visitor is still inside");
+      assert.equal(await joined(), 2);
+
+      const other = await newBrowser();
+      await other.goto(link);
+      assert.match(await other.textContent("p"), /^Page \/sale for number/, "nothing used the pass up");
+    } finally {
+      site.close();
+    }
   });
 }
