@@ -28,7 +28,7 @@ final class BeekeeperConnector
     public function visitor(): array
     {
         [$pass, $target] = $this->takePass($_SERVER['REQUEST_URI']);
-        $session = $this->unseal((string) ($_COOKIE[$this->cookie('session')] ?? ''));
+        $session = $this->first('session', $this->unseal(...));
         $method = $_SERVER['REQUEST_METHOD'];
         $reads = $method === 'GET' || $method === 'HEAD';
         if ($session !== null && !($pass !== null && $reads)) {
@@ -44,8 +44,8 @@ final class BeekeeperConnector
             if (is_array($claims)) {
                 $text = $claims['sub'] . '.' . ($claims['queue_position'] ?? '') . '.' . (time() + $this->sessionSeconds);
                 $this->setCookie('session', $text . '.' . $this->mac($text), $this->sessionSeconds);
-                $remembered = BeekeeperPass::decoded((string) ($_COOKIE[$this->cookie('page')] ?? ''));
-                $this->redirect(self::isPath($remembered) ? $remembered : $target);
+                $pathOf = fn (string $page): ?string => self::pathOf((string) BeekeeperPass::decoded($page));
+                $this->redirect($this->first('page', $pathOf) ?? $target);
             }
             // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
             if ($claims === 'no keys') {
@@ -67,18 +67,30 @@ final class BeekeeperConnector
     {
         [$path, $query] = explode('?', $url, 2) + [1 => ''];
         $pairs = explode('&', $query);
-        $isPass = fn (string $pair): bool => explode('=', $pair, 2)[0] === 'bk_pass';
-        $passes = array_values(array_filter($pairs, $isPass));
+        $isPass = fn (string $pair): bool => $pair === 'bk_pass' || str_starts_with($pair, 'bk_pass=');
         $rest = implode('&', array_filter($pairs, fn (string $pair): bool => !$isPass($pair)));
-        $target = $rest === '' ? $path : "$path?$rest";
-        $pass = explode('=', $passes[0] ?? '', 2)[1] ?? '';
-        return [$pass === '' ? null : $pass, self::isPath($target) ? $target : '/'];
+        $passes = preg_filter('/^bk_pass=/', '', $pairs);
+        $pass = $passes === [] ? '' : reset($passes);
+        return [$pass === '' ? null : $pass, self::pathOf($rest === '' ? $path : "$path?$rest") ?? '/'];
     }
 
-    /** Whether a browser could not take it for the URL of another site, or a header for more than a URL. */
-    private static function isPath(string $text): bool
+    /** The path, unless a browser could take it for the URL of another site, or a header for more than a URL. */
+    private static function pathOf(string $text): ?string
     {
-        return preg_match('~^/(?!/)[\x21-\x5b\x5d-\x7e]*$~D', $text) === 1 && strlen($text) <= self::LONGEST_PATH;
+        $isPath = preg_match('~^/(?!/)[\x21-\x5b\x5d-\x7e]*$~D', $text) === 1 && strlen($text) <= self::LONGEST_PATH;
+        return $isPath ? $text : null;
+    }
+
+    /** What the first good one says of the first four cookies with this name. PHP's own $_COOKIE changes names and values. */
+    private function first(string $name, callable $read): mixed
+    {
+        $cookies = array_map(fn (string $pair): string => trim($pair, " \t"), explode(';', $_SERVER['HTTP_COOKIE'] ?? ''));
+        $ours = $this->cookie($name) . '=';
+        $values = array_filter($cookies, fn (string $cookie): bool => str_starts_with($cookie, $ours));
+        foreach (array_slice($values, 0, 4) as $value) {
+            $said ??= $read(substr($value, strlen($ours)));
+        }
+        return $said ?? null;
     }
 
     private function unseal(string $value): ?array

@@ -1,6 +1,5 @@
 """Lets nobody into the shop without a valid pass of the waiting room. See python.md."""
 
-import base64
 import hashlib
 import hmac
 import json
@@ -8,9 +7,7 @@ import re
 import time
 from typing import NamedTuple
 
-import jwt
-
-from beekeeper_pass import NoKeys, PassVerifier
+from beekeeper_pass import NoKeys, PassExpired, PassRefused, PassVerifier, decoded, encoded
 
 LONGEST_PATH = 1500
 
@@ -46,8 +43,9 @@ class Connector:
         if self.bypass(target.split("?")[0]):
             return None
         pass_, target = take_pass(target)
-        cookies = [pair.strip().partition("=") for pair in cookie.split(";")]
-        values = lambda name: [value for key, _, value in cookies if key == f"{self.prefix}_{name}"]
+        # A bare strip() would remove more than spaces and tabs.
+        cookies = [pair.strip(" \t").partition("=") for pair in cookie.split(";")]
+        values = lambda name: [value for key, _, value in cookies if key == f"{self.prefix}_{name}"][:4]
         session = next(filter(None, map(self.unseal, values("session"))), None)
         reads = method in ("GET", "HEAD")
         if session:
@@ -60,14 +58,13 @@ class Connector:
                 return redirect(remembered or target, set_session)
             except NoKeys:
                 return answer("503 Service Unavailable", "Please try again soon.", ("Retry-After", "30"))
-            except jwt.ExpiredSignatureError:
+            except PassExpired:
                 pass  # The room gives out another one. Any other mistake would lead there for ever.
-            except jwt.PyJWTError:
+            except PassRefused:
                 return answer("403 Forbidden", "This pass is not valid here.")
         if not wants_page:
             return answer("403 Forbidden", json.dumps({"error": "no pass", "room": self.door}))
-        page = base64.urlsafe_b64encode(target.encode()).decode().rstrip("=")
-        return redirect(self.door, self.set_cookie("page", page, 86400))
+        return redirect(self.door, self.set_cookie("page", encoded(target.encode()), 86400))
 
     def seal(self, claims: dict) -> str:
         text = f"{claims['sub']}.{claims.get('queue_position', '')}.{int(time.time()) + self.session_seconds}"
@@ -80,8 +77,7 @@ class Connector:
         return Visitor(match[2], int(match[3]) if match[3] else None)
 
     def mac(self, text: str) -> str:
-        digest = hmac.new(self.secret, f"{self.passes.name}.{text}".encode(), hashlib.sha256).digest()
-        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        return encoded(hmac.new(self.secret, f"{self.passes.name}.{text}".encode(), hashlib.sha256).digest())
 
     def set_cookie(self, name: str, value: str, seconds: int) -> tuple[str, str]:
         secure = "; Secure" if self.https else ""
@@ -93,8 +89,8 @@ def take_pass(target: str) -> tuple[str | None, str]:
     """The pass in the query, and the path without it, which never leads to another site."""
     path, _, query = target.partition("?")
     pairs = query.split("&")
-    is_pass = lambda pair: pair.partition("=")[0] == "bk_pass"
-    pass_ = next((pair.partition("=")[2] for pair in pairs if is_pass(pair)), None)
+    is_pass = lambda pair: pair == "bk_pass" or pair.startswith("bk_pass=")
+    pass_ = next((pair.removeprefix("bk_pass=") for pair in pairs if pair.startswith("bk_pass=")), None)
     rest = "&".join(pair for pair in pairs if not is_pass(pair))
     return pass_, path_of(f"{path}?{rest}" if rest else path) or "/"
 
@@ -106,8 +102,8 @@ def path_of(text: str) -> str | None:
 
 def decoded_path(page: str) -> str | None:
     try:
-        return path_of(base64.urlsafe_b64decode(page + "=" * (-len(page) % 4)).decode())
-    except ValueError:
+        return path_of(decoded(page).decode())
+    except (PassRefused, ValueError):
         return None
 
 

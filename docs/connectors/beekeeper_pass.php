@@ -1,11 +1,15 @@
 <?php
-// Verifies passes of the waiting room, with its public keys and PHP's OpenSSL. See php.md.
+// Verifies passes of the waiting room, with its public keys and PHP's OpenSSL. README.md says what a good pass is.
 declare(strict_types=1);
 
 final class BeekeeperPass
 {
     private const LEEWAY_SECONDS = 30;
     private const LONGEST_PASS = 4096;
+    private const LARGEST_KEYS = 65536;
+    private const HEADER = '/^\{"alg":"RS256","kid":"([A-Za-z0-9_-]+)","typ":"JWT"\}$/D';
+    private const CLAIM = '"[a-z_]+":("[ !#-\[\]-~]*"|0|[1-9][0-9]{0,14})';
+    private const CLAIMS = '/^\{' . self::CLAIM . '(,' . self::CLAIM . ')*\}$/D';
 
     /**
      * @param string $room the room's URL, without a slash at the end
@@ -21,57 +25,62 @@ final class BeekeeperPass
     ) {
     }
 
-    /** The claims of a valid pass, or why it is not: "expired", "no keys" or "refused". */
+    /** The claims of a good pass, or why it is none: "expired", "no keys" or "refused". */
     public function verify(string $pass): array|string
     {
         $parts = explode('.', $pass);
         if (count($parts) !== 3 || strlen($pass) > self::LONGEST_PASS) {
             return 'refused';
         }
-        $header = json_decode(self::decoded($parts[0]), true);
-        $kid = is_string($header['kid'] ?? null) ? $header['kid'] : '';
-        $keys = array_column($this->keys($kid), null, 'kid');
+        [$header, $text, $signature] = array_map(self::decoded(...), $parts);
+        if (preg_match(self::HEADER, (string) $header, $named) !== 1 || $text === null || $signature === null) {
+            return 'refused';
+        }
+        $keys = $this->keys($named[1]);
         if ($keys === []) {
             return 'no keys';
         }
-        // The algorithm is always RS256, whatever the pass says.
-        if (($header['alg'] ?? null) !== 'RS256' || !isset($keys[$kid])) {
+        $key = $keys[$named[1]] ?? null;
+        if ($key === null || openssl_verify("$parts[0].$parts[1]", $signature, self::pem($key), OPENSSL_ALGO_SHA256) !== 1) {
             return 'refused';
         }
-        $signed = "$parts[0].$parts[1]";
-        if (openssl_verify($signed, self::decoded($parts[2]), self::pem($keys[$kid]), OPENSSL_ALGO_SHA256) !== 1) {
+        $claims = preg_match(self::CLAIMS, $text) === 1 ? json_decode($text, true) : [];
+        // A name that stood there twice is now written once.
+        if (json_encode($claims, JSON_UNESCAPED_SLASHES) !== $text) {
             return 'refused';
         }
-        $claims = json_decode(self::decoded($parts[1]), true);
-        $is = fn (string $claim, mixed $value): bool => ($claims[$claim] ?? null) === $value;
-        $isPass = $is('iss', $this->room) && $is('aud', $this->name) && $is('token_use', 'access');
-        if (!$isPass || !is_int($claims['exp'] ?? null) || !is_int($claims['nbf'] ?? null)) {
+        $says = fn (string $name, mixed $otherwise = null): mixed => $claims[$name] ?? $otherwise;
+        $isOurs = [$says('iss'), $says('aud'), $says('token_use')] === [$this->room, $this->name, 'access'];
+        $numbers = [$says('iat'), $says('nbf'), $says('exp'), $says('queue_position', 1)];
+        $texts = [[$says('sub'), '{1,128}'], [$says('nonce', str_repeat('x', 16)), '{16,64}']];
+        $isWrong = fn (array $text): bool => !is_string($text[0]) || preg_match("/^[A-Za-z0-9_-]$text[1]$/D", $text[0]) !== 1;
+        if (!$isOurs || array_filter($numbers, is_int(...)) !== $numbers || $numbers[3] === 0 || array_filter($texts, $isWrong)) {
             return 'refused';
         }
-        if (preg_match('/^[A-Za-z0-9_-]{1,128}$/D', (string) ($claims['sub'] ?? '')) !== 1) {
+        if (time() + self::LEEWAY_SECONDS < $claims['nbf']) {
             return 'refused';
         }
-        if (time() >= $claims['exp'] + self::LEEWAY_SECONDS) {
-            return 'expired';
-        }
-        return time() + self::LEEWAY_SECONDS < $claims['nbf'] ? 'refused' : $claims;
+        return time() >= $claims['exp'] + self::LEEWAY_SECONDS ? 'expired' : $claims;
     }
 
-    /** The room's keys. They are asked for every five minutes, or for an unknown key id, but at most once a minute. */
+    /** The room's keys by their ids. They are asked for every five minutes, or for an unknown key id, but at most once a minute. */
     private function keys(string $kid): array
     {
         if ($this->given !== null) {
-            return $this->given['keys'];
+            return self::byId($this->given);
         }
         $file = fopen($this->keyFile, 'c+');
         flock($file, LOCK_EX);
         $kept = json_decode((string) stream_get_contents($file), true) ?? ['keys' => [], 'fetched' => 0, 'asked' => 0];
-        $isKnown = time() - $kept['fetched'] < 300 && in_array($kid, array_column($kept['keys'], 'kid'), true);
-        if (!$isKnown && time() - $kept['asked'] >= ($kept['keys'] === [] ? 5 : 60)) {
+        // A clock that was set back must not stop this until it has caught up.
+        $ago = fn (string $when): int => abs(time() - $kept[$when]);
+        $isKnown = $ago('fetched') < 300 && isset(self::byId($kept)[$kid]);
+        if (!$isKnown && $ago('asked') >= ($kept['keys'] === [] ? 5 : 60)) {
             $kept['asked'] = time();
             $context = stream_context_create(['http' => ['timeout' => 5, 'follow_location' => 0]]);
-            $published = json_decode((string) @file_get_contents("$this->room/.well-known/jwks.json", false, $context), true);
-            if (is_array($published['keys'] ?? null) && $published['keys'] !== []) {
+            $url = "$this->room/.well-known/jwks.json";
+            $published = json_decode((string) @file_get_contents($url, false, $context, 0, self::LARGEST_KEYS), true);
+            if (self::byId($published) !== []) {
                 $kept = ['keys' => $published['keys'], 'fetched' => time(), 'asked' => time()];
             } else {
                 error_log("could not fetch the keys of the waiting room $this->room"); // Keys that are known stay.
@@ -81,7 +90,18 @@ final class BeekeeperPass
             fwrite($file, json_encode($kept));
         }
         fclose($file);
-        return $kept['keys'];
+        return self::byId($kept);
+    }
+
+    /** The keys that sign passes in what the room publishes. Of two with the same id, the first counts. */
+    private static function byId(mixed $published): array
+    {
+        $keys = is_array($published) && is_array($published['keys'] ?? null) ? $published['keys'] : [];
+        $signsPasses = function (mixed $key): bool {
+            $said = array_map(fn (string $name): mixed => $key[$name] ?? null, ['kty', 'use', 'alg', 'kid', 'n', 'e']);
+            return array_slice($said, 0, 3) === ['RSA', 'sig', 'RS256'] && array_filter($said, is_string(...)) === $said;
+        };
+        return array_column(array_reverse(array_filter($keys, $signsPasses)), null, 'kid');
     }
 
     /** The key as OpenSSL reads it: the DER of RFC 8017, in PEM. */
@@ -99,9 +119,11 @@ final class BeekeeperPass
         return "-----BEGIN PUBLIC KEY-----\n" . chunk_split(base64_encode($der), 64) . "-----END PUBLIC KEY-----\n";
     }
 
-    public static function decoded(string $text): string
+    /** Null if this is not base64url, or not its one right spelling: written again, it has to be the same. */
+    public static function decoded(string $text): ?string
     {
-        return (string) base64_decode(strtr($text, '-_', '+/'), true);
+        $bytes = base64_decode(strtr($text, '-_', '+/'), true);
+        return $bytes !== false && self::encoded($bytes) === $text ? $bytes : null;
     }
 
     public static function encoded(string $bytes): string

@@ -1,5 +1,6 @@
-"""Verifies passes of the waiting room, with its public keys and PyJWT. See python.md."""
+"""Verifies passes of the waiting room, with its public keys and cryptography. README.md says what a good pass is."""
 
+import base64
 import json
 import logging
 import re
@@ -7,10 +8,25 @@ import threading
 import time
 import urllib.request
 
-import jwt
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+from cryptography.hazmat.primitives.hashes import SHA256
 
 LEEWAY_SECONDS = 30
 LONGEST_PASS = 4096
+LARGEST_KEYS = 65536
+HEADER = re.compile(rb'\{"alg":"RS256","kid":"([A-Za-z0-9_-]+)","typ":"JWT"\}')
+CLAIM = rb'"[a-z_]+":("[ !#-\[\]-~]*"|0|[1-9][0-9]{0,14})'
+CLAIMS = re.compile(rb"\{%b(,%b)*\}" % (CLAIM, CLAIM))
+
+
+class PassRefused(Exception):
+    """The pass is wrong, or was never one."""
+
+
+class PassExpired(Exception):
+    """Nothing is wrong with the pass but its age. The room gives out another one."""
 
 
 class NoKeys(Exception):
@@ -25,47 +41,98 @@ class PassVerifier:
 
     def __init__(self, room: str, name: str, keys: dict | None = None):
         self.room, self.name, self.given = room, name, keys is not None
-        self.keys = parsed(keys or {"keys": []})
-        self.fetched = self.asked = None
+        self.keys = keys_by_id(keys or {"keys": []})
+        self.fetched = self.asked = float("-inf")
         self.lock = threading.Lock()
 
     def verify(self, pass_: str) -> dict:
-        """The claims of a valid pass. Otherwise raises jwt.PyJWTError or NoKeys."""
-        if len(pass_) > LONGEST_PASS:
-            raise jwt.InvalidTokenError("too long")
-        key = self.key(jwt.get_unverified_header(pass_).get("kid"))
-        required = {"require": ["exp", "nbf", "sub"]}
-        known = {"issuer": self.room, "audience": self.name, "leeway": LEEWAY_SECONDS}
-        claims = jwt.decode(pass_, key, algorithms=["RS256"], options=required, **known)
-        if claims.get("token_use") != "access" or not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", claims["sub"]):
-            raise jwt.InvalidTokenError("not a pass")
+        """The claims of a good pass. Otherwise raises PassRefused, PassExpired or NoKeys."""
+        parts = pass_.split(".")
+        if len(parts) != 3 or len(pass_) > LONGEST_PASS:
+            raise PassRefused("not a pass")
+        header, text, signature = map(decoded, parts)
+        if not (named := HEADER.fullmatch(header)):
+            raise PassRefused("not a pass")
+        try:
+            key = self.key(named[1].decode())
+            key.verify(signature, f"{parts[0]}.{parts[1]}".encode(), PKCS1v15(), SHA256())
+        except (KeyError, InvalidSignature):
+            raise PassRefused("not signed by this room") from None
+        claims = json.loads(text) if CLAIMS.fullmatch(text) else {}
+        # A name that stood there twice is now written once.
+        if json.dumps(claims, separators=(",", ":")).encode() != text:
+            raise PassRefused("not spelled as a room spells its passes")
+        number, nonce = claims.get("queue_position", 1), claims.get("nonce", "x" * 16)
+        numbers = [claims.get("iat"), claims.get("nbf"), claims.get("exp"), number]
+        known = {"iss": self.room, "aud": self.name, "token_use": "access"}
+        is_ours = known.items() <= claims.items() and all(isinstance(value, int) for value in numbers)
+        is_whole = is_text(claims.get("sub"), 1, 128) and is_text(nonce, 16, 64) and number != 0
+        if not is_ours or not is_whole or time.time() + LEEWAY_SECONDS < claims["nbf"]:
+            raise PassRefused("not a pass for this shop, now")
+        if time.time() >= claims["exp"] + LEEWAY_SECONDS:
+            raise PassExpired("expired")
         return claims
 
-    def key(self, kid: str | None):
+    def key(self, kid: str):
         with self.lock:
             if not self.given and self.should_ask(kid):
                 self.asked = time.monotonic()
                 self.fetch()
             if not self.keys:
                 raise NoKeys
-            if kid not in self.keys:
-                raise jwt.InvalidTokenError("not signed by this room")
             return self.keys[kid]
 
-    def should_ask(self, kid: str | None) -> bool:
+    def should_ask(self, kid: str) -> bool:
         """Every five minutes, or for an unknown key id, but at most once a minute."""
         now, pause = time.monotonic(), 60 if self.keys else 5
         is_known = kid in self.keys and now - self.fetched < 300
-        return not is_known and (self.asked is None or now - self.asked >= pause)
+        return not is_known and now - self.asked >= pause
 
     def fetch(self):
         """Keys that are known stay if the room does not answer."""
         try:
-            with urllib.request.urlopen(f"{self.room}/.well-known/jwks.json", timeout=5) as response:
-                self.keys, self.fetched = parsed(json.load(response)) or self.keys, time.monotonic()
-        except (OSError, ValueError, KeyError, jwt.PyJWTError) as error:
+            with OPENER.open(f"{self.room}/.well-known/jwks.json", timeout=5) as response:
+                keys = keys_by_id(json.loads(response.read(LARGEST_KEYS)))
+            if keys:
+                self.keys, self.fetched = keys, time.monotonic()
+        except (OSError, ValueError, KeyError, TypeError) as error:
             logging.getLogger(__name__).error("could not fetch the keys of %s: %s", self.room, error)
 
 
-def parsed(published: dict) -> dict:
-    return {key["kid"]: jwt.PyJWK(key, "RS256") for key in published["keys"]}
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """What is elsewhere are not the room's keys."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(NoRedirect)
+
+
+def keys_by_id(published: dict) -> dict:
+    """The keys that sign passes, by their ids. Of two with the same id, the first counts."""
+    found = [key for key in published["keys"] if isinstance(key, dict)]
+    kind = {"kty": "RSA", "use": "sig", "alg": "RS256"}
+    found = [key for key in found if kind.items() <= key.items()]
+    found = [key for key in found if all(isinstance(key.get(name), str) for name in ("kid", "n", "e"))]
+    number = lambda text: int.from_bytes(decoded(text), "big")
+    return {key["kid"]: RSAPublicNumbers(number(key["e"]), number(key["n"])).public_key() for key in reversed(found)}
+
+
+def decoded(part: str) -> bytes:
+    """Written again, it has to be the same: base64url has several spellings."""
+    try:
+        raw = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except ValueError:
+        raise PassRefused("not a pass") from None
+    if encoded(raw) != part:
+        raise PassRefused("not a pass")
+    return raw
+
+
+def encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def is_text(value, shortest: int, longest: int) -> bool:
+    return isinstance(value, str) and re.fullmatch("[A-Za-z0-9_-]{%d,%d}" % (shortest, longest), value) is not None

@@ -1,10 +1,9 @@
 // Express middleware that lets nobody into the shop without a valid pass of the waiting room. See express.md.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createLocalJWKSet, errors, jwtVerify } from "jose";
+import { PassExpired, PassRefused, keysById, verifyPass } from "./beekeeper_pass.mjs";
 
-const LEEWAY_SECONDS = 30;
-const LONGEST_PASS = 4096;
 const LONGEST_PATH = 1500;
+const LARGEST_KEYS = 65536;
 
 /**
  * @param {object} options
@@ -41,19 +40,6 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     return now() < Number(end) ? { subject, number: number ? Number(number) : undefined } : undefined;
   }
 
-  async function verify(pass) {
-    if (pass.length > LONGEST_PASS) throw new errors.JWTInvalid("too long");
-    const { payload } = await jwtVerify(pass, (header, token) => published.key(header, token), {
-      algorithms: ["RS256"],
-      issuer: room,
-      audience: name,
-      clockTolerance: LEEWAY_SECONDS,
-      requiredClaims: ["exp", "nbf", "sub"],
-    });
-    if (payload.token_use !== "access" || !/^[\w-]{1,128}$/.test(payload.sub)) throw new errors.JWTInvalid("no pass");
-    return seal(payload.sub, payload.queue_position);
-  }
-
   return async function connector(request, response, next) {
     if (bypass(request)) return next();
     const [pass, target] = takePass(request.originalUrl);
@@ -68,14 +54,14 @@ export function waitingRoom({ room, name, secret, sessionSeconds = 3600, https =
     const wantsPage = reads && /text\/html/.test(request.get("Accept") ?? "");
     if (pass && wantsPage && request.method === "GET") {
       try {
-        setCookie(response, "session", await verify(pass), sessionSeconds);
-        const remembered = cookiesOf(request, `${prefix}_page`).map((page) => Buffer.from(page, "base64url").toString());
-        return response.redirect(302, remembered.map(pathOf).find(Boolean) ?? target);
+        const claims = await verifyPass(pass, (kid) => published.key(kid), { room, name });
+        setCookie(response, "session", seal(claims.sub, claims.queue_position), sessionSeconds);
+        return response.redirect(302, cookiesOf(request, `${prefix}_page`).map(pageOf).find(Boolean) ?? target);
       } catch (error) {
         if (error instanceof NoKeys) return response.status(503).set("Retry-After", "30").send("Please try again soon.");
-        if (!(error instanceof errors.JOSEError)) return next(error);
         // An expired pass leads to the room, which gives out another one. Any other mistake would lead there for ever.
-        if (!(error instanceof errors.JWTExpired)) return response.status(403).send("This pass is not valid here.");
+        if (error instanceof PassRefused) return response.status(403).send("This pass is not valid here.");
+        if (!(error instanceof PassExpired)) return next(error);
       }
     }
     if (!wantsPage) return response.status(403).json({ error: "no pass", room: `${room}/beekeeper` });
@@ -89,7 +75,7 @@ function takePass(url) {
   const [path, query] = [url.split("?", 1)[0], url.slice(url.split("?", 1)[0].length + 1)];
   const isPass = (pair) => pair === "bk_pass" || pair.startsWith("bk_pass=");
   const pairs = query.split("&");
-  const pass = pairs.find(isPass)?.slice("bk_pass=".length);
+  const pass = pairs.find((pair) => pair.startsWith("bk_pass="))?.slice("bk_pass=".length);
   const rest = pairs.filter((pair) => !isPass(pair)).join("&");
   return [pass, pathOf(rest ? `${path}?${rest}` : path) ?? "/"];
 }
@@ -99,9 +85,17 @@ function pathOf(text) {
   return /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(text) && text.length <= LONGEST_PATH ? text : undefined;
 }
 
+/** The page that was remembered. */
+function pageOf(value) {
+  const page = Buffer.from(value, "base64url");
+  return page.toString("base64url") === value ? pathOf(page.toString()) : undefined;
+}
+
+/** The values of the first four cookies with this name. `trim` would remove more than spaces and tabs. */
 function cookiesOf(request, name) {
-  const pairs = (request.get("Cookie") ?? "").split(";").map((pair) => pair.trim());
-  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+  const pairs = (request.get("Cookie") ?? "").split(";").map((pair) => pair.replace(/^[ \t]+|[ \t]+$/g, ""));
+  const values = pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+  return values.slice(0, 4);
 }
 
 class NoKeys extends Error {}
@@ -109,30 +103,43 @@ class NoKeys extends Error {}
 /** The room's keys. They are asked for every five minutes, or for an unknown key id, but at most once a minute. */
 class PublishedKeys {
   constructor(url, given) {
-    Object.assign(this, { url, given: Boolean(given), keys: given?.keys ?? [], fetched: 0, asked: 0 });
+    const keys = keysById(given ?? { keys: [] });
+    Object.assign(this, { url, given: Boolean(given), keys, fetched: -Infinity, asked: -Infinity });
   }
 
-  async key(header, token) {
-    const now = Date.now() / 1000;
-    const pause = this.keys.length > 0 ? 60 : 5;
-    const isKnown = now - this.fetched < 300 && this.keys.some((key) => key.kid === header.kid);
+  async key(kid) {
+    const now = performance.now() / 1000;
+    const pause = this.keys.size > 0 ? 60 : 5;
+    const isKnown = now - this.fetched < 300 && this.keys.has(kid);
     if (!this.given && !isKnown && now - this.asked >= pause) {
       this.asked = now;
       this.fetching = this.fetch(now);
     }
     await this.fetching;
-    if (this.keys.length === 0) throw new NoKeys();
-    return createLocalJWKSet({ keys: this.keys })(header, token);
+    if (this.keys.size === 0) throw new NoKeys();
+    return this.keys.get(kid);
   }
 
-  /** Keys that are known stay if the room does not answer. */
+  /** Keys that are known stay if the room does not answer. What is behind a redirect are not the room's keys. */
   async fetch(now) {
     try {
-      const response = await fetch(this.url, { signal: AbortSignal.timeout(5000) });
-      const { keys } = await response.json();
-      if (response.ok && keys.length > 0) [this.keys, this.fetched] = [keys, now];
+      const response = await fetch(this.url, { redirect: "error", signal: AbortSignal.timeout(5000) });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      const keys = keysById(JSON.parse(await beginning(response)));
+      if (keys.size > 0) [this.keys, this.fetched] = [keys, now];
     } catch (error) {
       console.error(`could not fetch the keys of the waiting room from ${this.url}`, error);
     }
   }
+}
+
+/** No more than a room's keys need. */
+async function beginning(response) {
+  const text = [];
+  let length = 0;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text.push(part);
+    if ((length += part.length) > LARGEST_KEYS) throw new Error("these are not the keys of a room");
+  }
+  return text.join("");
 }

@@ -21,12 +21,19 @@ pub(crate) fn name(rules: &GuardRules) -> String {
 
 /// The values of cookies with this name, the first four. Anybody can write several. The shop's own cookies stand in the same
 /// header, and may have any bytes in them.
+///
+/// Only spaces and tabs around a cookie are removed. With anything else before `__Host-`, another subdomain can set it. Connectors
+/// read cookies by the same rule: docs/connectors/README.md.
 pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let lines = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
-    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
-    // Only the spaces of ASCII are removed. With another one before `__Host-`, another subdomain can set the cookie.
-    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair.trim_ascii()).ok()?.split_once('='));
-    pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value).take(4)
+    let cookies = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    let values = cookies.filter_map(move |cookie| {
+        let begin = cookie.iter().position(|byte| !is_space(byte))?;
+        let end = cookie.iter().rposition(|byte| !is_space(byte))?;
+        cookie[begin..=end].strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+    });
+    values.take(4).filter_map(|value| std::str::from_utf8(value).ok())
 }
 
 /// The value of a `Set-Cookie` header. `SameSite=Lax`: it is sent when the room's page leads to the shop, and not with

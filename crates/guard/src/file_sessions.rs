@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use crate::live_sessions::Keeping;
-use crate::session::Session;
 use crate::{
     Exchange, Fingerprint, LiveSession, LiveSessions, MemorySessions, OneSession, Opening, SessionsFault,
 };
@@ -137,7 +136,7 @@ fn line(subject: &str, LiveSession { id, pass, exchange, opened, until }: &LiveS
 
 fn read(line: &str) -> Option<(&str, LiveSession)> {
     let mut parts = line.split(' ');
-    let subject = parts.next().filter(|subject| Session::is_subject(subject))?;
+    let subject = parts.next().filter(|subject| pass::is_subject(subject))?;
     let id = parts.next()?.parse().ok()?;
     let [pass, opened, until] = [(); 3].map(|()| parts.next().and_then(|number| number.parse().ok()));
     let [exchanged, browser] = [(); 2].map(|()| parts.next().and_then(|word| word.parse().ok()));

@@ -70,8 +70,7 @@ impl HttpRoom {
 
 impl RoomClient for HttpRoom {
     async fn keys(&self) -> Result<Jwks, RoomSilence> {
-        let keys =
-            |body: &[u8]| serde_json::from_slice::<Jwks>(body).ok().filter(|keys| !keys.keys.is_empty());
+        let keys = |body: &[u8]| Jwks::published(body).filter(|keys| !keys.keys.is_empty());
         self.read(&self.keys, keys).await
     }
 }

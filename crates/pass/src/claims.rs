@@ -7,6 +7,10 @@ use crate::Nonce;
 pub const TOKEN_USE: &str = "access";
 
 /// What a pass says.
+///
+/// A later Beekeeper may add claims, and verifiers pass over those that they don't know. But each is a text of printable ASCII without
+/// quotation marks and backslashes, or a whole number of at most 15 digits, and its name is of lower-case letters and `_`:
+/// verifiers refuse everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// The room's URL, without a slash at the end.
@@ -28,6 +32,12 @@ pub struct Claims {
     pub exp: u64,
 }
 
+/// Whether this may be the subject of a pass: it can stand in a cookie and in a header. Those of a room are 64 hex digits.
+pub fn is_subject(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=128).contains(&text.len()) && text.bytes().all(plain)
+}
+
 /// The subject of a visitor's passes: a digest of their token, so that a pass does not reveal the token.
 pub fn subject(token: &str) -> String {
     let digest = digest::digest(&digest::SHA256, token.as_bytes());
@@ -44,5 +54,13 @@ mod tests {
         // printf %s 01010101010101010101010101010101 | sha256sum
         let expected = "015a198ef7f44f5e19aeee0c127af5e0fdc1862da849ed87f70ec7138c6055d1";
         assert_eq!(subject(&"01".repeat(16)), expected);
+    }
+
+    #[test]
+    fn a_subject_can_stand_in_a_header() {
+        assert!(is_subject(&subject("")) && is_subject("visitor-1_a"));
+        for wrong in ["", "a.b", "a b", "a\r\nx-beekeeper-number: 1", "a;b", "ü", &"a".repeat(129)] {
+            assert!(!is_subject(wrong), "{wrong}");
+        }
     }
 }

@@ -35,15 +35,62 @@ impl Jwk {
     pub fn kid(&self) -> &str {
         &self.kid
     }
+
+    fn signs_passes(&self) -> bool {
+        (&*self.kty, &*self.key_use, &*self.alg) == ("RSA", "sig", "RS256")
+    }
 }
 
 impl Jwks {
-    /// Whether one of the keys made this signature. Keys that are not RSA keys for signatures are passed over.
-    pub(crate) fn have_signed(&self, signed: &[u8], signature: &[u8]) -> bool {
-        self.keys.iter().any(|key| {
+    /// The keys in what a room publishes, if that is a key set. What is there besides RSA keys for signatures is passed over:
+    /// a later Beekeeper may publish other keys too.
+    pub fn published(document: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Document {
+            keys: Vec<serde_json::Value>,
+        }
+        let document: Document = serde_json::from_slice(document).ok()?;
+        let keys = document.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
+        Some(Self { keys: keys.filter(Jwk::signs_passes).collect() })
+    }
+
+    /// Whether the key of this id made this signature. If two have it, the first counts.
+    pub(crate) fn have_signed(&self, key_id: &str, signed: &[u8], signature: &[u8]) -> bool {
+        let found = self.keys.iter().filter(|key| key.signs_passes()).find(|key| key.kid == key_id);
+        found.is_some_and(|key| {
             let (Ok(n), Ok(e)) = (BASE64.decode(&key.n), BASE64.decode(&key.e)) else { return false };
             let key = RsaPublicKeyComponents { n, e };
             key.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature).is_ok()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_keys_in_the_document_are_passed_over() {
+        let key = Jwk::new(&[7; 256], &[1, 0, 1]);
+        let with = |name: &str, value: serde_json::Value| {
+            let mut other = serde_json::to_value(&key).unwrap();
+            other[name] = value;
+            other
+        };
+        let others = [
+            with("kty", "EC".into()),
+            with("use", "enc".into()),
+            with("alg", "RS512".into()),
+            with("kid", 7.into()),
+            with("n", serde_json::Value::Null),
+            "a text".into(),
+        ];
+        let ours = serde_json::to_value(&key).unwrap();
+        let keys = [&others[..], &[ours]].concat();
+        let document = serde_json::json!({ "keys": keys, "more": 1 }).to_string();
+        assert_eq!(Jwks::published(document.as_bytes()), Some(Jwks { keys: vec![key] }));
+        for other in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":null}"#] {
+            assert_eq!(Jwks::published(other.as_bytes()), None, "{other}");
+        }
     }
 }

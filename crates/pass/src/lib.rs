@@ -20,12 +20,13 @@ mod jwks;
 mod key_record;
 mod key_ring;
 mod nonce;
+mod parts;
 mod proof_key;
 mod secret_keys;
 mod signer;
 mod verifier;
 
-pub use claims::{Claims, TOKEN_USE, subject};
+pub use claims::{Claims, TOKEN_USE, is_subject, subject};
 pub use discovery::Discovery;
 pub use error::PassError;
 pub use jwks::{Jwk, Jwks};

@@ -6,7 +6,7 @@ use aws_lc_rs::signature::RSA_PKCS1_SHA256;
 use base64::Engine;
 
 use crate::key_ring::public;
-use crate::{BASE64, Claims, PassError, PrivateKey};
+use crate::{BASE64, Claims, PassError, PrivateKey, parts};
 
 /// Signs passes with one key.
 pub struct Signer {
@@ -19,7 +19,7 @@ pub struct Signer {
 impl Signer {
     pub fn new(key: &PrivateKey) -> Result<Self, PassError> {
         let pair = key.load()?;
-        let header = format!(r#"{{"alg":"RS256","kid":"{}","typ":"JWT"}}"#, public(&pair).kid());
+        let header = parts::header(public(&pair).kid());
         Ok(Self { pair, header: BASE64.encode(header), random: SystemRandom::new() })
     }
 

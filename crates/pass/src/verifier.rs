@@ -1,6 +1,5 @@
-use base64::Engine;
-
-use crate::{BASE64, Claims, Jwks, TOKEN_USE};
+use crate::parts::{PassParts, are_plain};
+use crate::{Claims, Jwks, TOKEN_USE, is_subject};
 
 /// Checks passes of one room. It needs the room's public keys and nothing else of the room.
 #[derive(Clone, Debug)]
@@ -35,23 +34,23 @@ impl Verifier {
     /// How much the shop's clock and the room's may differ, in seconds.
     pub const LEEWAY: u64 = 30;
 
-    /// Checks the signature, the issuer, the audience, the use and the times. `now` is in seconds since 1970.
+    /// Whether a pass is good. `now` is in seconds since 1970. The rules are those of every connector: docs/connectors/README.md
+    /// has them, and one file of test vectors.
     ///
-    /// The algorithm is always RS256, whatever the header of the token says.
+    /// A pass is only called expired if nothing else is wrong with it, because the visitor then gets another one.
     pub fn verify(&self, pass: &str, now: u64) -> Result<Claims, Refused> {
-        let mut parts = pass.split('.');
-        let (Some(header), Some(claims), Some(signature), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(Refused::Malformed);
-        };
-        let decode = |part: &str| BASE64.decode(part).map_err(|_| Refused::Malformed);
-        let signature = decode(signature)?;
-        let signed = &pass.as_bytes()[..header.len() + 1 + claims.len()];
-        if !self.keys.have_signed(signed, &signature) {
+        let PassParts { key_id, signed, claims, signature } =
+            PassParts::read(pass).ok_or(Refused::Malformed)?;
+        if !self.keys.have_signed(&key_id, signed, &signature) {
             return Err(Refused::Signature);
         }
-        let claims: Claims = serde_json::from_slice(&decode(claims)?).map_err(|_| Refused::Malformed)?;
+        let claims: Claims = are_plain(&claims)
+            .then(|| serde_json::from_slice(&claims).ok())
+            .flatten()
+            .ok_or(Refused::Malformed)?;
+        if !is_subject(&claims.sub) || claims.queue_position == Some(0) {
+            return Err(Refused::Malformed);
+        }
         if claims.iss != self.issuer {
             return Err(Refused::Issuer);
         }
@@ -61,25 +60,20 @@ impl Verifier {
         if claims.token_use != TOKEN_USE {
             return Err(Refused::TokenUse);
         }
-        if now >= claims.exp.saturating_add(Self::LEEWAY) {
-            return Err(Refused::Expired);
-        }
         if now.saturating_add(Self::LEEWAY) < claims.nbf {
             return Err(Refused::NotYet);
+        }
+        if now >= claims.exp.saturating_add(Self::LEEWAY) {
+            return Err(Refused::Expired);
         }
         Ok(claims)
     }
 }
 
-/// The id of the key that a pass says it is signed with. Anybody can write anything there: it only says which key to look
-/// for.
+/// The id of the key that a pass says it is signed with, if it is spelled like a pass. Anybody can write anything there: it only
+/// says which key to look for.
 pub fn key_id(pass: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Header {
-        kid: String,
-    }
-    let header = BASE64.decode(pass.split('.').next()?).ok()?;
-    Some(serde_json::from_slice::<Header>(&header).ok()?.kid)
+    PassParts::read(pass).map(|parts| parts.key_id)
 }
 
 #[cfg(test)]
@@ -137,6 +131,9 @@ mod tests {
         assert_eq!(refused(Claims { token_use: "id".into(), ..claims() }), Refused::TokenUse);
         assert_eq!(refused(Claims { exp: NOW - 31, ..claims() }), Refused::Expired);
         assert_eq!(refused(Claims { nbf: NOW + 31, ..claims() }), Refused::NotYet);
+        assert_eq!(refused(Claims { nbf: NOW + 31, exp: NOW - 31, ..claims() }), Refused::NotYet);
+        assert_eq!(refused(Claims { queue_position: Some(0), ..claims() }), Refused::Malformed);
+        assert_eq!(refused(Claims { sub: "a\r\nx-number: 1".into(), ..claims() }), Refused::Malformed);
     }
 
     #[test]
@@ -151,7 +148,18 @@ mod tests {
         assert_eq!(key_id(&pass).as_deref(), Some(KEYS.jwks().unwrap().keys[0].kid()));
         assert_eq!(["", "e30.e30.", "é", "e30"].map(key_id), [const { None }; 4], "no id in the header");
         for malformed in ["", ".", "..", "a.b.c.d", "é.é.é"] {
-            assert!(shop(&KEYS).verify(malformed, NOW).is_err(), "{malformed}");
+            assert_eq!(shop(&KEYS).verify(malformed, NOW), Err(Refused::Malformed), "{malformed}");
         }
+    }
+
+    #[test]
+    fn the_key_with_the_passes_id_has_to_have_signed() {
+        let other = KeyRing::generate().unwrap();
+        let both = KeyRing { previous: other.jwks().unwrap().keys.pop(), ..KEYS.clone() };
+        let (pass, stolen) =
+            (signed(&claims()), Signer::new(&other.current).unwrap().sign(&claims()).unwrap());
+        let (header, rest) = (pass.split_once('.').unwrap().0, stolen.split_once('.').unwrap().1);
+        assert_eq!(shop(&both).verify(&stolen, NOW), Ok(claims()));
+        assert_eq!(shop(&both).verify(&format!("{header}.{rest}"), NOW), Err(Refused::Signature));
     }
 }

@@ -10,7 +10,7 @@ Firebase\JWT\JWT::$leeway = 30;
 $isValid = function (string $pass) use ($room, $name, $keys): bool {
     try {
         $claims = Firebase\JWT\JWT::decode($pass, $keys, ['RS256']);
-    } catch (UnexpectedValueException | DomainException) {
+    } catch (Throwable) { // Also what PHP itself throws, for a key's id that is a list.
         return false;
     }
     $said = [$claims->iss ?? null, $claims->aud ?? null, $claims->token_use ?? null];

@@ -24,7 +24,10 @@ impl Answer {
         // HTTP/1.0, so that the body does not come in chunks.
         let head = format!("{method} {target} HTTP/1.0\r\nHost: shop.example\r\nConnection: close");
         let cookie = if cookie.is_empty() { String::new() } else { format!("Cookie: {cookie}\r\n") };
-        write!(stream, "{head}\r\nAccept: {accept}\r\nContent-Length: 0\r\n{cookie}\r\n")?;
+        let request = format!("{head}\r\nAccept: {accept}\r\nContent-Length: 0\r\n{cookie}\r\n");
+        // Each character is one byte.
+        let request = request.chars().map(u8::try_from).collect::<Result<Vec<_>, _>>()?;
+        stream.write_all(&request)?;
         let mut text = Vec::new();
         stream.read_to_end(&mut text).with_context(|| format!("{method} {target} was not answered"))?;
         let text = String::from_utf8_lossy(&text);

@@ -3,7 +3,7 @@ use aws_lc_rs::encoding::AsDer;
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
-use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA512};
+use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaEncoding};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use pass::{Claims, Jwks, KeyRing, PrivateKey, Signer};
@@ -51,20 +51,20 @@ impl VectorKey {
         Ok(Signer::new(&self.private)?.sign(&claims)?)
     }
 
-    /// Any claims below any header, signed with RS256.
-    pub(crate) fn sign(&self, header: &Value, claims: &Value) -> Result<String> {
-        let text = unsigned(header, claims);
-        let mut signature = vec![0; self.pair.public_modulus_len()];
-        let signed = self.pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature);
-        signed.ok().context("could not sign")?;
-        Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    /// Any text, whether or not it is a header and claims, with its signature.
+    pub(crate) fn sign_text(&self, text: &str) -> Result<String> {
+        self.sign_with(&RSA_PKCS1_SHA256, text)
     }
 
     /// A correct signature with an algorithm that no pass has.
     pub(crate) fn sign_rs512(&self, claims: &Value) -> Result<String> {
-        let text = unsigned(&json!({ "alg": "RS512", "kid": self.id()?, "typ": "JWT" }), claims);
+        let header = json!({ "alg": "RS512", "kid": self.id()?, "typ": "JWT" });
+        self.sign_with(&RSA_PKCS1_SHA512, &unsigned(&header, claims))
+    }
+
+    fn sign_with(&self, algorithm: &'static dyn RsaEncoding, text: &str) -> Result<String> {
         let mut signature = vec![0; self.pair.public_modulus_len()];
-        let signed = self.pair.sign(&RSA_PKCS1_SHA512, &SystemRandom::new(), text.as_bytes(), &mut signature);
+        let signed = self.pair.sign(algorithm, &SystemRandom::new(), text.as_bytes(), &mut signature);
         signed.ok().context("could not sign")?;
         Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }

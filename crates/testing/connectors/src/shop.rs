@@ -49,13 +49,8 @@ impl Shop {
     }
 
     fn express(room: ShopsRoom<'_>) -> Result<Self> {
-        let packages = browser::npm_packages("connectors-node", &own("."))?;
-        let copies = tempfile::tempdir_in(&packages)?;
-        for file in [example("express.mjs"), own("shops/shop.mjs")] {
-            let name = file.file_name().context("a file has a name")?;
-            fs::copy(&file, copies.path().join(name))
-                .with_context(|| format!("could not copy {}", file.display()))?;
-        }
+        let copies =
+            node_copies(&[example("express.mjs"), example("beekeeper_pass.mjs"), own("shops/shop.mjs")])?;
         let server = ScriptServer::start("express", Path::new("node"), |command, port| {
             command.arg(copies.path().join("shop.mjs"));
             room.configure(command, port);
@@ -64,8 +59,7 @@ impl Shop {
     }
 
     fn python(language: &'static str, room: ShopsRoom<'_>) -> Result<Self> {
-        let venv = Venv::with("connectors-python", &["pyjwt[crypto]==2.15.1", "uvicorn==0.54.0"])?;
-        let server = ScriptServer::start(language, &venv.python(), |command, port| {
+        let server = ScriptServer::start(language, &python()?, |command, port| {
             command.arg(own("shops").join(format!("shop_{language}.py")));
             command.env("PYTHONPATH", example("")).env("PYTHONDONTWRITEBYTECODE", "1");
             room.configure(command, port);
@@ -81,6 +75,23 @@ impl Shop {
         })?;
         Ok(Self { language: "php", server, _copies: None })
     }
+}
+
+/// A folder with copies of these files, where Node.js finds the packages of the connectors' tests.
+pub fn node_copies(files: &[PathBuf]) -> Result<TempDir> {
+    let copies = tempfile::tempdir_in(browser::npm_packages("connectors-node", &own("."))?)?;
+    for file in files {
+        let name = file.file_name().context("a file has a name")?;
+        fs::copy(file, copies.path().join(name))
+            .with_context(|| format!("could not copy {}", file.display()))?;
+    }
+    Ok(copies)
+}
+
+/// Python with the packages of the connectors' tests.
+pub fn python() -> Result<PathBuf> {
+    let packages = ["cryptography==50.0.2", "pyjwt==2.15.1", "uvicorn==0.54.0"];
+    Ok(Venv::with("connectors-python", &packages)?.python())
 }
 
 fn own(path: &str) -> PathBuf {

@@ -8,23 +8,23 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use connectors::{Answer, Shop, ShopsRoom, VectorKey};
-use pass::Jwks;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A room that publishes keys, and counts how often they are asked for. It runs until the test process ends.
 struct PublishingRoom {
     url: String,
     asked: Arc<AtomicUsize>,
-    /// None while the room fails.
-    keys: Arc<Mutex<Option<Jwks>>>,
+    /// Status, further headers, and body of the room's answer.
+    answer: Arc<Mutex<(&'static str, String, String)>>,
 }
 
 impl PublishingRoom {
     fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (asked, keys) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(None::<Jwks>)));
-        let room = Self { url, asked: asked.clone(), keys: keys.clone() };
+        let (asked, answer) = (Arc::new(AtomicUsize::new(0)), Arc::default());
+        let room = Self { url, asked: asked.clone(), answer: Arc::clone(&answer) };
+        room.publish(None);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -33,48 +33,138 @@ impl PublishingRoom {
                 let first = head.collect::<Vec<_>>().into_iter().next().unwrap_or_default();
                 assert!(first.starts_with("GET /.well-known/jwks.json "), "{first}");
                 asked.fetch_add(1, Ordering::SeqCst);
-                let (status, body) = match &*keys.lock().unwrap() {
-                    Some(keys) => ("200 OK", serde_json::to_string(keys).unwrap()),
-                    None => ("503 Service Unavailable", r#"{"error":"the room cannot answer"}"#.to_owned()),
-                };
-                let length = body.len();
-                let head = format!(
-                    "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Type: application/json"
-                );
+                let (status, more, body) = answer.lock().unwrap().clone();
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{more}", body.len());
                 // A shop that has given up does not read it.
-                let _ = write!(stream, "{head}\r\nConnection: close\r\n\r\n{body}");
+                let _ =
+                    write!(stream, "{head}Content-Type: application/json\r\nConnection: close\r\n\r\n{body}");
             }
         });
         room
     }
 
+    /// Without a key, the room fails.
     fn publish(&self, key: Option<&VectorKey>) {
-        *self.keys.lock().unwrap() = key.map(|key| key.published().unwrap());
+        let keys = key.map(|key| serde_json::to_string(&key.published().unwrap()).unwrap());
+        match keys {
+            Some(keys) => self.answers("200 OK", "", keys),
+            None => {
+                self.answers("503 Service Unavailable", "", r#"{"error":"the room cannot answer"}"#.into());
+            }
+        }
     }
 
-    fn pass(&self, key: &VectorKey) -> String {
+    fn answers(&self, status: &'static str, more: &str, body: String) {
+        *self.answer.lock().unwrap() = (status, more.into(), body);
+    }
+
+    /// A pass that begins and ends so many seconds from now.
+    fn pass_of(&self, key: &VectorKey, begins: i64, ends: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let claims = json!({
             "iss": self.url, "aud": "sale", "sub": "visitor", "token_use": "access",
-            "iat": now, "nbf": now, "exp": now + 300,
+            "iat": now, "nbf": now.saturating_add_signed(begins), "exp": now.saturating_add_signed(ends),
         });
         key.pass(&claims).unwrap()
+    }
+
+    fn pass(&self, key: &VectorKey) -> String {
+        self.pass_of(key, 0, 300)
+    }
+}
+
+fn shop(language: &'static str, room: &PublishingRoom) -> Shop {
+    let secret = "a secret of 32 characters or more";
+    Shop::start(language, ShopsRoom { url: &room.url, name: "sale", secret, keys: "" }).unwrap()
+}
+
+fn answer(shop: &Shop, pass: &str) -> (u16, Option<String>) {
+    let answer = Answer::of(shop.port(), "GET", &format!("/?bk_pass={pass}"), "text/html", "").unwrap();
+    (answer.status, answer.headers.get("location").cloned())
+}
+
+#[test]
+#[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
+fn other_keys_in_the_document_are_passed_over() {
+    let (current, stranger) = (VectorKey::named("current").unwrap(), VectorKey::named("stranger").unwrap());
+    let published =
+        |key: &VectorKey| serde_json::to_value(key.published().unwrap()).unwrap()["keys"][0].take();
+    let with = |name: &str, value: Value| {
+        let mut other = published(&stranger);
+        other[name] = value;
+        other
+    };
+    // The first of two with one id counts, and no key of another kind.
+    let keys = [
+        json!("a text"),
+        json!({ "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "other", "x": "AA", "y": "AA" }),
+        with("use", "enc".into()),
+        with("alg", "RS512".into()),
+        with("kty", Value::Null),
+        with("kid", json!(7)),
+        published(&current),
+        with("kid", current.id().unwrap().into()),
+    ];
+    for language in Shop::LANGUAGES {
+        let room = PublishingRoom::start();
+        room.answers("200 OK", "", json!({ "keys": keys, "more": 1 }).to_string());
+        let shop = shop(language, &room);
+        assert_eq!(answer(&shop, &room.pass(&current)).0, 302, "{language}");
+        assert_eq!(answer(&shop, &room.pass(&stranger)).0, 403, "{language}: its key is of another kind");
+    }
+}
+
+#[test]
+#[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
+fn what_is_no_answer_of_a_room_is_not_taken_for_its_keys() {
+    let current = VectorKey::named("current").unwrap();
+    for language in Shop::LANGUAGES {
+        let (room, other) = (PublishingRoom::start(), PublishingRoom::start());
+        let asks = || answer(&shop(language, &room), &room.pass(&current)).0;
+        other.publish(Some(&current));
+        let location = format!("Location: {}/.well-known/jwks.json\r\n", other.url);
+        room.answers("302 Found", &location, String::new());
+        assert_eq!(asks(), 503, "{language}: a redirect");
+        assert_eq!(other.asked.load(Ordering::SeqCst), 0, "{language} follows a redirect");
+        let keys = serde_json::to_string(&current.published().unwrap()).unwrap();
+        for (what, body) in [
+            ("much more than keys", format!("{}{keys}", " ".repeat(100_000))),
+            ("a list", "[]".into()),
+            ("keys that are no list", r#"{"keys":7}"#.into()),
+            ("no JSON", "<html>".into()),
+        ] {
+            room.answers("200 OK", "", body);
+            assert_eq!(asks(), 503, "{language}: {what}");
+        }
+    }
+}
+
+/// Each limit is a quarter of a minute away, so that no test depends on the second.
+#[test]
+#[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
+fn clocks_may_differ_by_half_a_minute() {
+    let current = VectorKey::named("current").unwrap();
+    let room = PublishingRoom::start();
+    room.publish(Some(&current));
+    let (entered, waits) = ((302, Some("/".to_owned())), (302, Some(format!("{}/beekeeper", room.url))));
+    for language in Shop::LANGUAGES {
+        let shop = shop(language, &room);
+        let answer = |begins, ends| answer(&shop, &room.pass_of(&current, begins, ends));
+        assert_eq!(answer(-60, -15), entered, "{language}: over for a quarter of a minute");
+        assert_eq!(answer(-60, -45), waits, "{language}: over for three quarters");
+        assert_eq!(answer(15, 60), entered, "{language}: begins in a quarter of a minute");
+        assert_eq!(answer(45, 60), (403, None), "{language}: begins in three quarters");
     }
 }
 
 #[test]
 #[ignore = "needs Node.js, Python and PHP: cargo xtask test connectors"]
 fn keys_are_fetched_once_and_known_ones_serve_while_the_room_is_away() {
-    let secret = "a secret of 32 characters or more";
     let (current, stranger) = (VectorKey::named("current").unwrap(), VectorKey::named("stranger").unwrap());
     for language in Shop::LANGUAGES {
         let room = PublishingRoom::start();
-        let shop =
-            Shop::start(language, ShopsRoom { url: &room.url, name: "sale", secret, keys: "" }).unwrap();
-        let status = |key: &VectorKey| {
-            let target = format!("/?bk_pass={}", room.pass(key));
-            Answer::of(shop.port(), "GET", &target, "text/html", "").unwrap().status
-        };
+        let shop = shop(language, &room);
+        let status = |key: &VectorKey| answer(&shop, &room.pass(key)).0;
         let asked = || room.asked.load(Ordering::SeqCst);
         assert_eq!(asked(), 0, "{}", shop.language);
         assert_eq!(status(&current), 503, "{}: nobody enters while no key is known", shop.language);

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 
+mod agreement;
 mod api_gateway;
 mod browser;
+mod judges;
 mod keys;
-mod php_jwt;
+mod libraries;
 mod shops;
 mod vectors;

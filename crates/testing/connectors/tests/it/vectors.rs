@@ -1,10 +1,8 @@
 use std::{env, fs};
 
-use connectors::{PassVerdict, Vectors};
-use pass::{Refused, Verifier};
+use connectors::{CookieVector, Expected, PassVector, Vectors};
 
-/// Between the past and the future of the vectors.
-const NOW: u64 = 1_800_000_000;
+use crate::judges::{authorizer_says, cookie_lets_in, exchanged, guard_says};
 
 #[test]
 fn the_file_is_what_is_made() {
@@ -20,22 +18,49 @@ fn the_file_is_what_is_made() {
     );
 }
 
-#[test]
-fn the_rooms_own_verifier_says_the_same_of_each_pass() {
-    let Vectors { room, name, keys, passes, .. } = Vectors::read().unwrap();
-    let verifier = Verifier { issuer: room, audience: name, keys };
-    for vector in passes {
-        // What a subject may be and how long a pass, only a shop decides.
-        if vector.what.contains("with a subject that") || vector.what.contains("too long") {
-            continue;
-        }
-        let verdict = match verifier.verify(&vector.pass, NOW) {
-            Ok(_) => PassVerdict::Accepted,
-            Err(Refused::Expired) => PassVerdict::Expired,
-            Err(_) => PassVerdict::Refused,
-        };
-        assert_eq!(verdict, vector.verdict, "{}", vector.what);
+#[tokio::test]
+async fn guard_and_authorizer_say_the_same_of_each_pass() {
+    let vectors = Vectors::read().unwrap();
+    for PassVector { what, pass, verdict, enters } in &vectors.passes {
+        assert_eq!(guard_says(&vectors, pass).await, *verdict, "a pass {what}");
+        let (authorized, visitor) = authorizer_says(&vectors, pass).await;
+        assert_eq!((authorized, &visitor), (*verdict, enters), "a pass {what}");
     }
+}
+
+#[tokio::test]
+async fn guard_and_authorizer_let_in_whom_a_cookie_header_should() {
+    let vectors = Vectors::read().unwrap();
+    for CookieVector { what, header, enters } in &vectors.cookies {
+        let (guard, authorizer) = cookie_lets_in(&vectors, header).await;
+        assert_eq!((&guard, &authorizer), (enters, enters), "a header {what}");
+    }
+}
+
+#[tokio::test]
+async fn the_guard_takes_the_same_pass_out_of_each_url() {
+    let vectors = Vectors::read().unwrap();
+    let mut seen = 0;
+    // The guard remembers pages in a cookie of its own, and takes a session first.
+    for request in
+        vectors.requests.iter().filter(|request| request.method == "GET" && request.cookie.is_empty())
+    {
+        let expected = match &request.expected {
+            Expected::Cleaned { location, .. } => Some(location),
+            _ => None,
+        };
+        // Of another request than for a page, a guard learns by another header.
+        if request.accept.contains("text/html") {
+            assert_eq!(
+                exchanged(&vectors, &request.target).await.as_ref(),
+                expected,
+                "a request {}",
+                request.what
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 10);
 }
 
 #[test]
@@ -58,5 +83,5 @@ fn a_connector_has_150_lines_at_most() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 8);
 }

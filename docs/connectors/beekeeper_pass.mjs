@@ -1,0 +1,69 @@
+// Verifies passes of the waiting room with WebCrypto, in Node.js and in browsers. README.md says what a good pass is.
+
+const LEEWAY_SECONDS = 30;
+const LONGEST_PASS = 4096;
+const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+const HEADER = /^\{"alg":"RS256","kid":"([\w-]+)","typ":"JWT"\}$/;
+const CLAIM = String.raw`"[a-z_]+":("[ !#-[\]-~]*"|0|[1-9][0-9]{0,14})`;
+const CLAIMS = new RegExp(`^\\{${CLAIM}(,${CLAIM})*\\}$`);
+
+/** The pass is wrong, or was never one. */
+export class PassRefused extends Error {}
+
+/** Nothing is wrong with the pass but its age. The room gives out another one. */
+export class PassExpired extends Error {}
+
+/**
+ * The claims of a good pass. Otherwise throws PassRefused or PassExpired.
+ *
+ * @param {string} pass
+ * @param {(kid: string) => Promise<JsonWebKey | undefined>} keyOf the room's key with this id
+ * @param {{room: string, name: string}} options the room's URL without a slash at the end, and its short name
+ */
+export async function verifyPass(pass, keyOf, { room, name }, now = Date.now() / 1000) {
+  const parts = pass.split(".");
+  if (parts.length !== 3 || pass.length > LONGEST_PASS) throw new PassRefused("not a pass");
+  const [header, text, signature] = parts.map(decoded);
+  const [, kid] = HEADER.exec(header) ?? [];
+  if (!kid) throw new PassRefused("not a pass");
+  const key = await keyOf(kid);
+  if (!key || !(await hasSigned(key, `${parts[0]}.${parts[1]}`, signature))) throw new PassRefused("not signed by this room");
+  const claims = CLAIMS.test(text) ? JSON.parse(text) : {};
+  // A name that stood there twice is now written once.
+  if (JSON.stringify(claims) !== text) throw new PassRefused("not spelled as a room spells its passes");
+  const { iss, aud, token_use, sub, queue_position: number = 1, nonce = "x".repeat(16), iat, nbf, exp } = claims;
+  const isOurs = iss === room && aud === name && token_use === "access" && [iat, nbf, exp, number].every(Number.isInteger);
+  const isWhole = isText(sub, /^[\w-]{1,128}$/) && isText(nonce, /^[\w-]{16,64}$/) && number > 0;
+  if (!isOurs || !isWhole || now + LEEWAY_SECONDS < nbf) throw new PassRefused("not a pass for this shop, now");
+  if (now >= exp + LEEWAY_SECONDS) throw new PassExpired("expired");
+  return claims;
+}
+
+/** The keys that sign passes in what the room publishes, by their ids. Of two with the same id, the first counts. */
+export function keysById({ keys }) {
+  const signsPasses = ({ kty, use, alg, kid, n, e }) =>
+    kty === "RSA" && use === "sig" && alg === "RS256" && [kid, n, e].every((value) => typeof value === "string");
+  return new Map(keys.filter((key) => key && signsPasses(key)).reverse().map((key) => [key.kid, key]));
+}
+
+async function hasSigned({ kty, n, e }, text, signature) {
+  const key = await crypto.subtle.importKey("jwk", { kty, n, e }, RSA, false, ["verify"]);
+  return crypto.subtle.verify(RSA.name, key, bytes(signature), bytes(text));
+}
+
+/** What a part says, each character a byte. Written again, it has to be the same: base64url has several spellings. */
+function decoded(part) {
+  if (!/^[\w-]*$/.test(part) || part.length % 4 === 1) throw new PassRefused("not a pass");
+  const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+  const again = btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  if (again !== part) throw new PassRefused("not a pass");
+  return binary;
+}
+
+function bytes(binary) {
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+function isText(value, form) {
+  return typeof value === "string" && form.test(value);
+}
