@@ -1,6 +1,6 @@
 //! `Cookie` headers, and whom each lets in.
 
-use crate::passes::{FUTURE, NAME, NUMBER, SECRET, SUBJECT};
+use crate::passes::{FUTURE, NAME, NUMBER, OVER, SECRET, SUBJECT};
 use crate::requests::{SESSION, session, visitor};
 use crate::{CookieVector, Visitor};
 
@@ -21,6 +21,7 @@ pub(crate) fn cookies() -> Vec<CookieVector> {
     let value = valid(NUMBER);
     let good = format!("{SESSION}={value}");
     let other = format!("{SESSION}={}", valid(OTHER));
+    let over = format!("{SESSION}={}", session(SECRET, NAME, &format!("{SUBJECT}.{NUMBER}.{OVER}")));
     let wrong = format!("{SESSION}=x; ");
     let bytes = format!("{SESSION}=\u{ff}; ");
     let mut vectors = vec![
@@ -46,6 +47,7 @@ pub(crate) fn cookies() -> Vec<CookieVector> {
             format!("{}{good}", bytes.repeat(4)),
             None,
         ),
+        vector("with the session behind one that is over", format!("{over}; {good}"), ours()),
         vector("with a quoted session", format!("{SESSION}=\"{value}\""), None),
         vector("with an escaped session", format!("{SESSION}={}", value.replace('.', "%2E")), None),
         vector("with a space before the value", format!("{SESSION}= {value}"), None),

@@ -97,9 +97,11 @@ async fn session(vectors: &Vectors, number: u64, opened: u64) -> String {
 pub(crate) async fn cookie_lets_in(vectors: &Vectors, header: &str) -> (Option<Visitor>, Option<Visitor>) {
     let guard = guard(vectors);
     let mut header = header.replace("__Host-bk_sale_session=", "__Host-bk_sale_guard=");
-    for (what, number, opened) in
-        [("of a session", 4711, NOW), ("with two sessions in the other order", 42, NOW)]
-    {
+    for (what, number, opened) in [
+        ("of a session", 4711, NOW),
+        ("with two sessions in the other order", 42, NOW),
+        ("with the session behind one that is over", 4711, NOW - 3 * 3600),
+    ] {
         let vector = vectors.cookies.iter().find(|vector| vector.what == what).unwrap();
         let (_, theirs) = vector.header.split(';').next().unwrap().split_once('=').unwrap();
         header = header.replace(theirs, &session(vectors, number, opened).await);
