@@ -1,10 +1,10 @@
 """Queries and changes the emulated AWS account, with all permissions.
 
-    account.py user NAME POLICY    creates a user with only this policy, and prints its keys
-    account.py role NAME           creates a role with that policy, which the user may assume, and prints its ARN
-    account.py forbid NAME         removes the policy from that user
-    account.py deny NAME ACTION    denies that user one action
-    account.py list                prints everything in the account, one thing a line
+    account.py user NAME POLICY…    creates a user with only these policies, and prints its keys
+    account.py role NAME            creates a role with those policies, which the user may assume, and prints its ARN
+    account.py forbid NAME          removes the policies from that user
+    account.py deny NAME ACTION     denies that user one action
+    account.py list                 prints everything in the account, one thing a line
 """
 
 import json
@@ -12,14 +12,13 @@ import sys
 
 import boto3
 
-ACCOUNT = "000000000000"
 
-
-def user(name, policy):
+def user(name, policies):
     iam = boto3.client("iam")
     iam.create_user(UserName=name)
-    made = iam.create_policy(PolicyName=name, PolicyDocument=open(policy).read())
-    iam.attach_user_policy(UserName=name, PolicyArn=made["Policy"]["Arn"])
+    for number, policy in enumerate(policies):
+        made = iam.create_policy(PolicyName=f"{name}-{number}", PolicyDocument=open(policy).read())
+        iam.attach_user_policy(UserName=name, PolicyArn=made["Policy"]["Arn"])
     key = iam.create_access_key(UserName=name)["AccessKey"]
     print(json.dumps([key["AccessKeyId"], key["SecretAccessKey"]]))
 
@@ -30,14 +29,21 @@ def role(name):
     trust = {"Effect": "Allow", "Principal": {"AWS": user}, "Action": "sts:AssumeRole"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     made = iam.create_role(RoleName=f"{name}-role", AssumeRolePolicyDocument=policy)["Role"]["Arn"]
-    iam.attach_role_policy(RoleName=f"{name}-role", PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
+    for policy in attached(name):
+        iam.attach_role_policy(RoleName=f"{name}-role", PolicyArn=policy)
     own = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": made}]})
     iam.put_user_policy(UserName=name, PolicyName="role", PolicyDocument=own)
     print(made)
 
 
+def attached(name):
+    found = boto3.client("iam").list_attached_user_policies(UserName=name)["AttachedPolicies"]
+    return [policy["PolicyArn"] for policy in found]
+
+
 def forbid(name):
-    boto3.client("iam").detach_user_policy(UserName=name, PolicyArn=f"arn:aws:iam::{ACCOUNT}:policy/{name}")
+    for policy in attached(name):
+        boto3.client("iam").detach_user_policy(UserName=name, PolicyArn=policy)
 
 
 def deny(name, action):
@@ -77,8 +83,8 @@ def everything():
 
 
 match sys.argv[1:]:
-    case ["user", name, policy]:
-        user(name, policy)
+    case ["user", name, *policies]:
+        user(name, policies)
     case ["role", name]:
         role(name)
     case ["forbid", name]:

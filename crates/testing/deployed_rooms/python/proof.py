@@ -2,17 +2,18 @@
 
     proof.py caller                        prints the account, the caller and the region
     proof.py credentials                   prints the caller's credentials
-    proof.py operator NAME POLICY          creates a role with only this policy, which the account may assume; prints its ARN
+    proof.py operator NAME POLICY…         creates a role with only these policies, which the account may assume; prints its ARN
     proof.py session ROLE NAME             prints credentials of the role
     proof.py outputs STACK                 prints the outputs of a stack
     proof.py alarms PREFIX                 prints the state of each alarm
     proof.py calls NAME SINCE              prints the calls that CloudTrail recorded of sessions with this name
     proof.py left ROOM                     prints what still has the room's tag
-    proof.py remove NAME                   removes the role and its policy
+    proof.py remove NAME                   removes the role and its policies
 """
 
 import datetime
 import json
+import pathlib
 import sys
 import time
 
@@ -30,12 +31,7 @@ def credentials():
     return [known.access_key, known.secret_key, known.token]
 
 
-def policy_arn(role):
-    partition, account = role.split(":")[1], role.split(":")[4]
-    return f"arn:{partition}:iam::{account}:policy/{role.rpartition('/')[2]}"
-
-
-def operator(name, policy):
+def operator(name, *policies):
     remove(name)
     identity = boto3.client("sts").get_caller_identity()
     partition = identity["Arn"].split(":")[1]
@@ -44,9 +40,11 @@ def operator(name, policy):
     trust = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     iam = boto3.client("iam")
     role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
-    document = open(policy).read().replace("arn:aws:", f"arn:{partition}:")
-    made = iam.create_policy(PolicyName=name, PolicyDocument=document)["Policy"]["Arn"]
-    iam.attach_role_policy(RoleName=name, PolicyArn=made)
+    for policy in policies:
+        document = open(policy).read().replace("arn:aws:", f"arn:{partition}:")
+        # In a path of its own, so that `remove` finds it even if it was never attached.
+        made = iam.create_policy(PolicyName=f"{name}-{pathlib.Path(policy).stem}", Path=f"/{name}/", PolicyDocument=document)
+        iam.attach_role_policy(RoleName=name, PolicyArn=made["Policy"]["Arn"])
     return role
 
 
@@ -91,15 +89,14 @@ def left(room):
 def remove(name):
     iam = boto3.client("iam")
     try:
-        role = iam.get_role(RoleName=name)["Role"]["Arn"]
+        iam.get_role(RoleName=name)
     except iam.exceptions.NoSuchEntityException:
         return
     for attached in iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"]:
         iam.detach_role_policy(RoleName=name, PolicyArn=attached["PolicyArn"])
-    try:
-        iam.delete_policy(PolicyArn=policy_arn(role))
-    except iam.exceptions.NoSuchEntityException:
-        pass
+    for page in iam.get_paginator("list_policies").paginate(Scope="Local", PathPrefix=f"/{name}/"):
+        for policy in page["Policies"]:
+            iam.delete_policy(PolicyArn=policy["Arn"])
     iam.delete_role(RoleName=name)
 
 

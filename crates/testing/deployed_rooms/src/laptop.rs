@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::operator_policies::operator_policies;
 use crate::sam::architecture;
 use crate::stage::SHOP;
 
@@ -60,7 +61,7 @@ pub(crate) fn done(beekeeper: &mut Command) -> Result<Value> {
     Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
 }
 
-/// An operator with exactly the permissions that the docs list, in an account of LocalEmu.
+/// An operator with exactly the permissions that docs/operator-policy.md lists, in an account of LocalEmu.
 #[derive(Debug)]
 pub struct Operator {
     aws: &'static LocalEmu,
@@ -71,8 +72,8 @@ pub struct Operator {
 
 impl Operator {
     pub fn new(aws: &'static LocalEmu, name: &str) -> Result<Self> {
-        let policy = workspace::root().join("docs/operator-policy.json");
-        let keys = asked(aws, &["user", name, &policy.to_string_lossy()])?;
+        let [policy, optional] = operator_policies();
+        let keys = asked(aws, &["user", name, &policy.to_string_lossy(), &optional.to_string_lossy()])?;
         let keys = Some(serde_json::from_str(&keys)?);
         Ok(Self { aws, laptop: Laptop::new(binary())?, name: name.to_owned(), keys })
     }
@@ -108,7 +109,7 @@ impl Operator {
         Ok(fs::write(file, said + settings)?)
     }
 
-    /// Removes the user's policy. From then on every call is denied.
+    /// Removes the user's policies. From then on every call is denied.
     pub fn take_policy(&self) -> Result<()> {
         asked(self.aws, &["forbid", &self.name]).map(drop)
     }

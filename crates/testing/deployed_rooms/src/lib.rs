@@ -16,6 +16,7 @@
 
 mod crowd;
 mod laptop;
+mod operator_policies;
 pub mod proof;
 pub mod sam;
 mod sam_room;

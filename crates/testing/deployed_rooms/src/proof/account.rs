@@ -8,11 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::Credentials;
-use emulators::{boto3, workspace};
+use emulators::boto3;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::options::ProofOptions;
+use crate::operator_policies::operator_policies;
 use crate::stage::sdk_config;
 
 /// Asks AWS with the caller's permissions.
@@ -56,7 +57,7 @@ impl fmt::Display for RecordedCall {
     }
 }
 
-/// A role with the permissions of docs/operator-policy.json and no others.
+/// A role with the permissions of docs/operator-policy.md and no others.
 #[derive(Debug)]
 pub(super) struct OperatorRole {
     arn: String,
@@ -85,8 +86,9 @@ impl ProofAccount {
     }
 
     pub(super) fn operator(&self, room: &str) -> Result<OperatorRole> {
-        let policy = workspace::root().join("docs/operator-policy.json");
-        let arn = self.asked(&["operator", &role_name(room), &policy.to_string_lossy()])?;
+        let [policy, optional] = operator_policies();
+        let (policy, optional) = (policy.to_string_lossy(), optional.to_string_lossy());
+        let arn = self.asked(&["operator", &role_name(room), &policy, &optional])?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         Ok(OperatorRole { arn, session: format!("proof-{since}"), since })
     }

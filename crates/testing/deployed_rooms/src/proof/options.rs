@@ -68,7 +68,7 @@ impl ProofOptions {
         let Self { room, region, visitors, email, .. } = self;
         let mut plan = format!(
             "This proves the room {room} in account {account}, region {region}, as {caller}.\n\
-             It creates a role with the permissions of docs/operator-policy.json, deploys the room, lets {visitors} visitors \
+             It creates a role with the permissions of docs/operator-policy.md, deploys the room, lets {visitors} visitors \
              through,\nturns its options on and off, makes its alarms ring, and removes everything. That takes about an hour.\n\
              AWS charges about ${:.2} for it, by the numbers of crates/cloud/model/aws.toml.\n\
              {email} gets a mail with a link to confirm, and mails of alarms.\n\

@@ -1,6 +1,7 @@
 //! The steps of a proof, in their order.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use super::account::{OperatorRole, ProofAccount, RecordedCall};
 use super::options::{ProofOptions, RATE};
 use super::transcript::{StepOutcome, Transcript};
 use crate::laptop::done;
+use crate::operator_policies::operator_policies;
 use crate::{Crowd, Laptop, Stage, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -353,11 +355,15 @@ impl Proof {
     }
 }
 
-/// The actions of docs/operator-policy.json. Those of API Gateway are methods of HTTP, which CloudTrail does not name.
+/// The actions of docs/operator-policy.md. Those of API Gateway are methods of HTTP, which CloudTrail does not name.
 fn allowed_actions() -> Result<Vec<String>> {
-    let policy: Value = serde_json::from_str(include_str!("../../../../../docs/operator-policy.json"))?;
-    let statements = policy["Statement"].as_array().context("the policy has no statements")?;
-    let actions = statements.iter().filter_map(|statement| statement["Action"].as_array()).flatten();
-    let actions = actions.filter_map(Value::as_str).filter(|action| !action.starts_with("apigateway:"));
-    Ok(actions.map(ToOwned::to_owned).collect())
+    let mut allowed = Vec::new();
+    for policy in operator_policies() {
+        let policy: Value = serde_json::from_str(&fs::read_to_string(policy)?)?;
+        let statements = policy["Statement"].as_array().context("the policy has no statements")?;
+        let actions = statements.iter().filter_map(|statement| statement["Action"].as_array()).flatten();
+        let actions = actions.filter_map(Value::as_str).filter(|action| !action.starts_with("apigateway:"));
+        allowed.extend(actions.map(ToOwned::to_owned));
+    }
+    Ok(allowed)
 }
