@@ -233,7 +233,11 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         let room = self.store.room().await?;
         let count = LineCount { counted: waiting, issued: self.store.issued().await?, found_empty: false };
         self.store
-            .publish(LineStatus::of(&room, position, count.waiting(position.served, self.clock.now())))
+            .publish_if_changed(LineStatus::of(
+                &room,
+                position,
+                count.waiting(position.served, self.clock.now()),
+            ))
             .await
     }
 }

@@ -233,6 +233,11 @@ pub trait StatusBoard: Send + Sync {
     fn pass_by(&self, plan: u64, passed: u64) -> impl Future<Output = PortResult<()>> + Send;
 
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// The same, for somebody who does not know what was published last. Stores that charge for writes look first.
+    fn publish_if_changed(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send {
+        self.publish(status)
+    }
 }
 
 /// The status of the line, for polls.

@@ -39,6 +39,11 @@ impl Statement {
         Some(self.values.clone()).filter(|values| !values.is_empty())
     }
 
+    /// Whether an item has the values already that an update of this kind sets: `#name = :name`.
+    pub(crate) fn is_in(&self, item: &Item) -> bool {
+        self.values.iter().all(|(name, value)| item.get(name.trim_start_matches(':')) == Some(value))
+    }
+
     /// The attributes that the expressions name.
     pub(crate) fn names(&self) -> Option<HashMap<String, String>> {
         let texts = [&self.update, &self.condition];

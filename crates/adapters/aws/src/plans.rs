@@ -27,6 +27,7 @@ const OPEN: u64 = 3;
 const RECORDS_FOR: Duration = Duration::from_mins(1);
 /// The most plans that are closed in one transaction, which may have a hundred writes.
 const CLOSED_AT_ONCE: u64 = 3;
+const PUBLISH: &str = "publish the line's status";
 /// How often the write of a plan is attempted while other writes change the progress.
 const ATTEMPTS: u32 = 4;
 
@@ -205,16 +206,29 @@ impl StatusBoard for AwsStore {
         self.table.update("record who was passed by", Key::Progress, update).await.map(drop)
     }
 
-    /// Writes all copies concurrently. If one write fails, the others are still made.
     async fn publish(&self, status: LineStatus) -> PortResult<()> {
-        let attempt = "publish the line's status";
-        let copies = Key::STATUS.map(|digit| async move {
-            let key = Key::Status(digit);
-            match self.table.update(attempt, key, expressions::publish(status)).await? {
+        self.write_copies(Key::STATUS.map(Key::Status), status).await
+    }
+
+    /// Reads the copies, and writes those that differ. A read costs a fifth of a write, and a minute in which nobody comes
+    /// changes nothing.
+    async fn publish_if_changed(&self, status: LineStatus) -> PortResult<()> {
+        let found = self.table.get_all(PUBLISH, Key::STATUS.map(Key::Status)).await?;
+        let shown = expressions::publish(status);
+        let differs = |key: &Key| found.get(&key.id()).is_none_or(|copy| !shown.is_in(copy));
+        self.write_copies(Key::STATUS.map(Key::Status).filter(differs), status).await
+    }
+}
+
+impl AwsStore {
+    /// Writes these copies concurrently. If one write fails, the others are still made.
+    async fn write_copies(&self, copies: impl Iterator<Item = Key>, status: LineStatus) -> PortResult<()> {
+        let writes = copies.map(|key| async move {
+            match self.table.update(PUBLISH, key, expressions::publish(status)).await? {
                 Written::Done(_) => Ok(()),
-                Written::Refused(_) => Err(missing(attempt, key)),
+                Written::Refused(_) => Err(missing(PUBLISH, key)),
             }
         });
-        future::join_all(copies).await.into_iter().collect()
+        future::join_all(writes).await.into_iter().collect()
     }
 }

@@ -41,6 +41,7 @@ pub enum PortCall {
     Position,
     Progress,
     Publish,
+    PublishIfChanged,
     History,
     Keys,
     PublishKeys,
@@ -333,6 +334,16 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
             self.inner.publish(status).await
         };
         self.call(PortCall::Publish, publish).await
+    }
+
+    async fn publish_if_changed(&self, status: LineStatus) -> PortResult<()> {
+        let publish = async {
+            if let Some(line) = &self.line {
+                line.publish(status);
+            }
+            self.inner.publish_if_changed(status).await
+        };
+        self.call(PortCall::PublishIfChanged, publish).await
     }
 }
 

@@ -17,3 +17,4 @@ mod room;
 mod shared_sessions;
 mod signing_keys;
 mod site;
+mod status_copies;

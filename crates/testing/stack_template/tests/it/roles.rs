@@ -18,7 +18,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Producer", "secretsmanager:PutSecretValue", "KeySecret", &[]),
     ("Producer", "sqs:GetQueueAttributes", "Line", &[]),
     ("Producer", "sqs:SendMessage", "Line", &[]),
-    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["window/*"]),
+    ("Trigger", "dynamodb:BatchGetItem", "Ledger", &["status/*", "window/*"]),
     ("Trigger", "dynamodb:GetItem", "Ledger", &["progress", "room", "tickets"]),
     ("Trigger", "dynamodb:PutItem", "Ledger", &["window/*"]),
     ("Trigger", "dynamodb:UpdateItem", "Ledger", &["minute/*", "progress", "room", "status/*", "window/*"]),
