@@ -1,7 +1,11 @@
 //! `beekeeper keys` and its commands.
 
-use clap::{Args, Subcommand};
+use std::time::Duration;
 
+use clap::{Args, Subcommand};
+use pass::KeyRecord;
+
+use super::time;
 use super::which::Which;
 
 #[derive(Debug, Args)]
@@ -21,7 +25,9 @@ pub(crate) enum KeysCommand {
     ///
     /// The room makes the new key when it signs the next pass, and publishes it at once. It signs with it six minutes later,
     /// when every shop has had time to read it. The key before it stays published until its last pass has expired.
-    #[command(after_help = "Examples:\n  beekeeper keys rotate spring-sale\n  beekeeper keys rotate --local")]
+    #[command(
+        after_help = "Examples:\n  beekeeper keys rotate spring-sale\n  beekeeper keys rotate spring-sale --lead-time 2h"
+    )]
     Rotate(RotateKeys),
     /// Unpublish a key at once, because somebody else has it; asks first
     ///
@@ -44,6 +50,10 @@ pub(crate) struct ListKeys {
 pub(crate) struct RotateKeys {
     #[command(flatten)]
     pub(crate) which: Which,
+    /// How long to publish the new key before the room signs with it, from 6m to 1d. An HTTP API at Amazon API Gateway keeps
+    /// the published keys for up to 2h
+    #[arg(long, value_name = "TIME", default_value = "6m", value_parser = lead_time)]
+    pub(crate) lead_time: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -57,4 +67,8 @@ pub(crate) struct DropKey {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+fn lead_time(text: &str) -> Result<Duration, String> {
+    time::between(text, KeyRecord::LEAD_TIME..=Duration::from_hours(24), "must be from 6m to 1d")
 }

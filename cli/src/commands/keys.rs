@@ -1,5 +1,7 @@
 //! `beekeeper keys`: the keys that sign passes.
 
+use std::time::Duration;
+
 use anyhow::{Result, anyhow};
 use operator::{Order, Reply};
 use pass::{KeyRecord, KeyState, PublishedKey};
@@ -16,10 +18,18 @@ pub(crate) fn run(keys: &ManageKeys, json: bool) -> Result<()> {
     block_on(async {
         match &keys.command {
             KeysCommand::List(list) => show(&list.which, Order::Keys, json).await,
-            KeysCommand::Rotate(rotate) => show(&rotate.which, Order::RotateKeys, json).await,
+            KeysCommand::Rotate(rotate) => show(&rotate.which, rotate_order(rotate.lead_time), json).await,
             KeysCommand::Drop(key) => drop_key(key, json).await,
         }
     })
+}
+
+/// A room of an earlier version knows only the usual lead time.
+fn rotate_order(lead_time: Duration) -> Order {
+    match u32::try_from(lead_time.as_secs()) {
+        Ok(seconds) if lead_time > KeyRecord::LEAD_TIME => Order::RotateKeysAhead { seconds },
+        _ => Order::RotateKeys,
+    }
 }
 
 /// Sends the order, and shows the keys after it.
@@ -71,7 +81,10 @@ fn print(room: &RoomHandle, record: &KeyRecord, json: bool) -> Result<()> {
         say(&key_line(key, now))?;
     }
     if record.is_asked_for_another() {
-        note("another key was asked for; the room makes it when it signs the next pass");
+        note(&format!(
+            "another key was asked for; the room makes it when it signs the next pass, and signs with it {} minutes later",
+            record.lead_time().as_secs() / 60
+        ));
     } else if record.signing(now).is_none() {
         note(&format!("no key signs for {}; the room makes one when it signs the next pass", room.name));
     }
@@ -108,8 +121,6 @@ fn key_json(key: &PublishedKey, now: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use pass::PrivateKey;
 
     use super::*;

@@ -23,6 +23,32 @@ fn published(room: &Local) -> Vec<String> {
 }
 
 #[test]
+fn a_key_is_published_for_as_long_as_the_operator_wants_before_it_signs() {
+    let room = Local::start(&["--rate", "60"]);
+    let (code, error) = refused(&room, &["keys", "rotate", "--local", "--lead-time", "5m"]);
+    assert_eq!((code, error.contains("must be from 6m to 1d")), (2, true), "{error}");
+    let output = room.command(&["keys", "rotate", "--local", "--lead-time", "2h"]);
+    assert!(text(&output.stderr).contains("signs with it 120 minutes later"), "{}", text(&output.stderr));
+    // The next pass makes the key. A room that is off gives everybody one.
+    assert!(room.command(&["off", "--local"]).status.success());
+    let visitor = Client::new(&room.base(), "demo");
+    let mut listed = Vec::new();
+    for _ in 0..600 {
+        visitor.get("/beekeeper");
+        listed = keys(&room, &["list"]);
+        if listed.len() == 2 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let [signing, next] = &*listed else { panic!("{listed:?}") };
+    assert_eq!((&signing["state"], &next["state"]), (&"signing".into(), &"next".into()));
+    let millis = |key: &Value, field: &str| key[field].as_u64().unwrap();
+    assert_eq!(millis(next, "signs_from") - millis(next, "since"), 2 * 60 * 60 * 1000);
+    assert_eq!(published(&room).len(), 2, "shops can read it already");
+}
+
+#[test]
 fn keys_are_listed_rotated_and_dropped_and_that_is_not_taken_back() {
     let room = Local::start(&["--rate", "60"]);
     let first = keys(&room, &["list"]);

@@ -138,7 +138,11 @@ impl RoomUnderTest for Local {
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
             Order::Message { text } => ("message", Some(text.to_string())),
-            Order::Rehearse { .. } | Order::Keys | Order::RotateKeys | Order::DropKey { .. } => {
+            Order::Rehearse { .. }
+            | Order::Keys
+            | Order::RotateKeys
+            | Order::RotateKeysAhead { .. }
+            | Order::DropKey { .. } => {
                 unreachable!("no contract orders this")
             }
         };

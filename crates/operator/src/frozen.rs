@@ -29,6 +29,7 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Undo { number: 9 },
         Order::Undo { number: 1 },
         Order::RotateKeys,
+        Order::RotateKeysAhead { seconds: 7200 },
         Order::DropKey { id: key.to_owned() },
         Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() },
         Order::Reset { epoch: "cd34".parse().unwrap() },

@@ -15,6 +15,8 @@ mod status;
 mod store;
 mod undo;
 
+use std::time::Duration;
+
 use waitroom::ports::PortResult;
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
@@ -83,7 +85,11 @@ pub async fn execute(
             return store.minutes(since).await.map(|records| Reply::Minutes { records });
         }
         Order::Keys => return store.key_record().await.map(|record| Reply::Keys { record }),
-        Order::RotateKeys => return order_keys(store, KeyOrder::Rotate, who).await,
+        Order::RotateKeys => return order_keys(store, KeyOrder::ROTATE, who).await,
+        Order::RotateKeysAhead { seconds } => {
+            let lead_time = Duration::from_secs(seconds.into());
+            return order_keys(store, KeyOrder::Rotate { lead_time }, who).await;
+        }
         Order::DropKey { id } => return order_keys(store, KeyOrder::Drop { id }, who).await,
     };
     Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })

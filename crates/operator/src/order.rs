@@ -53,6 +53,11 @@ pub enum Order {
     Keys,
     /// Signs with another key, once everybody has had time to read it.
     RotateKeys,
+    /// The same, after the other key was published for so many seconds. Not a field of `rotate-keys`: a room that does not know
+    /// it must refuse the order, and not sign with the key too early.
+    RotateKeysAhead {
+        seconds: u32,
+    },
     /// Unpublishes the key whose id begins with this, at once.
     DropKey {
         id: String,

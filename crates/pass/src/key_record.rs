@@ -6,8 +6,8 @@
 //! ```
 //!
 //! At every instant at most one key signs. A new key is published [`LEAD_TIME`](KeyRecord::LEAD_TIME) before it signs, so that
-//! everybody who keeps the published keys for a while has read it by then. The key before it stays published until the last
-//! pass that it has signed has expired.
+//! everybody who keeps the published keys for a while has read it by then, or longer if the operator asked for that. The key
+//! before it stays published until the last pass that it has signed has expired.
 
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ pub struct KeyRecord {
     made: u64,
     /// The number of the key that the operator asked for. It is made when this is larger than `made`.
     asked: u64,
+    /// How many seconds before it signs that key is published, if the operator wants more than the usual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lead_seconds: Option<u64>,
     /// The published keys, oldest first.
     keys: Vec<PublishedKey>,
 }
@@ -100,7 +103,7 @@ impl KeyRecord {
             signs_until: None,
             published_until: None,
         };
-        Self { version: 0, made: 1, asked: 1, keys: vec![key] }
+        Self { version: 0, made: 1, asked: 1, lead_seconds: None, keys: vec![key] }
     }
 
     pub fn keys(&self) -> &[PublishedKey] {
@@ -121,6 +124,11 @@ impl KeyRecord {
         self.asked > self.made
     }
 
+    /// How long before it signs the key that the operator asked for is published.
+    pub fn lead_time(&self) -> Duration {
+        self.lead_seconds.map_or(Self::LEAD_TIME, Duration::from_secs).max(Self::LEAD_TIME)
+    }
+
     /// The number of the next key that is made.
     pub fn next_number(&self) -> u64 {
         self.made.saturating_add(1)
@@ -131,10 +139,11 @@ impl KeyRecord {
         number >= self.made || self.keys.iter().any(|key| key.number == number)
     }
 
-    /// Publishes the next key. It signs at once if no other key does, and otherwise after [`LEAD_TIME`](Self::LEAD_TIME).
+    /// Publishes the next key. It signs at once if no other key does, and otherwise after its [lead time](Self::lead_time).
     /// `pass_lifetime` is how long passes are valid that the key before it signs.
     pub fn publish(&mut self, jwk: Jwk, pass_lifetime: Duration, now: u64) {
-        let lead_time = if self.signing(now).is_some() { Self::LEAD_TIME.as_secs() } else { 0 };
+        let lead_time = if self.signing(now).is_some() { self.lead_time().as_secs() } else { 0 };
+        self.lead_seconds = None;
         let signs_from = now.saturating_add(lead_time);
         self.retire_all(pass_lifetime, signs_from);
         self.made = self.next_number();
@@ -166,8 +175,9 @@ impl KeyRecord {
         self.keys.len() < before
     }
 
-    /// Asks for another key. Whoever signs passes makes it.
-    pub fn rotate(&mut self, now: u64) -> Result<(), KeyRefusal> {
+    /// Asks for another key, which is published so long before it signs, and no shorter than
+    /// [`LEAD_TIME`](Self::LEAD_TIME). Whoever signs passes makes it.
+    pub fn rotate(&mut self, lead_time: Duration, now: u64) -> Result<(), KeyRefusal> {
         if self.keys.is_empty() {
             return Err(KeyRefusal::NoKeys);
         }
@@ -175,6 +185,7 @@ impl KeyRecord {
             return Err(KeyRefusal::Rotating);
         }
         self.asked = self.next_number();
+        self.lead_seconds = Some(lead_time.as_secs()).filter(|seconds| *seconds > Self::LEAD_TIME.as_secs());
         Ok(())
     }
 
@@ -253,7 +264,7 @@ mod tests {
     #[test]
     fn the_next_key_is_published_before_it_signs_and_the_one_before_until_its_passes_have_expired() {
         let mut record = record();
-        record.rotate(2000).unwrap();
+        record.rotate(Duration::ZERO, 2000).unwrap();
         assert!(record.is_asked_for_another());
         record.publish(jwk(2), HOUR, 2100);
         assert!(!record.is_asked_for_another());
@@ -267,14 +278,48 @@ mod tests {
     }
 
     #[test]
-    fn a_room_changes_to_one_key_at_a_time() {
-        assert_eq!(KeyRecord::default().rotate(0), Err(KeyRefusal::NoKeys));
+    fn the_operator_may_have_the_next_key_published_for_longer() {
+        let two_hours = 2 * HOUR;
         let mut record = record();
-        record.rotate(2000).unwrap();
-        assert_eq!(record.rotate(2001), Err(KeyRefusal::Rotating));
+        record.rotate(two_hours, 2000).unwrap();
+        assert_eq!(record.lead_time(), two_hours);
+        // The record is stored before a producer makes the key.
+        let stored = serde_json::to_string(&record).unwrap();
+        let mut record: KeyRecord = serde_json::from_str(&stored).unwrap();
+        record.publish(jwk(2), HOUR, 2100);
+        let signs = 2100 + two_hours.as_secs();
+        assert_eq!(states(&record, signs - 1), [(1, KeyState::Signing), (2, KeyState::Next)]);
+        assert_eq!(states(&record, signs), [(1, KeyState::Retired), (2, KeyState::Signing)]);
+        assert!(!record.prune(signs + KEPT - 1) && record.prune(signs + KEPT));
+        // The next one is asked for anew.
+        record.rotate(Duration::ZERO, signs + KEPT).unwrap();
+        assert_eq!(record.lead_time(), KeyRecord::LEAD_TIME, "never shorter");
+    }
+
+    #[test]
+    fn a_key_that_replaces_a_lost_one_waits_for_nobody() {
+        let mut record = record();
+        record.rotate(2 * HOUR, 2000).unwrap();
+        record.retire_all(HOUR, 2010);
+        record.publish(jwk(2), HOUR, 2010);
+        assert_eq!(record.signing(2010).unwrap().number, 2);
+        record.publish(jwk(3), HOUR, 3000);
+        assert_eq!(
+            states(&record, 3000 + LEAD_TIME).last(),
+            Some(&(3, KeyState::Signing)),
+            "asked for no longer"
+        );
+    }
+
+    #[test]
+    fn a_room_changes_to_one_key_at_a_time() {
+        assert_eq!(KeyRecord::default().rotate(Duration::ZERO, 0), Err(KeyRefusal::NoKeys));
+        let mut record = record();
+        record.rotate(Duration::ZERO, 2000).unwrap();
+        assert_eq!(record.rotate(Duration::ZERO, 2001), Err(KeyRefusal::Rotating));
         record.publish(jwk(2), HOUR, 2002);
-        assert_eq!(record.rotate(2002 + LEAD_TIME - 1), Err(KeyRefusal::Rotating));
-        assert_eq!(record.rotate(2002 + LEAD_TIME), Ok(()));
+        assert_eq!(record.rotate(Duration::ZERO, 2002 + LEAD_TIME - 1), Err(KeyRefusal::Rotating));
+        assert_eq!(record.rotate(Duration::ZERO, 2002 + LEAD_TIME), Ok(()));
     }
 
     #[test]
@@ -304,7 +349,7 @@ mod tests {
         record.remove(&kid(2), 2010).unwrap();
         assert_eq!(states(&record, 2000 + LEAD_TIME), [(1, KeyState::Signing)]);
         assert!(!record.prune(u64::MAX) && !record.is_asked_for_another());
-        record.rotate(3000).unwrap();
+        record.rotate(Duration::ZERO, 3000).unwrap();
         assert_eq!(record.next_number(), 3, "a number is used once");
     }
 
@@ -342,7 +387,7 @@ mod tests {
         let mut record = KeyRecord::before_records(&Jwks { keys: vec![jwk(1)] });
         assert_eq!(states(&record, 1), [(1, KeyState::Signing)]);
         assert_eq!((record.version, record.keys()[0].since), (0, None));
-        record.rotate(1).unwrap();
+        record.rotate(Duration::ZERO, 1).unwrap();
         assert_eq!(KeyRecord::before_records(&Jwks::default()), KeyRecord::default());
     }
 

@@ -80,13 +80,13 @@ pub async fn of_concurrent_records_one_is_published<F: Fixture>() {
 pub async fn a_rotation_is_asked_for_once_and_noted<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.store();
-    assert_eq!(order(store, KeyOrder::Rotate).await, Err(KeyRefusal::NoKeys));
+    assert_eq!(order(store, KeyOrder::ROTATE).await, Err(KeyRefusal::NoKeys));
     publish(&fixture).await;
     let before = store.key_record().await.expect("record");
-    let after = order(store, KeyOrder::Rotate).await.expect("carried out");
+    let after = order(store, KeyOrder::ROTATE).await.expect("carried out");
     assert_eq!(store.key_record().await.expect("record"), after);
     assert!(after.is_asked_for_another() && after.version > before.version);
-    assert_eq!(order(store, KeyOrder::Rotate).await, Err(KeyRefusal::Rotating));
+    assert_eq!(order(store, KeyOrder::ROTATE).await, Err(KeyRefusal::Rotating));
     assert!(!store.publish_keys(before).await.expect("publish"), "a producer reads the order first");
     publish(&fixture).await;
     let record = store.key_record().await.expect("record");

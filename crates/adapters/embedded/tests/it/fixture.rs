@@ -243,7 +243,7 @@ fn write() {
     let proof = ProofKey::generate().unwrap();
     write_keys_of_before(&file, &proof);
     let store = open(directory.path());
-    let rotated = block_on(store.order_keys(KeyOrder::Rotate, Author::new("anna"))).unwrap();
+    let rotated = block_on(store.order_keys(KeyOrder::ROTATE, Author::new("anna"))).unwrap();
     let mut record = rotated.unwrap();
     let second = SecretKeys::generate(Some(proof)).unwrap();
     record.publish(second.signing.public().unwrap(), Duration::from_mins(30), now().as_secs());

@@ -52,7 +52,7 @@ fn ids(record: &KeyRecord) -> Vec<String> {
 fn a_rotation_is_published_six_minutes_before_it_signs_and_old_passes_stay_valid() {
     let mut world = world(1);
     let first = pass(&mut world).unwrap();
-    world.order_keys(KeyOrder::Rotate);
+    world.order_keys(KeyOrder::ROTATE);
     world.run(10 * SECOND);
     let published = pass(&mut world).unwrap();
     assert_eq!(kid(&published), kid(&first), "the new key is not used yet");
@@ -71,6 +71,26 @@ fn a_rotation_is_published_six_minutes_before_it_signs_and_old_passes_stay_valid
     world.run(2 * Duration::from_mins(1));
     pass(&mut world).unwrap();
     assert_eq!(ids(&world.key_record()), std::slice::from_ref(new));
+}
+
+/// A shop that keeps the published keys for two hours, as an HTTP API of Amazon API Gateway does.
+#[test]
+fn a_shop_that_keeps_keys_for_two_hours_knows_every_key_that_was_rotated_so_far_ahead() {
+    let two_hours = Duration::from_hours(2);
+    let mut world = world(4);
+    let first = kid(&pass(&mut world).unwrap());
+    // The shop reads the keys just before the new one is published.
+    let mut known = world.key_record().jwks();
+    world.order_keys(KeyOrder::Rotate { lead_time: two_hours });
+    for minute in 0..240 {
+        if minute % 120 == 119 {
+            known = world.key_record().jwks();
+        }
+        let pass = pass(&mut world).unwrap();
+        assert!(verify(known.clone(), &pass).is_ok(), "minute {minute}");
+        world.run(60 * SECOND);
+    }
+    assert_ne!(kid(&pass(&mut world).unwrap()), first, "it was rotated after all");
 }
 
 #[test]
@@ -131,7 +151,7 @@ fn no_pass_is_signed_with_a_key_that_is_not_published_and_the_room_can_always_si
         let mut dropped = false;
         for step in 0..60 {
             match rng.random_range(0..8) {
-                0 => world.order_keys(KeyOrder::Rotate),
+                0 => world.order_keys(KeyOrder::ROTATE),
                 1 => {
                     let record = world.key_record();
                     if let Some(key) = record.keys().first() {
