@@ -148,8 +148,9 @@ fn costs(plan: &DeployPlan) -> Vec<String> {
     let mut lines = vec![
         format!("about ${:.2} a month while nobody comes, on or off{on_top}", costs.idle_month),
         format!(
-            "about ${:.2} for 100,000 visitors who wait {} minutes and poll {} times each",
-            costs.per_100_000, costs.wait_minutes, costs.polls_per_visitor
+            "${:.2} to ${:.2} for 100,000 visitors who wait {} minutes and poll {} times each: the more if a fifth \
+             reload and a fifth open a second tab",
+            costs.per_100_000, costs.per_100_000_with_reloads, costs.wait_minutes, costs.polls_per_visitor
         ),
     ];
     if costs.warm_once > 0.0 {
@@ -179,7 +180,10 @@ fn expected(plan: &DeployPlan) -> Vec<String> {
     let wait = lasting(outlook.last_waits_minutes * 60);
     vec![
         format!("{people} people: {joined}"),
-        format!("the last one waits {wait}, and all of them cost about ${:.2}", outlook.dollars),
+        format!(
+            "the last one waits {wait}, and all of them cost ${:.2} to ${:.2}",
+            outlook.dollars, outlook.dollars_with_reloads
+        ),
     ]
 }
 
@@ -224,6 +228,7 @@ mod tests {
             ],
             warm_once: 32.5,
             per_100_000: 5.63,
+            per_100_000_with_reloads: 6.9,
             wait_minutes: 10,
             polls_per_visitor: 11,
             parts: vec![("API Gateway", 4.9)],
@@ -237,6 +242,7 @@ mod tests {
             waiting: capacity.waiting,
             last_waits_minutes: 500,
             dollars: 16.9,
+            dollars_with_reloads: 20.7,
         };
         DeployPlan {
             room: "sale".into(),
@@ -283,11 +289,11 @@ capacity   about 3,110 people can join a second, while 150,000 wait (the limit i
            about 42,800 people a minute can come, wait 10 minutes and be let in (the limit is API Gateway's requests a second)
 shop       https://shop.example/: 98 ms on average, 0 of 20 failed
 costs      about $0.81 a month while nobody comes, on or off; on top: alarms $1.20, firewall $6.00
-           about $5.63 for 100,000 visitors who wait 10 minutes and poll 11 times each
+           $5.63 to $6.90 for 100,000 visitors who wait 10 minutes and poll 11 times each: the more if a fifth reload and a fifth open a second tab
            about $32.50 once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm
            estimated from list prices of us-east-1 of 2026-11-22, without free tier and tax
 expected   150,000 people: if they come at once, all have joined after 49 seconds at least; up to 145,000 are refused at first, and try again by themselves
-           the last one waits 8 h 20 min, and all of them cost about $16.90
+           the last one waits 8 h 20 min, and all of them cost $16.90 to $20.70
 warning    it is late
            go to bed";
         assert_eq!(text, expected);

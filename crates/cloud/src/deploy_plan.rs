@@ -72,6 +72,8 @@ pub struct Costs {
     pub warm_once: f64,
     /// 100,000 visitors who wait `wait_minutes` each.
     pub per_100_000: f64,
+    /// The same if a fifth of them reload, and a fifth open a second tab.
+    pub per_100_000_with_reloads: f64,
     pub wait_minutes: u32,
     /// How often each of them polls.
     pub polls_per_visitor: u32,
@@ -156,6 +158,7 @@ impl Costs {
             options: standing.options.iter().map(in_cents).collect(),
             warm_once: cents(warm_costs(room)),
             per_100_000: cents(event.dollars),
+            per_100_000_with_reloads: cents(event.dollars_with_reloads),
             wait_minutes: WAIT_MINUTES,
             polls_per_visitor: event.polls,
             parts: event.lines.iter().map(|line| (line.name, cents(line.dollars))).collect(),

@@ -5,7 +5,7 @@ use waitroom::Rate;
 
 use crate::traffic::Traffic;
 use crate::visit::{WAIT_MINUTES, longest_wait_minutes};
-use crate::{AccountLimits, Limit, ModelledRoom};
+use crate::{AccountLimits, Limit, ModelledRoom, facts};
 
 /// The most of something, and the limit that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +34,9 @@ pub struct Need {
     pub requests_per_second: f64,
     pub concurrency: f64,
     pub reads: f64,
+    /// What `warm_reads` has to be for that. It is more than is read, because the copies of the status are hot: see
+    /// [`CONFIDENCE`](crate::CONFIDENCE).
+    pub warm_reads: f64,
     pub writes: f64,
 }
 
@@ -103,10 +106,24 @@ impl Capacity {
 impl Need {
     /// What visitors need who come at this rate, wait [`WAIT_MINUTES`] and go.
     pub fn to_keep_up(rate: Rate) -> Self {
+        /// The most that the template takes, in partitions.
+        const MOST: u32 = 333;
         let limits = AccountLimits::default_in("");
-        let usage = kept_up(rate).usage(&limits, &ModelledRoom::new(rate));
+        let default = ModelledRoom::new(rate);
+        let usage = kept_up(rate).usage(&limits, &default);
         let used = |limit| usage.iter().find(|usage| usage.limit == limit).map_or(0.0, |usage| usage.used);
+        let with = |partitions: u32| f64::from(partitions) * facts().fixed.key_reads.value;
+        let serves = |warm_reads: &f64| {
+            let room = ModelledRoom { warm_reads: *warm_reads, ..default.clone() };
+            let is_of_reads = |limit| matches!(limit, Limit::StatusCopies | Limit::WarmReads);
+            !kept_up(rate)
+                .usage(&limits, &room)
+                .iter()
+                .any(|usage| is_of_reads(usage.limit) && usage.is_too_much())
+        };
+        let warm_reads = (default.partitions()..=MOST).map(with).find(serves).unwrap_or(with(MOST));
         Self {
+            warm_reads,
             requests_per_second: used(Limit::ApiRequests),
             concurrency: used(Limit::Concurrency),
             reads: used(Limit::TableReads),
@@ -166,7 +183,7 @@ mod tests {
         assert!(joins.most >= 2500 && joins.limit == Limit::ApiRequests, "{capacity:?}");
         assert!(capacity.waiting.most > 1_000_000, "{capacity:?}");
         assert!(
-            capacity.kept_up.limit == Limit::ApiRequests && capacity.kept_up.most < 270_000,
+            capacity.kept_up.limit == Limit::StatusCopies && capacity.kept_up.most < 270_000,
             "{capacity:?}"
         );
         let released = capacity.released;
@@ -175,8 +192,10 @@ mod tests {
 
     #[test]
     fn a_newer_region_bears_a_quarter() {
-        let usual = Capacity::of(&AccountLimits::default_in("eu-central-1"), &room(300), 0);
-        let newer = Capacity::of(&AccountLimits::default_in("eu-central-2"), &room(300), 0);
+        // So that the table ends neither.
+        let room = ModelledRoom { warm_reads: 24_000.0, ..room(300) };
+        let usual = Capacity::of(&AccountLimits::default_in("eu-central-1"), &room, 0);
+        let newer = Capacity::of(&AccountLimits::default_in("eu-central-2"), &room, 0);
         let is_quarter = |usual: Bound, newer: Bound| newer.most.abs_diff(usual.most / 4) <= usual.most / 50;
         assert!(is_quarter(usual.joins_per_second, newer.joins_per_second), "{usual:?} {newer:?}");
         assert!(is_quarter(usual.kept_up, newer.kept_up), "{usual:?} {newer:?}");
@@ -209,10 +228,10 @@ mod tests {
         limits.concurrency = 20_000.0;
         let of = |room: &ModelledRoom| Capacity::of(&limits, room, 0);
         assert_eq!(of(&room(1000)).joins_per_second.limit, Limit::PageReads);
-        assert_eq!(of(&room(1000)).kept_up.limit, Limit::WarmReads);
-        let warm = ModelledRoom { warm_reads: 400_000.0, warm_writes: 400_000.0, ..room(1000) };
+        assert_eq!(of(&room(1000)).kept_up.limit, Limit::StatusCopies);
+        let warm = ModelledRoom { warm_reads: 900_000.0, warm_writes: 400_000.0, ..room(1000) };
         assert_eq!(of(&warm).kept_up.limit, Limit::TableReads);
-        limits.table_reads = 400_000.0;
+        limits.table_reads = 900_000.0;
         let most = Capacity::of(&limits, &warm, 0).kept_up;
         assert_eq!(most, Bound { most: u64::from(Rate::MAX.get()), limit: Limit::LargestRate });
     }
@@ -248,9 +267,10 @@ mod tests {
         limits.api_requests = need.requests_per_second + 1.0;
         limits.concurrency = need.concurrency + 1.0;
         limits.table_reads = need.reads + 1.0;
-        let warm =
-            ModelledRoom { warm_reads: need.reads + 1.0, warm_writes: need.writes + 1.0, ..room(1000) };
+        let warm = ModelledRoom { warm_reads: need.warm_reads, warm_writes: need.writes + 1.0, ..room(1000) };
         assert!(Capacity::of(&limits, &warm, 0).kept_up.most >= 100_000);
+        let colder = ModelledRoom { warm_reads: need.warm_reads - 3000.0, ..warm.clone() };
+        assert_eq!(Capacity::of(&limits, &colder, 0).kept_up.limit, Limit::StatusCopies);
         limits.api_requests = need.requests_per_second * 0.9;
         assert!(Capacity::of(&limits, &warm, 0).kept_up.most < 100_000);
     }

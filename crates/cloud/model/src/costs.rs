@@ -18,6 +18,8 @@ use crate::work::{
 const HOURS_PER_MONTH: f64 = 730.0;
 const MINUTES_PER_MONTH: f64 = HOURS_PER_MONTH * 60.0;
 const KB_PER_GB: f64 = 1e6;
+/// How many of the visitors reload once, and how many keep a second tab open.
+const RESTLESS: f64 = 0.2;
 
 /// What one service or option costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -33,8 +35,11 @@ pub struct EventCosts {
     pub wait_minutes: f64,
     /// How often each of them polls.
     pub polls: u32,
+    /// The least: nobody reloads, and nobody opens a second tab.
     pub dollars: f64,
-    /// By service.
+    /// A fifth of the visitors reload once, and a fifth keep a second tab open.
+    pub dollars_with_reloads: f64,
+    /// By service, the least.
     pub lines: Vec<CostLine>,
 }
 
@@ -48,12 +53,14 @@ pub struct StandingCosts {
 }
 
 /// What visitors make a room do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EventWork {
     pub joins: f64,
     pub polls: f64,
     /// Visitors whose turn it is, and who come to the door once more.
     pub turns: f64,
+    /// Visits of people who have a place already: they reload, or open a second tab.
+    pub returns: f64,
     /// Visits to the door for which no function was free. API Gateway charges for them all the same.
     pub refused_visits: f64,
     pub releases: f64,
@@ -74,26 +81,34 @@ impl EventCosts {
             joins: people,
             polls: people * f64::from(polls),
             turns: people,
+            returns: 0.0,
             refused_visits: 0.0,
             releases: people,
             releasing_minutes,
             minutes: releasing_minutes + wait_minutes,
         };
+        let restless = EventWork {
+            polls: work.polls + people * RESTLESS * f64::from(polls + 1),
+            returns: people * RESTLESS * 2.0,
+            ..work
+        };
         let lines = work.costs(room);
-        let dollars = lines.iter().map(|line| line.dollars).sum();
-        Self { visitors, wait_minutes, polls, dollars, lines }
+        let (dollars, dollars_with_reloads) = (sum(&lines), sum(&restless.costs(room)));
+        Self { visitors, wait_minutes, polls, dollars, dollars_with_reloads, lines }
     }
 }
 
 impl EventWork {
     /// What it costs, by service.
     pub fn costs(&self, room: &ModelledRoom) -> Vec<CostLine> {
-        let Self { joins, polls, turns, refused_visits, releases, releasing_minutes, minutes } = *self;
+        let Self { joins, polls, turns, returns, refused_visits, releases, releasing_minutes, minutes } =
+            *self;
         let rate = f64::from(room.rate.get());
         let slices = releasing_minutes * (rate / f64::from(SLICE_VISITORS)).ceil();
         let files = f64::from(room.further_files);
-        let requests = joins * requests_of_join(room.further_files) + polls + turns + refused_visits;
-        let visits = joins + turns;
+        let arrivals = joins + returns;
+        let requests = arrivals * requests_of_join(room.further_files) + polls + turns + refused_visits;
+        let visits = arrivals + turns;
         let prices = prices();
         let second = gb_second(room.architecture);
         // The producer that answers the door reads the room once a second, for all visits of that second.
@@ -106,7 +121,7 @@ impl EventWork {
             + releases * RELEASE_WRITES
             + slices * SLICE_WRITES
             + releasing_minutes * MINUTE_WRITES;
-        let sent_kb = joins * (DOCUMENT_KB + files * FILE_KB) + polls * POLL_KB + visits * VISIT_KB;
+        let sent_kb = arrivals * (DOCUMENT_KB + files * FILE_KB) + polls * POLL_KB + visits * VISIT_KB;
         let metric_hours = (minutes / 60.0).ceil() * METRICS;
         let mut lines = vec![
             line("API Gateway", requests * prices.api_request.each()),
@@ -123,7 +138,7 @@ impl EventWork {
                     + releasing_minutes * MINUTE_QUEUE_CALLS)
                     * prices.queue_call.each(),
             ),
-            line("S3", joins * (1.0 + files) * prices.object_read.each()),
+            line("S3", arrivals * (1.0 + files) * prices.object_read.each()),
             line("data sent out", sent_kb / KB_PER_GB * prices.gb_out.each()),
             line("logs", visits * VISIT_LOG_KB / KB_PER_GB * prices.gb_logged.each()),
             line("metrics", metric_hours * prices.metric.each() / HOURS_PER_MONTH),
@@ -169,6 +184,10 @@ impl StandingCosts {
         }
         Self { month: MINUTES_PER_MONTH * trigger + prices.secret.each(), options }
     }
+}
+
+fn sum(lines: &[CostLine]) -> f64 {
+    lines.iter().map(|line| line.dollars).sum()
 }
 
 /// What the room's warm capacity costs once: the part above what every new table has.
@@ -273,15 +292,7 @@ mod tests {
 
     #[test]
     fn those_who_still_wait_and_those_who_were_refused_cost_too() {
-        let nothing = EventWork {
-            joins: 0.0,
-            polls: 0.0,
-            turns: 0.0,
-            refused_visits: 0.0,
-            releases: 0.0,
-            releasing_minutes: 0.0,
-            minutes: 0.0,
-        };
+        let nothing = EventWork::default();
         let costs = |name: &str, work: EventWork| {
             work.costs(&room(1000)).iter().find(|line| line.name == name).map_or(0.0, |line| line.dollars)
         };
@@ -290,6 +301,27 @@ mod tests {
         assert!((joined - 0.4).abs() < 1e-9 && (released - 0.08).abs() < 1e-9, "{joined} {released}");
         let refused = costs("API Gateway", EventWork { refused_visits: 1e6, ..nothing });
         assert!((refused - 3.5).abs() < 1e-9, "{refused}");
+    }
+
+    #[test]
+    fn a_second_tab_sends_what_the_first_sends_and_takes_no_place() {
+        let costs = a_million(&room(1000));
+        let more = costs.dollars_with_reloads / costs.dollars;
+        assert!((1.1..1.4).contains(&more), "{costs:?}");
+        let (joined, returned) = (
+            EventWork { joins: 1e6, ..EventWork::default() },
+            EventWork { returns: 1e6, ..EventWork::default() },
+        );
+        let costs =
+            |work: EventWork| work.costs(&room(1000)).into_iter().map(|line| (line.name, line.dollars));
+        for ((name, joined), (_, returned)) in costs(joined).zip(costs(returned)) {
+            match name {
+                "SQS" => assert!(returned == 0.0 && joined > 0.0),
+                // Only whoever joins takes a number.
+                "DynamoDB" => assert!(returned < joined),
+                _ => assert_eq!(returned, joined, "{name}"),
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub struct Facts {
     pub date: String,
     pub(crate) account: AccountFacts,
     pub(crate) newer_regions: NewerRegions,
-    pub(crate) fixed: FixedFacts,
+    pub fixed: FixedFacts,
     pub(crate) prices: PriceFacts,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct AccountFacts {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FixedFacts {
+pub struct FixedFacts {
     pub(crate) new_account_concurrency: Fact,
     pub(crate) unreserved_concurrency: Fact,
     pub(crate) environment_requests: Fact,
@@ -84,6 +84,7 @@ pub(crate) struct FixedFacts {
     pub(crate) new_table_writes: Fact,
     pub(crate) messages_in_flight: Fact,
     pub(crate) message_retention: Fact,
+    pub header_bytes: Fact,
     pub(crate) object_reads: Fact,
 }
 

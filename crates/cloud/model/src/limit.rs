@@ -20,7 +20,7 @@ pub enum Limit {
     TicketCounter,
     /// Reads of the one item with the room's settings.
     RoomItem,
-    /// Reads of the sixteen copies of the status.
+    /// Reads of the sixteen copies of the status, on the partition that has the most of them.
     StatusCopies,
     /// `warm_reads`: what the table can serve at once.
     WarmReads,
@@ -67,7 +67,10 @@ impl Limit {
             Self::RoomRequests => "raise requests_per_second in the room's configuration file, or remove it".into(),
             Self::Concurrency => AccountLimit::Concurrency.advice(),
             Self::NewEnvironments => "let people come over a minute instead of at one moment: nothing raises it".into(),
-            Self::TicketCounter | Self::RoomItem | Self::StatusCopies | Self::InFlight => {
+            Self::StatusCopies => {
+                "set warm_reads in the room's configuration file: the copies are on more partitions then; it costs once".into()
+            }
+            Self::TicketCounter | Self::RoomItem | Self::InFlight => {
                 "divide the crowd between two rooms: nothing raises it".into()
             }
             Self::WarmReads => "set warm_reads in the room's configuration file; it costs once".into(),

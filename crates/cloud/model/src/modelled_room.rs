@@ -90,6 +90,20 @@ impl ModelledRoom {
         }
     }
 
+    /// How many partitions the table has at least: each serves so much and no more. AWS does not say the number.
+    pub fn partitions(&self) -> u32 {
+        let fixed = &facts().fixed;
+        let reads = self.warm_reads / fixed.key_reads.value;
+        let writes = self.warm_writes / fixed.key_writes.value;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a million reads or writes at most, by some thousands"
+        )]
+        let partitions = reads.max(writes).max(1.0) as u32;
+        partitions
+    }
+
     /// How many functions nobody at the door can use at this rate, because consumers run in them, or because they are reserved
     /// for consumers.
     pub fn consumers_at(&self, rate: Rate) -> f64 {

@@ -19,6 +19,8 @@ pub struct Outlook {
     /// How many minutes the last of them waits.
     pub last_waits_minutes: u64,
     pub dollars: f64,
+    /// The same if a fifth of them reload, and a fifth open a second tab.
+    pub dollars_with_reloads: f64,
 }
 
 impl Outlook {
@@ -33,6 +35,7 @@ impl Outlook {
         // Some wait hardly at all and some to the end: half of that on average.
         #[expect(clippy::cast_precision_loss, reason = "a number of minutes")]
         let average = last_waits_minutes as f64 / 2.0;
+        let costs = EventCosts::of(room, visitors, average);
         Self {
             visitors,
             joins_per_second,
@@ -40,7 +43,8 @@ impl Outlook {
             refused_at_first: visitors.saturating_sub(taken_at_once(limits, room)),
             waiting,
             last_waits_minutes,
-            dollars: EventCosts::of(room, visitors, average).dollars,
+            dollars: costs.dollars,
+            dollars_with_reloads: costs.dollars_with_reloads,
         }
     }
 

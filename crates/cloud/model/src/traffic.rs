@@ -3,6 +3,7 @@
 use waitroom::Rate;
 
 use crate::facts::facts;
+use crate::hot_items::most_on_one;
 use crate::visit::{polls_of_line, requests_of_join};
 use crate::work::{
     MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_WRITES, STATUS_COPIES,
@@ -77,6 +78,11 @@ impl Traffic {
         let room_reads = producers(visits, room.times).min(visits) + slices * SLICE_READS / SLICE_SECONDS;
         let leases = self.joins_per_second * leases_per_join();
         let reads = polls * POLL_READS + turns * TURN_READS + room_reads;
+        // A poll's read of a copy is half a unit. All other reads are spread evenly: visitors are many.
+        let copies = polls / 2.0;
+        let hottest = f64::from(most_on_one(STATUS_COPIES, room.partitions()));
+        let on_one_partition =
+            copies * hottest / f64::from(STATUS_COPIES) + (reads - copies) / f64::from(room.partitions());
         let writes = leases
             + self.releases_per_second * RELEASE_WRITES
             + (slices * SLICE_WRITES + MINUTE_WRITES) / 60.0;
@@ -88,7 +94,7 @@ impl Traffic {
             usage(Limit::Concurrency, functions, limits.concurrency),
             usage(Limit::TicketCounter, leases, fixed.key_writes.value),
             usage(Limit::RoomItem, room_reads, fixed.key_reads.value),
-            usage(Limit::StatusCopies, polls / STATUS_COPIES / 2.0, fixed.key_reads.value),
+            usage(Limit::StatusCopies, on_one_partition, fixed.key_reads.value),
             usage(Limit::TableReads, reads, limits.table_reads),
             usage(Limit::TableWrites, writes, limits.table_writes),
             usage(Limit::WarmReads, reads, room.warm_reads),

@@ -46,12 +46,12 @@ pub(crate) const SLICE_READS: f64 = SLICE_SECONDS;
 
 /// While visitors are released, the first slice publishes the status every two seconds: it reads the progress and the tickets
 /// and writes sixteen copies. And the trigger writes a plan: three items and more in a transaction, which costs twice.
-pub(crate) const MINUTE_WRITES: f64 = 30.0 * STATUS_COPIES + 12.0;
+pub(crate) const MINUTE_WRITES: f64 = 30.0 * STATUS_COPIES as f64 + 12.0;
 pub(crate) const MINUTE_READS: f64 = 30.0 * 2.0;
 /// The first slice counts the line as often.
 pub(crate) const MINUTE_QUEUE_CALLS: f64 = 32.0;
 
-pub(crate) const STATUS_COPIES: f64 = 16.0;
+pub(crate) const STATUS_COPIES: u32 = 16;
 /// A poll reads a copy of the status and the visitor's admission, eventually consistent: half a unit each, also if there is no
 /// admission.
 pub(crate) const POLL_READS: f64 = 1.0;
@@ -68,7 +68,7 @@ pub(crate) const RELEASE_QUEUE_CALLS: f64 = 2.0 / 10.0;
 pub(crate) const TRIGGER_GB: f64 = 0.25;
 pub(crate) const TRIGGER_SECONDS: f64 = 1.0;
 /// It reads the sixteen copies of the status, and finds nothing to change.
-pub(crate) const TRIGGER_READS: f64 = 17.0 + STATUS_COPIES;
+pub(crate) const TRIGGER_READS: f64 = 17.0 + STATUS_COPIES as f64;
 /// The minute's record.
 pub(crate) const TRIGGER_WRITES: f64 = 1.0;
 pub(crate) const TRIGGER_QUEUE_CALLS: f64 = 1.0;
@@ -170,7 +170,7 @@ mod tests {
             PortCall::CountWaiting => [0.0, 0.0, 1.0],
             // A queue does not know it.
             PortCall::CountJoined => [0.0; 3],
-            PortCall::PublishIfChanged => [STATUS_COPIES, 0.0, 0.0],
+            PortCall::PublishIfChanged => [f64::from(STATUS_COPIES), 0.0, 0.0],
             PortCall::History => [0.0, 1.0, 0.0],
             other => panic!("{other:?} in a room to which nobody comes"),
         }
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_status_has_as_many_copies_as_the_adapter_writes() {
-        assert_eq!(STATUS_COPIES, f64::from(aws::STATUS_COPIES));
+        assert_eq!(STATUS_COPIES, u32::from(aws::STATUS_COPIES));
     }
 
     #[test]

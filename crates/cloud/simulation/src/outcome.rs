@@ -269,6 +269,8 @@ fn costs(scenario: &Scenario, course: &CountedCourse, windows: &[ReleaseWindow])
         joins: total(|second| second.joins),
         polls: total(|second| second.polls),
         turns: total(|second| second.turns),
+        // The simulated visitors neither reload nor open a second tab.
+        returns: 0.0,
         refused_visits: total(|second| second.refused_visits),
         releases: total(|second| second.released),
         releasing_minutes: releasing_minutes(windows),

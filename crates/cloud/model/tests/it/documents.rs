@@ -1,10 +1,10 @@
 //! The documents say what the model says. A test that fails prints what belongs into the document.
 
 use aws_model::{
-    AccountLimits, Bound, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION, Need,
-    StandingCosts, Visit, WAIT_MINUTES, environments_per_visit, facts, warm_costs,
+    AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION,
+    Need, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit, facts, warm_costs,
 };
-use waitroom::Rate;
+use waitroom::{Place, Rate, RoomId, Scheme};
 
 const CROWD: &str = include_str!("../../../../../docs/crowd.md");
 const ABUSE: &str = include_str!("../../../../../docs/abuse.md");
@@ -33,7 +33,11 @@ fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
 /// With three digits that count: `3,110`.
 fn about(number: u64) -> String {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    let digits = (number / unit * unit).to_string();
+    grouped(number / unit * unit)
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
 }
@@ -112,13 +116,14 @@ fn what_ours_allows_beside_the_first_beekeepers_figures() {
 #[test]
 fn what_a_rate_needs() {
     let rows = [1000, 10_000, 40_000, 100_000, 270_000].map(|rate| {
-        let Need { requests_per_second, concurrency, reads, writes } =
+        let Need { requests_per_second, concurrency, reads, warm_reads, writes } =
             Need::to_keep_up(Rate::new(rate).unwrap());
         vec![
             about(rate.into()),
             at_least(requests_per_second),
             at_least(concurrency),
             at_least(reads),
+            at_least(warm_reads),
             at_least(writes),
             dollars(a_million(&room(rate)).dollars),
         ]
@@ -128,6 +133,7 @@ fn what_a_rate_needs() {
         "requests a second",
         "functions at the same time",
         "table reads a second",
+        "`warm_reads`",
         "table writes a second",
         "a million visitors",
     ];
@@ -154,7 +160,9 @@ fn how_often_a_visitor_asks() {
 fn what_a_million_visitors_cost_by_service() {
     let costs = a_million(&room(RATE));
     let lines = costs.lines.iter().map(|line| vec![line.name.to_owned(), dollars(line.dollars)]);
-    let rows = lines.chain([vec!["together".to_owned(), dollars(costs.dollars)]]);
+    let together =
+        [("together", costs.dollars), ("with reloads and second tabs", costs.dollars_with_reloads)];
+    let rows = lines.chain(together.map(|(name, sum)| vec![name.to_owned(), dollars(sum)]));
     assert_in(CROWD, "docs/crowd.md", &table(&["service", "a million visitors"], rows));
 }
 
@@ -169,6 +177,56 @@ fn what_a_month_without_visitors_costs() {
     };
     let rows = [month].into_iter().chain(standing.options.iter().map(option));
     assert_in(CROWD, "docs/crowd.md", &table(&["room", "a month"], rows));
+}
+
+/// How many polls a second a table serves however its copies of the status lie, in so many of a hundred tables.
+#[test]
+fn how_many_wait_depends_on_luck_and_on_warm_reads() {
+    let limits = AccountLimits::default_in("us-east-1");
+    let rows = [12_000_u32, 24_000, 60_000].map(|warm_reads| {
+        let room = ModelledRoom { warm_reads: f64::from(warm_reads), ..room(RATE) };
+        let waiting = Capacity::of(&limits, &room, WAITING).waiting;
+        vec![
+            about(warm_reads.into()),
+            room.partitions().to_string(),
+            format!("{}: {}", about(waiting.most), waiting.limit.name()),
+            dollars(warm_costs(&room)),
+        ]
+    });
+    let waiting = format!("people waiting, in {:.0} of 100 rooms", CONFIDENCE * 100.0);
+    let head = ["`warm_reads`", "partitions", &waiting, "once"];
+    assert_in(CROWD, "docs/crowd.md", &table(&head, rows));
+    let unlucky = (1.0 - chance_of_at_most(5, 16, 4)) * 100.0;
+    assert_in(CROWD, "docs/crowd.md", &format!("In {unlucky:.0} of 100 rooms"));
+}
+
+/// A request of Chromium 156 for the door, without cookies, and what other browsers and networks may add to it.
+const BROWSER_BYTES: u64 = 650;
+const ROOM_FOR_OTHERS: u64 = 850;
+
+#[test]
+fn how_much_of_a_requests_headers_is_left_for_the_shops_cookies() {
+    let room: RoomId = "a".repeat(30).parse().unwrap();
+    let token = "0123456789abcdef0123456789abcdef";
+    let place: Place = format!("ab12-{token}-{}", 9_007_199_254_740_991_u64).parse().unwrap();
+    let cookie = |set: String| set.split(';').next().map_or(0, str::len) as u64;
+    // A proof is 32 bytes in Base64.
+    let proof = "A".repeat(43);
+    let cookies = cookie(place.set(&room, Scheme::Https))
+        + "; ".len() as u64
+        + cookie(Place::set_proof(&room, &proof, Scheme::Https, None));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand bytes")]
+    let limit = facts().fixed.header_bytes.value as u64;
+    let left = limit - BROWSER_BYTES - ROOM_FOR_OTHERS - cookies;
+    let row = |what: &str, bytes: u64| vec![what.to_owned(), grouped(bytes)];
+    let rows = [
+        row("a request of a browser for the door", BROWSER_BYTES),
+        row("room for longer ones: languages, the page before, the firewall's token", ROOM_FOR_OTHERS),
+        row("the room's two cookies, with the longest name", cookies),
+        row("**left for cookies of your shop's domain**", left),
+        row("what API Gateway takes", limit),
+    ];
+    assert_in(CROWD, "docs/crowd.md", &table(&["part of a request", "bytes"], rows));
 }
 
 #[test]
@@ -188,17 +246,27 @@ fn what_the_firewall_costs() {
 fn the_texts_name_the_models_numbers() {
     let limits = AccountLimits::default_in("us-east-1");
     let Capacity { joins_per_second, kept_up, .. } = Capacity::of(&limits, &room(RATE), WAITING);
-    let million = a_million(&room(RATE)).dollars;
-    let promise = format!(
-        "about {} people can join a second while {} wait, and about {} a minute can come and go",
-        about(joins_per_second.most),
-        about(WAITING),
-        about(kept_up.most)
-    );
+    let million = a_million(&room(RATE));
+    let new = Capacity::of(&AccountLimits::of_new_account("us-east-1"), &room(RATE), WAITING);
+    let promises = [
+        format!(
+            "about {} people can join a second while {} wait, and about {} a minute can come and go",
+            about(joins_per_second.most),
+            about(WAITING),
+            about(kept_up.most)
+        ),
+        format!(
+            "about {} people a second can join, and about {} a minute can come and go",
+            about(new.joins_per_second.most),
+            about(new.kept_up.most)
+        ),
+        format!("${:.0} to ${:.0}", million.dollars, million.dollars_with_reloads),
+    ];
     for (name, document) in [("README.md", README), ("docs/crowd.md", CROWD)] {
-        let on_one_line = document.replace('\n', " ");
-        assert_in(&on_one_line, name, &promise);
-        assert_in(&on_one_line, name, &format!("about ${million:.0}"));
+        let on_one_line = document.split_whitespace().collect::<Vec<_>>().join(" ");
+        for promise in &promises {
+            assert_in(&on_one_line, name, promise);
+        }
     }
     let warm = ModelledRoom { warm_reads: 60_000.0, warm_writes: 6_000.0, ..room(RATE) };
     assert_in(CROWD, "docs/crowd.md", &format!("costs about ${:.0} once", warm_costs(&warm)));
