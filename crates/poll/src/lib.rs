@@ -112,6 +112,10 @@ mod tests {
         async fn admit(&self, _: Token, _: Admission) -> PortResult<Admitted> {
             unreachable!("polls only read")
         }
+
+        async fn takes_admissions(&self) -> PortResult<()> {
+            unreachable!("polls only read")
+        }
     }
 
     impl LineStatusReader for Memory {

@@ -96,8 +96,9 @@ pub trait LineBack: Send + Sync {
 
 /// Where visitors leave the line.
 ///
-/// Delivery is at least once: a visitor who was received and not removed is delivered again after a while. The order is
-/// first come, first served, as far as the line can keep it.
+/// Delivery is at least once: a visitor who was received and not removed is delivered again after
+/// [a while](Delivery::HIDDEN_FOR). The order is first come, first served, as far as the line can keep it. A line may put
+/// whom it has delivered three times in vain behind everybody else, so a receiver keeps whom it has.
 pub trait LineFront: Send + Sync {
     /// Receives up to `most` visitors, at most ten. An empty result does not mean an empty line. If nobody waits, this
     /// may wait for visitors up to `patience`.
@@ -107,6 +108,13 @@ pub trait LineFront: Send + Sync {
         patience: Duration,
     ) -> impl Future<Output = PortResult<Vec<Delivery>>> + Send;
 
+    /// Hides deliveries for [as long again](Delivery::HIDDEN_FOR), from now on. One that is removed, or that was made again
+    /// meanwhile, is not an error.
+    fn keep(&self, receipts: Vec<Receipt>) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Gives deliveries back: the line delivers these visitors again at once. One that is removed is not an error.
+    fn hand_back(&self, receipts: Vec<Receipt>) -> impl Future<Output = PortResult<()>> + Send;
+
     /// Removes deliveries from the line. A delivery that is already removed is not an error.
     fn remove(&self, receipts: Vec<Receipt>) -> impl Future<Output = PortResult<()>> + Send;
 
@@ -114,7 +122,7 @@ pub trait LineFront: Send + Sync {
     fn bury(&self, receipt: Receipt, body: String) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// A visitor received from the line. Other receivers do not see them for a while.
+/// A visitor received from the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub receipt: Receipt,
@@ -122,6 +130,11 @@ pub struct Delivery {
     pub visitor: Result<Place, String>,
     /// When the visitor joined. `None` for a visitor who joined before the line kept that.
     pub joined: Option<Timestamp>,
+}
+
+impl Delivery {
+    /// For how long other receivers do not see the visitor.
+    pub const HIDDEN_FOR: Duration = Duration::from_secs(30);
 }
 
 /// Identifies one delivery, for removing it. Only the line that created it understands it.
@@ -157,6 +170,9 @@ pub trait Admissions: Send + Sync {
 
     /// Writes the admission unless the visitor already has one, and returns which of the two happened.
     fn admit(&self, token: Token, admission: Admission) -> impl Future<Output = PortResult<Admitted>> + Send;
+
+    /// Fails if the ledger takes no admissions now. Changes nothing.
+    fn takes_admissions(&self) -> impl Future<Output = PortResult<()>> + Send;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

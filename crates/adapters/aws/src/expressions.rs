@@ -66,6 +66,11 @@ pub(crate) fn if_absent() -> Statement {
     Statement::new("", "attribute_not_exists(#id)", [])
 }
 
+/// Puts nothing, because no item has this attribute. It fails as any other put does.
+pub(crate) fn never() -> Statement {
+    Statement::new("", "attribute_exists(#never)", [])
+}
+
 /// Puts the throttle's memory if the stored version is the one before this.
 pub(crate) fn if_version_precedes(version: u64) -> Statement {
     let condition = match version {

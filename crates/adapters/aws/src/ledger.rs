@@ -13,7 +13,7 @@ use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
     Item, Reader, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, missing,
-    unreadable,
+    text, unreadable,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room};
@@ -98,6 +98,13 @@ impl Admissions for AwsStore {
             }
         };
         decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))
+    }
+
+    /// A refused condition is an answer that only a table gives that would have written.
+    async fn takes_admissions(&self) -> PortResult<()> {
+        let nobody =
+            Item::from([("id".to_owned(), text(&Key::Admission(Token::from_bytes([0; Token::BYTES])).id()))]);
+        self.table.put("write an admission", nobody, expressions::never()).await.map(drop)
     }
 }
 

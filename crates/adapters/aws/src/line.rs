@@ -25,6 +25,14 @@ fn delivery(message: Message) -> Option<Delivery> {
     Some(Delivery { receipt, visitor, joined: sent.map(Timestamp::from_millis) })
 }
 
+/// Makes one call for each ten.
+async fn in_batches<'a, F: Future<Output = PortResult<()>>>(
+    receipts: &'a [Receipt],
+    call: impl Fn(&'a [Receipt]) -> F,
+) -> PortResult<()> {
+    future::join_all(receipts.chunks(BATCH as usize).map(call)).await.into_iter().collect()
+}
+
 impl LineBack for AwsStore {
     async fn join(&self, visitor: Place) -> PortResult<()> {
         self.line.send("put a visitor in line", &self.line.url, &visitor.to_string()).await
@@ -52,10 +60,18 @@ impl LineFront for AwsStore {
         Ok(answer.messages.unwrap_or_default().into_iter().filter_map(delivery).collect())
     }
 
+    async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let keep = |batch| self.line.hide("keep visitors out of the line", batch, Delivery::HIDDEN_FOR);
+        in_batches(&receipts, keep).await
+    }
+
+    async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let hand_back = |batch| self.line.hide("hand visitors back to the line", batch, Duration::ZERO);
+        in_batches(&receipts, hand_back).await
+    }
+
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let batches = receipts.chunks(BATCH as usize);
-        let deleted = batches.map(|batch| self.line.delete("remove visitors from the line", batch));
-        future::join_all(deleted).await.into_iter().collect()
+        in_batches(&receipts, |batch| self.line.delete("remove visitors from the line", batch)).await
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {

@@ -1,7 +1,11 @@
+use std::time::Duration;
+
 use aws_config::SdkConfig;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
-use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry,
+};
 use waitroom::ports::{Fault, PortError, PortResult, Receipt};
 
 use crate::config::{LINE_TIMEOUT, timeouts};
@@ -41,14 +45,50 @@ impl LineQueues {
         let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
         let answer = with_retries(|| request.clone().send()).await;
         let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
-        // A message that is already deleted is not an error.
-        match answer.failed.iter().find(|failed| failed.code != "ReceiptHandleIsInvalid") {
-            None => Ok(()),
-            Some(failed) => {
-                let fault = if failed.sender_fault { Fault::Broken } else { Fault::Unsure };
-                let message = failed.message.as_deref().unwrap_or_default();
-                Err(PortError::new(attempt, fault, format!("{}: {message}", failed.code)))
-            }
+        all_done(attempt, &answer.failed)
+    }
+
+    /// Hides up to ten messages for this long from now on. They must have been received.
+    pub(crate) async fn hide(
+        &self,
+        attempt: &'static str,
+        receipts: &[Receipt],
+        time: Duration,
+    ) -> PortResult<()> {
+        let seconds = i32::try_from(time.as_secs()).unwrap_or(i32::MAX);
+        let entries = receipts.iter().enumerate().map(|(n, receipt)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(n.to_string())
+                .receipt_handle(&receipt.0)
+                .visibility_timeout(seconds)
+                .build()
+        });
+        let entries: Result<Vec<_>, _> = entries.collect();
+        let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let request =
+            self.client.change_message_visibility_batch().queue_url(&self.url).set_entries(Some(entries));
+        let answer = with_retries(|| request.clone().send()).await;
+        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        all_done(attempt, &answer.failed)
+    }
+}
+
+/// What SQS says of a message that is deleted or that nobody has received. Neither is an error.
+const GONE: &[&str] = &["ReceiptHandleIsInvalid", "InvalidParameterValue", "MessageNotInflight"];
+
+/// Fails if one of a batch's messages did.
+fn all_done(attempt: &'static str, failed: &[BatchResultErrorEntry]) -> PortResult<()> {
+    let is_gone = |failed: &BatchResultErrorEntry| {
+        // Emulators add the name of a namespace, or of an exception.
+        let code = failed.code.rsplit('.').next().unwrap_or(&failed.code);
+        GONE.contains(&code.trim_end_matches("Exception"))
+    };
+    match failed.iter().find(|failed| !is_gone(failed)) {
+        None => Ok(()),
+        Some(failed) => {
+            let fault = if failed.sender_fault { Fault::Broken } else { Fault::Unsure };
+            let message = failed.message.as_deref().unwrap_or_default();
+            Err(PortError::new(attempt, fault, format!("{}: {message}", failed.code)))
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use waitroom::Timestamp;
+use waitroom::ports::Delivery;
 
 /// The visitors that were received from the line and not yet removed.
 ///
@@ -16,14 +16,10 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// A consumer that has not removed a visitor after this time is considered dead, and the visitor is delivered
-    /// again.
-    const HIDDEN_FOR: Duration = Duration::from_secs(30);
-
     /// Up to `most` keys that are no longer hidden, oldest first.
     pub(crate) fn returned(&self, most: usize, now: Timestamp) -> Vec<u64> {
         // A time further away than any key is hidden for means that the clock was set back.
-        let is_over = |until: Timestamp| until <= now || until > now + Self::HIDDEN_FOR;
+        let is_over = |until: Timestamp| until <= now || until > now + Delivery::HIDDEN_FOR;
         self.hidden.iter().filter(|(_, until)| is_over(**until)).map(|(key, _)| *key).take(most).collect()
     }
 
@@ -33,7 +29,14 @@ impl Deliveries {
 
     pub(crate) fn deliver(&mut self, key: u64, now: Timestamp) {
         self.cursor = self.cursor.max(key + 1);
-        self.hidden.insert(key, now + Self::HIDDEN_FOR);
+        self.hidden.insert(key, now + Delivery::HIDDEN_FOR);
+    }
+
+    /// Hides a delivered key until then.
+    pub(crate) fn hide_until(&mut self, key: u64, until: Timestamp) {
+        if let Some(known) = self.hidden.get_mut(&key) {
+            *known = until;
+        }
     }
 
     pub(crate) fn forget(&mut self, key: u64) {

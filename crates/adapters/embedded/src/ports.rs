@@ -115,8 +115,18 @@ impl LineFront for EmbeddedStore {
         self.receive_now(most.min(BATCH)).map_err(read_failed("receive visitors from the line"))
     }
 
+    async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.hide_until((self.shared.now)() + Delivery::HIDDEN_FOR, &receipts);
+        Ok(())
+    }
+
+    async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.hide_until(Timestamp::default(), &receipts);
+        Ok(())
+    }
+
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let keys: Vec<u64> = receipts.iter().filter_map(|receipt| receipt.0.parse().ok()).collect();
+        let keys: Vec<u64> = keys(&receipts).collect();
         let removed = keys.clone();
         self.change("remove visitors from the line", move |draft| {
             for key in keys {
@@ -146,7 +156,17 @@ impl LineFront for EmbeddedStore {
     }
 }
 
+/// The keys in the line.
+fn keys(receipts: &[Receipt]) -> impl Iterator<Item = u64> {
+    receipts.iter().filter_map(|receipt| receipt.0.parse().ok())
+}
+
 impl EmbeddedStore {
+    fn hide_until(&self, until: Timestamp, receipts: &[Receipt]) {
+        let mut deliveries = self.shared.deliveries.lock();
+        keys(receipts).for_each(|key| deliveries.hide_until(key, until));
+    }
+
     fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, TableError> {
         // Locked from reading to marking, so that no two receivers get the same visitor.
         let mut deliveries = self.shared.deliveries.lock();
@@ -238,6 +258,10 @@ impl Admissions for EmbeddedStore {
             Ok(Admitted::Now)
         })
         .await
+    }
+
+    async fn takes_admissions(&self) -> PortResult<()> {
+        self.change("write an admission", |_| Ok(())).await
     }
 }
 

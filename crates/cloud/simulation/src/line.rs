@@ -4,12 +4,13 @@
 //!   others for a while. So visitors are delivered out of order, up to [`LineBehaviour::disorder`] places from their turn.
 //! - The count is the one of a while ago. In a rush it is far too low.
 //! - Some messages are delivered again after they were removed.
+//! - Who was received three times and not removed goes to the back.
 //! - While too many messages are in flight, a receive returns nobody.
 //!
 //! Like SQS, the line is outside of the process: a kill or a power cut changes nothing in it. The counter of tickets and
 //! the published status are here too, because on AWS they outlive a process as well.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +68,10 @@ struct LineState {
     hosts: Vec<LineHost>,
     speeds_until: Timestamp,
     in_flight: BTreeMap<u64, InFlight>,
+    /// Until when each delivery is hidden.
+    hidden: BTreeSet<(Timestamp, u64)>,
+    /// When, and whom, a third receipt has put behind all others.
+    moved_back: Vec<(Timestamp, Place)>,
     next_position: u64,
     next_delivery: u64,
     /// The counts of the last while, oldest first.
@@ -79,19 +84,26 @@ struct LineState {
 /// The messages on one host, by their position in the order in which visitors joined.
 struct LineHost {
     speed: f64,
-    messages: BTreeMap<u64, Place>,
+    messages: BTreeMap<u64, SimMessage>,
+}
+
+#[derive(Clone, Copy)]
+struct SimMessage {
+    visitor: Place,
+    /// How often it was received.
+    receipts: u32,
 }
 
 struct InFlight {
     until: Timestamp,
     host: usize,
     position: u64,
-    visitor: Place,
+    message: SimMessage,
 }
 
 impl SimLine {
-    /// As in the template: a message that was received and not removed is delivered again after this time.
-    const HIDDEN_FOR: Duration = Duration::from_secs(30);
+    /// AWS: "a message received three times or more and not deleted is moved to the back of the queue".
+    const RECEIPTS: u32 = 3;
     /// How long a host stays slow or fast.
     const SPEEDS_LAST: Duration = Duration::from_secs(20);
     /// How many hosts a receive asks at most.
@@ -105,6 +117,8 @@ impl SimLine {
             hosts: (0..behaviour.hosts.max(1)).map(|_| host()).collect(),
             speeds_until: Timestamp::default(),
             in_flight: BTreeMap::new(),
+            hidden: BTreeSet::new(),
+            moved_back: Vec::new(),
             next_position: 0,
             next_delivery: 0,
             counts: VecDeque::new(),
@@ -128,7 +142,13 @@ impl SimLine {
     pub fn lose_all(&self) {
         let mut state = self.state.lock();
         state.in_flight.clear();
+        state.hidden.clear();
         state.hosts.iter_mut().for_each(|host| host.messages.clear());
+    }
+
+    /// When, and whom, a third receipt has put behind all others.
+    pub fn moved_back(&self) -> Vec<(Timestamp, Place)> {
+        self.state.lock().moved_back.clone()
     }
 
     /// The status that was published last, which polls read.
@@ -160,13 +180,40 @@ impl LineState {
         }
     }
 
-    /// What was received long ago and not removed is visible again.
+    /// Who was received long ago and not removed can be received again.
     fn return_hidden(&mut self, now: Timestamp) {
-        // Deliveries are numbered in the order in which they were made, so the oldest is the first to return.
-        while let Some(first) = self.in_flight.first_entry().filter(|first| first.get().until <= now) {
-            let InFlight { host, position, visitor, .. } = first.remove();
-            self.hosts[host].messages.insert(position, visitor);
+        while let Some(&(until, delivery)) = self.hidden.first()
+            && until <= now
+        {
+            self.hidden.pop_first();
+            let Some(InFlight { host, mut position, message, .. }) = self.in_flight.remove(&delivery) else {
+                continue;
+            };
+            if message.receipts >= SimLine::RECEIPTS {
+                position = self.next_position;
+                self.next_position += 1;
+                self.moved_back.push((now, message.visitor));
+            }
+            self.hosts[host].messages.insert(position, message);
         }
+    }
+
+    /// Hides deliveries until then.
+    fn hide_until(&mut self, until: Timestamp, receipts: &[Receipt]) {
+        for receipt in receipts {
+            let Ok(delivery) = receipt.0.parse() else { continue };
+            let Some(found) = self.in_flight.get_mut(&delivery) else { continue };
+            self.hidden.remove(&(found.until, delivery));
+            found.until = until;
+            self.hidden.insert((until, delivery));
+        }
+    }
+
+    fn take_from_flight(&mut self, receipt: &Receipt) -> Option<InFlight> {
+        let delivery = receipt.0.parse().ok()?;
+        let found = self.in_flight.remove(&delivery)?;
+        self.hidden.remove(&(found.until, delivery));
+        Some(found)
     }
 
     fn change_speeds(&mut self, now: Timestamp) {
@@ -202,11 +249,13 @@ impl LineState {
         if *first.key() > oldest.saturating_add(self.behaviour.disorder) {
             return None;
         }
-        let (position, visitor) = first.remove_entry();
+        let (position, SimMessage { visitor, receipts }) = first.remove_entry();
         let delivery = self.next_delivery;
         self.next_delivery += 1;
-        let until = now + SimLine::HIDDEN_FOR;
-        self.in_flight.insert(delivery, InFlight { until, host, position, visitor });
+        let until = now + Delivery::HIDDEN_FOR;
+        let message = SimMessage { visitor, receipts: receipts + 1 };
+        self.in_flight.insert(delivery, InFlight { until, host, position, message });
+        self.hidden.insert((until, delivery));
         Some(Delivery { receipt: Receipt(delivery.to_string()), visitor: Ok(visitor), joined: None })
     }
 
@@ -247,7 +296,7 @@ impl LineBack for SimLine {
         let mut state = self.state.lock();
         let state = &mut *state;
         let host = state.rng.random_range(0..state.hosts.len());
-        state.hosts[host].messages.insert(state.next_position, visitor);
+        state.hosts[host].messages.insert(state.next_position, SimMessage { visitor, receipts: 0 });
         state.next_position += 1;
         state.note_count(self.clock.now());
         Ok(())
@@ -259,14 +308,25 @@ impl LineFront for SimLine {
         Ok(self.state.lock().receive(most.min(BATCH) as usize, self.clock.now()))
     }
 
+    async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.state.lock().hide_until(self.clock.now() + Delivery::HIDDEN_FOR, &receipts);
+        Ok(())
+    }
+
+    async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.state.lock().hide_until(self.clock.now(), &receipts);
+        Ok(())
+    }
+
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
         let mut state = self.state.lock();
         let state = &mut *state;
         for receipt in receipts {
-            let delivery = receipt.0.parse().ok().and_then(|delivery| state.in_flight.remove(&delivery));
-            let Some(InFlight { host, position, visitor, .. }) = delivery else { continue };
+            let Some(InFlight { host, position, message, .. }) = state.take_from_flight(&receipt) else {
+                continue;
+            };
             if state.behaviour.duplicates > 0.0 && state.rng.random_bool(state.behaviour.duplicates) {
-                state.hosts[host].messages.insert(position, visitor);
+                state.hosts[host].messages.insert(position, message);
             }
         }
         state.note_count(self.clock.now());

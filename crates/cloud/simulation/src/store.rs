@@ -172,6 +172,14 @@ impl LineFront for MemoryLedger {
         self.line.receive(most, patience).await
     }
 
+    async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.line.keep(receipts).await
+    }
+
+    async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        self.line.hand_back(receipts).await
+    }
+
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
         self.line.remove(receipts).await
     }
@@ -226,6 +234,10 @@ impl Admissions for MemoryLedger {
             known.admitted += 1;
         }
         Ok(Admitted::Now)
+    }
+
+    async fn takes_admissions(&self) -> PortResult<()> {
+        Ok(())
     }
 }
 

@@ -28,6 +28,8 @@ pub enum PortCall {
     LeaseTickets,
     Join,
     Receive,
+    Keep,
+    HandBack,
     Remove,
     CountWaiting,
     CountIssued,
@@ -48,6 +50,40 @@ pub enum PortCall {
     SecretKeys,
     Throttle,
     Send,
+}
+
+impl PortCall {
+    /// Whether this writes to the ledger.
+    pub const fn writes(self) -> bool {
+        match self {
+            Self::SetQuiet
+            | Self::LeaseTickets
+            | Self::Admit
+            | Self::WritePlan
+            | Self::Claim
+            | Self::Record
+            | Self::Publish
+            | Self::History
+            | Self::PublishKeys
+            | Self::Throttle => true,
+            Self::Room
+            | Self::Join
+            | Self::Receive
+            | Self::Keep
+            | Self::HandBack
+            | Self::Remove
+            | Self::CountWaiting
+            | Self::CountIssued
+            | Self::CountJoined
+            | Self::LookUp
+            | Self::RecentPlans
+            | Self::Position
+            | Self::Progress
+            | Self::Keys
+            | Self::SecretKeys
+            | Self::Send => false,
+        }
+    }
 }
 
 /// What happens to one call.
@@ -190,13 +226,22 @@ impl<S: LineBack> LineBack for FaultyPorts<S> {
 
 impl<S: LineFront> LineFront for FaultyPorts<S> {
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
+        let sent = Mutex::new(Vec::new());
         let received = async {
-            match &self.line {
+            let received = match &self.line {
                 Some(line) => line.receive(most, patience).await,
                 None => self.inner.receive(most, patience).await,
-            }
+            }?;
+            sent.lock().clone_from(&received);
+            Ok(received)
         };
-        let (mut received, fault) = self.call_with_fault(PortCall::Receive, received).await?;
+        let answer = self.call_with_fault(PortCall::Receive, received).await;
+        if !matches!(&answer, Ok((_, fault)) if *fault != InjectedFault::EmptyLine) {
+            let sent = sent.lock();
+            let visitors = sent.iter().filter_map(|delivery| delivery.visitor.as_ref().ok());
+            self.observations.lock().unheard.extend(visitors.map(|visitor| visitor.token));
+        }
+        let (mut received, fault) = answer?;
         let mut delivered = self.delivered.lock();
         match fault {
             // The visitors are invisible now and are delivered again later.
@@ -211,6 +256,26 @@ impl<S: LineFront> LineFront for FaultyPorts<S> {
             observations.delivered.entry((visitor.token, visitor.ticket.get())).or_insert(now);
         }
         Ok(received)
+    }
+
+    async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let keep = async {
+            match &self.line {
+                Some(line) => line.keep(receipts).await,
+                None => self.inner.keep(receipts).await,
+            }
+        };
+        self.call(PortCall::Keep, keep).await
+    }
+
+    async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
+        let hand_back = async {
+            match &self.line {
+                Some(line) => line.hand_back(receipts).await,
+                None => self.inner.hand_back(receipts).await,
+            }
+        };
+        self.call(PortCall::HandBack, hand_back).await
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
@@ -290,6 +355,10 @@ impl<S: Admissions> Admissions for FaultyPorts<S> {
             Ok(answer)
         };
         self.call(PortCall::Admit, observed).await
+    }
+
+    async fn takes_admissions(&self) -> PortResult<()> {
+        self.call(PortCall::Admit, self.inner.takes_admissions()).await
     }
 }
 

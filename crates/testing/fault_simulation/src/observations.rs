@@ -15,6 +15,8 @@ pub struct Observations {
     pub told_to_retry: u32,
     /// When the line first delivered each visitor, by token and ticket.
     pub delivered: HashMap<(Token, u64), Timestamp>,
+    /// Whom the line delivered at least once in an answer that was lost.
+    pub unheard: HashSet<Token>,
     /// Every admission that the store confirmed as new.
     pub confirmed: Vec<(Token, Timestamp)>,
     /// Every slice that a consumer was started for.

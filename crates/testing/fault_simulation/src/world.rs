@@ -445,6 +445,19 @@ impl World {
         self.line.as_ref().expect("a simulated line").lose_all();
     }
 
+    /// Who lost their turn: whom the simulated line has put behind all others before they were admitted, because they were
+    /// received three times and not removed. Without those of whom a consumer never heard, because the line's answer was lost.
+    pub fn moved_back(&self) -> Vec<Place> {
+        let observations = self.observations.lock();
+        let admitted: HashMap<_, _> = observations.confirmed.iter().copied().collect();
+        let mut moved = self.line.as_ref().expect("a simulated line").moved_back();
+        moved.retain(|(at, visitor)| {
+            let waited = admitted.get(&visitor.token).is_none_or(|admitted| admitted > at);
+            waited && !observations.unheard.contains(&visitor.token)
+        });
+        moved.into_iter().map(|(_, visitor)| visitor).collect()
+    }
+
     /// How many are in the line.
     pub fn waiting(&mut self) -> u64 {
         if let Some(line) = &self.line {

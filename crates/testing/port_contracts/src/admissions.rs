@@ -1,8 +1,8 @@
 //! Admissions in the ledger.
 
 use futures_util::future;
-use waitroom::AdmittedBy;
 use waitroom::ports::{Admissions, Admitted, EntryCount};
+use waitroom::{AdmittedBy, Token};
 
 use crate::Fixture;
 use crate::visitor::{admission, visitor};
@@ -36,6 +36,17 @@ pub async fn of_concurrent_admissions_one_wins<F: Fixture>() {
     let stored = fixture.store().admission(token).await.expect("look up").expect("is admitted");
     let before = |answer: &&Admitted| **answer == Admitted::Before(stored);
     assert_eq!(answers.iter().filter(before).count(), 9, "{answers:?}");
+}
+
+pub async fn asking_whether_the_ledger_takes_admissions_changes_nothing<F: Fixture>() {
+    let fixture = F::new().await;
+    let (store, zeros) = (fixture.store(), Token::from_bytes([0; Token::BYTES]));
+    store.takes_admissions().await.expect("an empty ledger does");
+    assert_eq!(store.admission(zeros).await.expect("look up"), None);
+    let first = admission(1, 1);
+    assert_eq!(store.admit(zeros, first).await.expect("admit"), Admitted::Now);
+    store.takes_admissions().await.expect("it still does");
+    assert_eq!(store.admission(zeros).await.expect("look up"), Some(first), "whatever the visitor's token");
 }
 
 pub async fn entries_are_counted_each_or_not_at_all<F: Fixture>() {

@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::time::Duration;
 
 use waitroom::ports::{
     Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans,
@@ -51,6 +52,9 @@ impl<S> Ports for S where
 pub trait Fixture: Sized {
     type Store: Ports;
 
+    /// For how long this line hides visitors who were received; of an emulator's queue, shorter than of a room's.
+    const HIDDEN_FOR: Duration;
+
     /// A new room with an empty line.
     fn new() -> impl Future<Output = Self>;
 
@@ -68,5 +72,7 @@ pub trait Fixture: Sized {
     fn wait_until(&self, at: Timestamp) -> impl Future<Output = ()>;
 
     /// Waits until visitors who were received and not removed are delivered again.
-    fn wait_for_redelivery(&self) -> impl Future<Output = ()>;
+    fn wait_for_redelivery(&self) -> impl Future<Output = ()> {
+        self.wait_until(self.now() + Self::HIDDEN_FOR)
+    }
 }

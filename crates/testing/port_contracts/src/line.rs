@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Delivery, LineBack, LineFront, LineLength, TicketCounter};
+use waitroom::ports::{Delivery, LineBack, LineFront, LineLength, Receipt, TicketCounter};
 
 use waitroom::Timestamp;
 
@@ -41,6 +41,10 @@ async fn assert_nobody_is_delivered<F: Fixture>(fixture: &F) {
     for _ in 0..5 {
         assert_eq!(fixture.store().receive(10, AT_ONCE).await.expect("receive"), []);
     }
+}
+
+fn receipts(deliveries: &[Delivery]) -> Vec<Receipt> {
+    deliveries.iter().map(|delivery| delivery.receipt.clone()).collect()
 }
 
 fn tickets(deliveries: &[Delivery]) -> Vec<u64> {
@@ -87,10 +91,48 @@ pub async fn a_received_visitor_is_hidden_and_then_delivered_again<F: Fixture>()
     assert_eq!(tickets(&receive(&fixture, 3).await), tickets(&first));
 }
 
+pub async fn a_visitor_who_is_kept_is_hidden_for_longer<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=3).await;
+    let received = receive(&fixture, 3).await;
+    fixture.wait_until(fixture.now() + F::HIDDEN_FOR / 2).await;
+    let (kept_at, kept) = (fixture.now(), &received[..2]);
+    fixture.store().keep(receipts(kept)).await.expect("keep");
+    fixture.wait_until(kept_at + F::HIDDEN_FOR / 2).await;
+    let again = receive(&fixture, 1).await;
+    assert_eq!(tickets(&again), tickets(&received[2..]), "only the visitor who was not kept");
+    fixture.store().remove(receipts(&again)).await.expect("remove");
+    assert_nobody_is_delivered(&fixture).await;
+    fixture.wait_until(kept_at + Delivery::HIDDEN_FOR).await;
+    assert_eq!(tickets(&receive(&fixture, 2).await), tickets(kept), "and then delivered again");
+}
+
+pub async fn a_visitor_who_is_handed_back_is_delivered_at_once<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=25).await;
+    let received = receive(&fixture, 25).await;
+    fixture.store().keep(receipts(&received)).await.expect("keep");
+    fixture.store().hand_back(receipts(&received[..13])).await.expect("hand back");
+    let again = receive(&fixture, 13).await;
+    assert_eq!(tickets(&again), tickets(&received[..13]));
+    assert_nobody_is_delivered(&fixture).await;
+}
+
+pub async fn a_removed_visitor_can_be_neither_kept_nor_handed_back<F: Fixture>() {
+    let fixture = F::new().await;
+    join(&fixture, 1..=2).await;
+    let received = receive(&fixture, 2).await;
+    fixture.store().remove(receipts(&received[..1])).await.expect("remove");
+    fixture.store().keep(receipts(&received)).await.expect("one that is removed is no error");
+    fixture.store().hand_back(receipts(&received)).await.expect("one that is removed is no error");
+    assert_eq!(tickets(&receive(&fixture, 1).await), tickets(&received[1..]));
+    assert_nobody_is_delivered(&fixture).await;
+}
+
 pub async fn a_removed_visitor_is_never_delivered_again<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=3).await;
-    let receipts: Vec<_> = receive(&fixture, 3).await.into_iter().map(|delivery| delivery.receipt).collect();
+    let receipts = receipts(&receive(&fixture, 3).await);
     fixture.store().remove(receipts[..2].to_vec()).await.expect("remove");
     fixture.store().remove(receipts[..1].to_vec()).await.expect("removing twice is no error");
     fixture.wait_for_redelivery().await;
@@ -150,8 +192,8 @@ pub async fn waiting_counts_the_visitors_in_line<F: Fixture>() {
     wait_for_count(&fixture, 0).await;
     join(&fixture, 1..=12).await;
     wait_for_count(&fixture, 12).await;
-    let receipts = receive(&fixture, 5).await.into_iter().map(|delivery| delivery.receipt).collect();
-    fixture.store().remove(receipts).await.expect("remove");
+    let received = receive(&fixture, 5).await;
+    fixture.store().remove(receipts(&received)).await.expect("remove");
     wait_for_count(&fixture, 7).await;
 }
 

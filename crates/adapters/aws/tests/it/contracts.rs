@@ -16,6 +16,8 @@ struct OnDynamoDbLocal(TestRoom);
 impl Fixture for OnDynamoDbLocal {
     type Store = AwsStore;
 
+    const HIDDEN_FOR: Duration = TestRoom::HIDDEN_FOR;
+
     async fn new() -> Self {
         Self(TestRoom::new().await)
     }
@@ -58,16 +60,14 @@ impl Fixture for OnDynamoDbLocal {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
-
-    async fn wait_for_redelivery(&self) {
-        tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
-    }
 }
 
 struct OnLocalEmu(TestRoom);
 
 impl Fixture for OnLocalEmu {
     type Store = AwsStore;
+
+    const HIDDEN_FOR: Duration = TestRoom::HIDDEN_FOR;
 
     async fn new() -> Self {
         Self(TestRoom::on_localemu().await)
@@ -98,10 +98,6 @@ impl Fixture for OnLocalEmu {
         while self.now() < at {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-    }
-
-    async fn wait_for_redelivery(&self) {
-        tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
     }
 }
 

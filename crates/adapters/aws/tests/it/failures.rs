@@ -8,7 +8,9 @@ use std::time::Duration;
 use aws::{AwsStore, RoomResources};
 use clock::SystemClock;
 use waitroom::Timestamp;
-use waitroom::ports::{Admissions, Clock, Fault, LineBack, LineLength, PortError, RoomReader};
+use waitroom::ports::{
+    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, Receipt, RoomReader,
+};
 
 use crate::room::{TestRoom, config, run};
 
@@ -33,6 +35,10 @@ fn a_refused_connection_is_busy() {
         let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Busy, "{}", why(&error));
         assert_eq!(error.to_string(), "could not put a visitor in line");
+        let receipts = || vec![Receipt("any".into())];
+        let others =
+            [store.takes_admissions().await, store.keep(receipts()).await, store.hand_back(receipts()).await];
+        assert!(others.iter().all(|answer| answer.as_ref().is_err_and(|error| error.fault == Fault::Busy)));
     });
 }
 

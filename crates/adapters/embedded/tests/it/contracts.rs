@@ -4,12 +4,15 @@ use embedded::EmbeddedStore;
 use futures_executor::block_on;
 use port_contracts::Fixture;
 use redb::TableDefinition;
+use waitroom::ports::Delivery;
 use waitroom::{Room, Timestamp};
 
 use crate::support::TestStore;
 
 impl Fixture for TestStore {
     type Store = EmbeddedStore;
+
+    const HIDDEN_FOR: Duration = Delivery::HIDDEN_FOR;
 
     async fn new() -> Self {
         Self::new()
@@ -38,10 +41,6 @@ impl Fixture for TestStore {
 
     async fn wait_until(&self, at: Timestamp) {
         self.time.pass(at.since(self.time.now()));
-    }
-
-    async fn wait_for_redelivery(&self) {
-        self.time.pass(Duration::from_secs(30));
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use stack_template::Stack;
 
+use waitroom::ports::Delivery;
+
 use crate::support::{stack, with_throttle};
 
 /// Every function reads these variables. `FUNCTIONS` has each function's own.
@@ -17,6 +19,13 @@ const FUNCTIONS: [(&str, &[&str]); 5] = [
     ("Throttle", &["TRIGGER_FUNCTION"]),
     ("Setup", &["PAGE_BUCKET", "TRIGGER_FUNCTION"]),
 ];
+
+#[test]
+fn the_line_hides_visitors_for_as_long_as_consumers_believe_and_buries_nobody() {
+    let line = with_throttle().properties("Line").unwrap();
+    assert_eq!(line["VisibilityTimeout"], Delivery::HIDDEN_FOR.as_secs());
+    assert_eq!(line.get("RedrivePolicy"), None, "whoever is received often stays in the line");
+}
 
 #[test]
 fn each_function_gets_the_variables_that_it_reads_and_no_others() {

@@ -27,6 +27,7 @@ const CALLS: &[(&str, &str, &str, &[&str])] = &[
     ("Consumer", "dynamodb:GetItem", "Ledger", &["admission/*", "progress", "room", "tickets"]),
     ("Consumer", "dynamodb:PutItem", "Ledger", &["admission/*"]),
     ("Consumer", "dynamodb:UpdateItem", "Ledger", &["minute/*", "progress", "status/*", "window/*"]),
+    ("Consumer", "sqs:ChangeMessageVisibility", "Line", &[]),
     ("Consumer", "sqs:DeleteMessage", "Line", &[]),
     ("Consumer", "sqs:GetQueueAttributes", "Line", &[]),
     ("Consumer", "sqs:ReceiveMessage", "Line", &[]),
