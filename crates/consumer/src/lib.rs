@@ -5,7 +5,12 @@
 //! is either still in the line and is delivered again, or is admitted and still in the line. In the second case the
 //! next consumer that receives them finds the admission, removes them and does not count them. So nobody is lost, and
 //! nobody is counted twice.
+//!
+//! A consumer receives nobody before the ledger has said that it takes admissions. If the ledger refuses somebody all the
+//! same, they stay in the consumer's [`Hand`], and it tries again until the slice is over. So a ledger that takes no
+//! admissions for a while costs each visitor one receipt at most, however long that lasts.
 
+mod hand;
 mod report;
 mod tally;
 mod waits;
@@ -15,13 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{self, Either};
+use hand::{Hand, Held};
 pub use report::{SliceOutcome, SliceReport};
 use tally::Tally;
 use tracing::Instrument;
 use tracing::field::Empty;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Fault, LineFront, LineLength, MinuteLog,
-    PortError, PortResult, Receipt, RoomReader, Slices, StatusBoard,
+    Admissions, Admitted, Claimant, Claimed, Clock, Fault, LineFront, LineLength, MinuteLog, PortError,
+    PortResult, RoomReader, Slices, StatusBoard,
 };
 use waitroom::{
     Admission, AdmittedBy, LineCount, LinePosition, LineStatus, Pace, PaceStep, Place, Room, Slice,
@@ -94,11 +100,17 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
 
     async fn claim_and_release(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
         let mut tally = Tally::new(slice);
-        let Claimed::Granted { released } = self.claim(slice, claimant, &mut tally).await? else {
-            return Ok(SliceOutcome::Taken);
-        };
+        let asked = self.clock.now();
+        // Both at once, so that asking delays nobody.
+        let claim = self.claim(slice, claimant, &mut tally);
+        let (claimed, answer) = future::join(claim, self.store.takes_admissions()).await;
+        let Claimed::Granted { released } = claimed? else { return Ok(SliceOutcome::Taken) };
+        if answer.is_ok() && self.clock.now().since(asked) <= Self::LONGEST_READ {
+            tally.ledger_takes = Some(true);
+        }
         tally.resume(released);
         let mut pace = Pace::resumed(slice, released);
+        let mut hand = Hand::default();
         loop {
             let asked = self.clock.now();
             let room = match self.store.room().await {
@@ -116,7 +128,14 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 // The room may have changed while the report was written.
                 continue;
             }
-            self.drop_other_epochs(&mut tally, &room).await;
+            self.drop_other_epochs(&mut hand, &mut tally, &room).await;
+            if let Some(receipts) = hand.take_due_receipts(now) {
+                match self.store.keep(receipts).await {
+                    Ok(()) => hand.hidden_since(now),
+                    Err(error) => tally.failed(&error),
+                }
+                continue;
+            }
             if now.since(asked) > Self::LONGEST_READ {
                 continue;
             }
@@ -130,42 +149,94 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 // The next change of the valve holds, and other slices release under it.
                 _ => break,
             }
+            if tally.ledger_takes != Some(true) {
+                let answer = self.store.takes_admissions().await;
+                tally.ledger_takes = Some(answer.is_ok());
+                if let Err(error) = answer {
+                    self.pause_after(&error, slice, &mut tally).await;
+                }
+                continue;
+            }
             let closes = room.valves.after(slice.valve_from).map(|change| change.from);
-            let (most, at) = match pace.next(now, closes) {
-                PaceStep::Over => break,
-                PaceStep::Wait(until) => {
-                    self.clock.sleep_until(until.min(now + Self::LONGEST_WAIT)).await;
-                    continue;
-                }
+            let step = pace.next(now, closes);
+            let (most, at) = match step {
                 PaceStep::Release { most, at } => (most, at),
+                PaceStep::Wait(_) | PaceStep::Over => (0, now),
             };
-            // Visitors received after the slice's end could not be admitted, and would be invisible to other
-            // consumers for a while.
-            let patience = Self::LONGEST_WAIT.min(deadline(slice, &room).since(now));
-            match self.store.receive(most, patience).await {
-                Ok(batch) if batch.is_empty() => {
-                    tally.found_nobody(now, self.clock.now());
-                    if tally.finds_nobody(self.clock.now()) {
-                        pace.forfeit();
+            let mut batch = hand.take(now, most, |token| tally.is_charged(token));
+            if batch.is_empty() {
+                match step {
+                    PaceStep::Over if !hand.any(|token| tally.is_charged(token)) => break,
+                    PaceStep::Over => {
+                        self.clock.sleep_until((now + Self::FAILURE_PAUSE).min(slice.ends_at())).await;
+                        continue;
                     }
-                    self.clock.sleep_until((now + Self::EMPTY_PAUSE).min(slice.ends_at())).await;
-                }
-                Ok(batch) => {
-                    tally.found_somebody();
-                    match self.room_if_open_at(at, slice).await {
-                        Some(room) => self.release(batch, &room, &mut pace, &mut tally, slice).await,
-                        None => {
-                            tally.report.left_in_line += u32::try_from(batch.len()).unwrap_or(u32::MAX);
-                        }
+                    PaceStep::Wait(until) => {
+                        self.clock.sleep_until(until.min(now + Self::LONGEST_WAIT)).await;
+                        continue;
                     }
+                    PaceStep::Release { .. } => {}
                 }
-                Err(error) => self.pause_after(&error, slice, &mut tally).await,
+                batch = self.receive(slice, most, now, &room, &mut pace, &mut tally).await;
+            }
+            if batch.is_empty() {
+                continue;
+            }
+            match self.room_if_open_at(at, slice).await {
+                Some(room) => self.release(batch, &room, &mut pace, &mut tally, &mut hand, slice).await,
+                None => hand.put(batch),
             }
         }
+        self.hand_back(hand, &mut tally).await;
         if let Ok(room) = self.store.room().await {
             self.report(&mut tally, &room).await;
         }
         Ok(SliceOutcome::Done(tally.report))
+    }
+
+    /// Receives visitors. Nobody, after a pause, if the line delivers nobody.
+    async fn receive(
+        &self,
+        slice: Slice,
+        most: u32,
+        now: Timestamp,
+        room: &Room,
+        pace: &mut Pace,
+        tally: &mut Tally,
+    ) -> Vec<Held> {
+        // Visitors who are received after the slice's end could not be admitted.
+        let patience = Self::LONGEST_WAIT.min(deadline(slice, room).since(now));
+        match self.store.receive(most, patience).await {
+            Ok(batch) if batch.is_empty() => {
+                tally.found_nobody(now, self.clock.now());
+                if tally.finds_nobody(self.clock.now()) {
+                    pace.forfeit();
+                }
+                self.clock.sleep_until((now + Self::EMPTY_PAUSE).min(slice.ends_at())).await;
+                Vec::new()
+            }
+            Ok(batch) => {
+                tally.found_somebody();
+                Hand::received(batch, now)
+            }
+            Err(error) => {
+                self.pause_after(&error, slice, tally).await;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Gives back whom the slice could not release, so that the next one receives them first.
+    async fn hand_back(&self, hand: Hand, tally: &mut Tally) {
+        tally.report.refused = tally.ledger_takes == Some(false);
+        let receipts = hand.into_receipts();
+        if receipts.is_empty() {
+            return;
+        }
+        tally.report.left_in_line = u32::try_from(receipts.len()).unwrap_or(u32::MAX);
+        if let Err(error) = self.store.hand_back(receipts).await {
+            tally.failed(&error);
+        }
     }
 
     /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
@@ -202,56 +273,40 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
 
     /// Removes visitors of another epoch from the line, once it is certain that the room is not in that epoch. A visitor
     /// who joins just after a `reset` may be received by a consumer that has not read the new epoch yet.
-    async fn drop_other_epochs(&self, tally: &mut Tally, room: &Room) {
-        let due = tally.take_set_aside(self.clock.now() - 2 * Self::LONGEST_WAIT);
-        let (dropped, ours): (Vec<_>, Vec<_>) = due.into_iter().partition(|(epoch, _)| *epoch != room.epoch);
-        tally.report.left_in_line += u32::try_from(ours.len()).unwrap_or(u32::MAX);
+    async fn drop_other_epochs(&self, hand: &mut Hand, tally: &mut Tally, room: &Room) {
+        let dropped = hand.sort_set_aside(self.clock.now() - 2 * Self::LONGEST_WAIT, room.epoch);
         if dropped.is_empty() {
             return;
         }
         tally.report.dropped += u32::try_from(dropped.len()).unwrap_or(u32::MAX);
-        let receipts = dropped.into_iter().map(|(_, receipt)| receipt).collect();
-        if let Err(error) = self.store.remove(receipts).await {
+        if let Err(error) = self.store.remove(dropped).await {
             tally.failed(&error);
         }
     }
 
-    /// Releases one batch.
+    /// Releases one batch. Whom the ledger does not take goes back into the hand.
     async fn release(
         &self,
-        batch: Vec<Delivery>,
+        batch: Vec<Held>,
         room: &Room,
         pace: &mut Pace,
         tally: &mut Tally,
+        hand: &mut Hand,
         slice: Slice,
     ) {
-        let mut finished = Vec::with_capacity(batch.len());
-        let mut visitors: Vec<(Place, Option<Timestamp>, Vec<Receipt>)> = Vec::with_capacity(batch.len());
-        for Delivery { receipt, visitor, joined } in batch {
-            match visitor {
-                Ok(visitor) if visitor.epoch == room.epoch => {
-                    match visitors.iter_mut().find(|(known, ..)| known.token == visitor.token) {
-                        Some((.., receipts)) => receipts.push(receipt),
-                        None => visitors.push((visitor, joined, vec![receipt])),
-                    }
-                }
-                Ok(visitor) => tally.set_aside(self.clock.now(), visitor.epoch, receipt),
-                Err(body) => match self.store.bury(receipt, body).await {
-                    Ok(()) => tally.report.dead_letters += 1,
-                    Err(error) => tally.failed(&error),
-                },
-            }
-        }
-
+        let visitors = self.sort(batch, room, tally, hand).await;
         let released_at = self.clock.now();
         let writes = visitors.iter().map(|(visitor, ..)| self.admit(visitor, room, slice));
         let written = future::join_all(writes).await;
 
+        let mut finished = Vec::with_capacity(written.len());
         let mut failed = None;
         let mut answered = 0;
+        let mut wrote = false;
         let mut charged = 0;
         let mut left = Vec::with_capacity(written.len());
-        for ((visitor, joined, receipts), result) in visitors.into_iter().zip(written) {
+        for ((visitor, held), result) in visitors.into_iter().zip(written) {
+            wrote |= matches!(&result, Ok(found) if found.is_new);
             answered += u32::from(result.is_ok());
             if !matches!(&result, Ok(found) if found.by != AdmittedBy::Slice(slice.id)) {
                 tally.delivered(visitor.ticket);
@@ -266,30 +321,30 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                     }
                     if !may_be_predecessors {
                         tally.count(visitor.token);
-                        tally.waits.see(joined, released_at);
+                        tally.waits.see(held.first().and_then(|held| held.delivery.joined), released_at);
                     }
                     left.push(visitor.ticket);
-                    finished.extend(receipts);
+                    finished.extend(held.into_iter().map(|held| held.delivery.receipt));
                 }
                 // Admissions written by another slice are not counted.
                 Ok(_) => {
                     tally.report.dropped += 1;
                     left.push(visitor.ticket);
-                    finished.extend(receipts);
+                    finished.extend(held.into_iter().map(|held| held.delivery.receipt));
                 }
                 Err(error) => {
-                    // The visitor may be admitted, so they use up quota. They are counted when the line delivers
-                    // them again and the ledger confirms the admission.
+                    // The visitor may be admitted, so they use up quota. They are counted when the ledger confirms
+                    // the admission.
                     if error.fault == Fault::Unsure {
                         charged += tally.charge(visitor.token);
                     }
-                    tally.report.left_in_line += 1;
+                    hand.put(held);
                     failed = Some(error);
                 }
             }
         }
         tally.leave(left);
-        if charged > 0 {
+        if charged > 0 || wrote {
             pace.record_released(charged, released_at);
         }
         if !finished.is_empty()
@@ -298,12 +353,42 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             // The line delivers them again; they are found admitted and are removed then.
             tally.failed(&error);
         }
-        match failed {
-            // The ledger does not work: receiving more would only make more visitors invisible for a while.
-            Some(error) if answered == 0 => self.pause_after(&error, slice, tally).await,
-            Some(error) => tally.failed(&error),
-            None => {}
+        if let Some(error) = failed {
+            tally.failed(&error);
+            // If it took nobody, it is asked whether it takes anybody, before others are received.
+            if answered == 0 {
+                tally.ledger_takes = Some(false);
+                hand.refused(self.clock.now());
+            }
         }
+    }
+
+    /// Returns the room's visitors of a batch, with all deliveries of each. Sets those of other epochs aside, and buries
+    /// what is no visitor.
+    async fn sort(
+        &self,
+        batch: Vec<Held>,
+        room: &Room,
+        tally: &mut Tally,
+        hand: &mut Hand,
+    ) -> Vec<(Place, Vec<Held>)> {
+        let mut visitors: Vec<(Place, Vec<Held>)> = Vec::with_capacity(batch.len());
+        for held in batch {
+            match &held.delivery.visitor {
+                Ok(visitor) if visitor.epoch == room.epoch => {
+                    match visitors.iter_mut().find(|(known, _)| known.token == visitor.token) {
+                        Some((_, deliveries)) => deliveries.push(held),
+                        None => visitors.push((*visitor, vec![held])),
+                    }
+                }
+                Ok(visitor) => hand.set_aside(self.clock.now(), visitor.epoch, held),
+                Err(body) => match self.store.bury(held.delivery.receipt, body.clone()).await {
+                    Ok(()) => tally.report.dead_letters += 1,
+                    Err(error) => tally.failed(&error),
+                },
+            }
+        }
+        visitors
     }
 
     /// Admits one visitor, and returns their admission as the ledger has it now. Does not retry once the slice's time is

@@ -21,19 +21,24 @@ pub struct SliceReport {
     pub dropped: u32,
     /// Moved to the dead letters, because what the line delivered is not a visitor.
     pub dead_letters: u32,
-    /// Received but not admitted, because the ledger failed or the slice's time was over: still in the line.
+    /// Received but not admitted, because the ledger failed or the slice's time was over: handed back to the line.
     pub left_in_line: u32,
     /// Failed calls after which the slice went on.
     pub failures: u32,
+    /// The ledger took no admissions when the slice was over.
+    pub refused: bool,
 }
 
 /// The one line that every run logs, on one machine and on AWS. Its span has the room and the slice.
 pub(crate) fn log(slice: Slice, outcome: &PortResult<SliceOutcome>) {
     match outcome {
         Ok(SliceOutcome::Done(report)) => {
-            let SliceReport { released, dropped, dead_letters, left_in_line, failures } = *report;
+            let SliceReport { released, dropped, dead_letters, left_in_line, failures, refused } = *report;
             let quota = slice.quota;
             tracing::info!(quota, released, dropped, dead_letters, left_in_line, failures, "slice finished");
+            if refused {
+                tracing::error!("the ledger took no admissions when the slice was over");
+            }
         }
         Ok(SliceOutcome::Taken) => tracing::info!("slice skipped: another consumer has claimed it"),
         Err(error) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::Span;
 use tracing::field::display;
-use waitroom::ports::{PortError, Receipt, SliceProgress};
+use waitroom::ports::{PortError, SliceProgress};
 use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
 
 use crate::report::SliceReport;
@@ -35,8 +35,8 @@ pub(crate) struct Tally {
     empty: Option<(Timestamp, Timestamp)>,
     /// The status that this slice published last.
     pub(crate) published: Option<LineStatus>,
-    /// Deliveries from another epoch than the room had when they were received.
-    other_epochs: Vec<(Timestamp, Epoch, Receipt)>,
+    /// Whether the ledger takes admissions. `None` until it was asked.
+    pub(crate) ledger_takes: Option<bool>,
     /// The epoch that log lines carry.
     logged_epoch: Option<Epoch>,
 }
@@ -63,7 +63,7 @@ impl Tally {
             reported: None,
             empty: None,
             published: None,
-            other_epochs: Vec::new(),
+            ledger_takes: None,
             logged_epoch: None,
         }
     }
@@ -94,9 +94,14 @@ impl Tally {
         self.logged_epoch = Some(room.epoch);
     }
 
+    /// Whether this visitor has used up quota. Admitting them again uses up no more.
+    pub(crate) fn is_charged(&self, visitor: Token) -> bool {
+        self.visitors.contains_key(&visitor)
+    }
+
     /// How much quota this visitor uses up: 1, or 0 for a visitor who was charged before.
     pub(crate) fn charge(&mut self, visitor: Token) -> u32 {
-        let charged_before = self.visitors.contains_key(&visitor);
+        let charged_before = self.is_charged(visitor);
         self.visitors.entry(visitor).or_insert(false);
         u32::from(!charged_before)
     }
@@ -162,17 +167,6 @@ impl Tally {
         } else {
             tracing::debug!(error, "a call failed; the slice goes on");
         }
-    }
-
-    /// Keeps a delivery from another epoch until it is certain that the room is not in that epoch.
-    pub(crate) fn set_aside(&mut self, at: Timestamp, epoch: Epoch, receipt: Receipt) {
-        self.other_epochs.push((at, epoch, receipt));
-    }
-
-    /// Takes the deliveries from other epochs that were received by `until`.
-    pub(crate) fn take_set_aside(&mut self, until: Timestamp) -> Vec<(Epoch, Receipt)> {
-        let due = self.other_epochs.extract_if(.., |(at, ..)| *at <= until);
-        due.map(|(_, epoch, receipt)| (epoch, receipt)).collect()
     }
 
     pub(crate) fn report_is_due(&self, now: Timestamp) -> bool {

@@ -16,10 +16,15 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Slice>| {
         let span = request_span(&room, &event.context.request_id);
         let outcome = consumer.run(event.payload, Claimant(rand::random())).instrument(span).await?;
-        if let SliceOutcome::Done(report) = outcome
-            && report.released > 0
-        {
+        let SliceOutcome::Done(report) = outcome else { return Ok(()) };
+        if report.released > 0 {
             metrics.count(SystemClock.now(), &[(Metric::Admitted, report.released.into())]);
+        }
+        // Lambda counts it as an error, and the alarm for functions that fail rings.
+        if report.refused {
+            return Err(
+                "could not admit visitors: the ledger took no admissions when the slice was over".into()
+            );
         }
         Ok::<_, lambda_runtime::Error>(())
     }))

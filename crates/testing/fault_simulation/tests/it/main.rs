@@ -16,6 +16,7 @@ mod numbers;
 mod openings;
 mod order;
 mod orders;
+mod receipts;
 mod release;
 mod schedules;
 mod stampede;

@@ -6,17 +6,27 @@ use std::time::Duration;
 use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use simulation::LineBehaviour;
+use simulation::{LineBehaviour, SimClock};
 use waitroom::RoomState;
 use waitroom::ports::{Clock, Fault};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Injects a random fault into each call with this probability.
-fn random_faults(seed: u64, chance: f64) -> impl FnMut(PortCall) -> (InjectedFault, Duration) + Send {
+/// Injects a random fault into each call with this probability. Once, the ledger refuses all writes for up to three minutes.
+fn random_faults(
+    seed: u64,
+    chance: f64,
+    clock: SimClock,
+) -> impl FnMut(PortCall) -> (InjectedFault, Duration) + Send {
     let mut rng = StdRng::seed_from_u64(seed);
+    let from = clock.now() + Duration::from_secs(rng.random_range(30..240));
+    let refuses = from..from + Duration::from_secs(rng.random_range(1..180));
+    let fault = [Fault::Busy, Fault::Broken, Fault::Unsure][rng.random_range(0..3)];
     move |call| {
         let takes = Duration::from_millis(rng.random_range(1..40));
+        if call.writes() && chance > 0.0 && refuses.contains(&clock.now()) {
+            return (InjectedFault::Refused(fault), takes);
+        }
         if !rng.random_bool(chance) {
             return (InjectedFault::None, takes);
         }
@@ -60,7 +70,7 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     if seed.is_multiple_of(2) {
         world = world.with_throttle();
     }
-    world.set_faults(random_faults(seed, chance));
+    world.set_faults(random_faults(seed, chance, world.clock.clone()));
     for _ in 0..rng.random_range(20..60) {
         match rng.random_range(0..14) {
             0..5 => world.join(rng.random_range(1..60)),
@@ -113,6 +123,9 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     world.set_rate(rate);
     world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
     world.drain(120);
+    if line.is_some() && !killed {
+        assert_eq!(world.moved_back(), [], "seed {seed}: who stood first enters last");
+    }
     (world.outcome(), largest_rate)
 }
 
@@ -191,7 +204,7 @@ fn assert_every_window_releases_exactly_its_quota(seeds: Range<u64>) {
         let mut rng = StdRng::seed_from_u64(seed);
         let rate = rng.random_range(1..4000);
         let mut world = World::new(seed, rate);
-        world.set_faults(random_faults(seed, 0.0));
+        world.set_faults(random_faults(seed, 0.0, world.clock.clone()));
         // Of more at once, the door would ask some to come again.
         for _ in 0..3 {
             world.join(rate as usize);
