@@ -1,7 +1,8 @@
 //! A room as an operator hosts it: behind a proxy, monitored, backed up, upgraded. docs/hosting.md describes all of it.
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -82,6 +83,48 @@ fn without_an_address_there_is_no_limit_and_the_operator_is_warned() {
         assert_eq!(client.get("/beekeeper").status, 302, "the proxy sends no X-Forwarded-For");
     }
     assert!(room.log().any(|line| line.contains("let the proxy add X-Forwarded-For")));
+}
+
+/// Two hundred connections that send a request bit by bit, and that are opened again whenever the room closes them.
+#[test]
+fn slow_connections_do_not_keep_a_guard_from_the_room() {
+    let room = Local::start_with_files(140, &[]);
+    let address = room.base().trim_start_matches("http://").to_owned();
+    let slow = || {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(b"GET /polling HTTP/1.1\r\nHo").unwrap();
+        stream.set_nonblocking(true).unwrap();
+        stream
+    };
+    let is_over = AtomicBool::new(false);
+    let opened_again = AtomicUsize::new(0);
+    let mut streams: Vec<_> = iter::repeat_with(slow).take(200).collect();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_mins(2) {
+                for stream in &mut streams {
+                    let is_open =
+                        stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+                    if !is_open {
+                        *stream = slow();
+                        opened_again.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let took = (0..10).map(|_| {
+            let begun = Instant::now();
+            let answer = client(&room).get("/.well-known/jwks.json");
+            (answer.status, begun.elapsed())
+        });
+        let took: Vec<_> = took.collect();
+        is_over.store(true, Ordering::Relaxed);
+        let patience_of_a_guard = Duration::from_secs(5);
+        assert!(took.iter().all(|(status, took)| *status == 200 && *took < patience_of_a_guard), "{took:?}");
+    });
+    assert!(opened_again.into_inner() > 0, "the room had fewer slots than there were connections");
 }
 
 #[test]

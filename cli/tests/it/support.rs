@@ -34,6 +34,15 @@ impl Local {
         Self::started(command, directory, extra)
     }
 
+    /// A room that may open only so many files, connections among them.
+    pub(crate) fn start_with_files(files: u32, extra: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\""), BEEKEEPER]);
+        command.args(["local", "--data"]).arg(directory.path());
+        Self::started(command, directory, extra)
+    }
+
     /// A room of this name in the data directory of a user.
     pub(crate) fn start_at_home(home: &Home, name: &str) -> Self {
         Self::start_at_home_with(home, name, &[])

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
@@ -15,10 +16,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{Instrument, Span};
 
 use crate::respond::HttpResponse;
+use crate::slots::{Slot, Slots};
 
 /// Something that answers requests. Bodies are never read. The sender is who opened the connection: a client or a proxy.
 pub trait HttpService: Send + Sync + 'static {
@@ -44,10 +45,12 @@ pub(crate) fn request_id() -> u64 {
 /// Limits on connections and clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once. Further ones wait in the kernel's queue until another one closes.
+    /// Connections at once. A further one takes the place of the one that has been silent for longest.
     pub connections: usize,
     /// How long a client may take to send the head of a request, or be idle between two requests.
     pub patience: Duration,
+    /// How long after its last request a client may take to read the answers.
+    pub reading: Duration,
     /// The largest head of a request, in bytes.
     pub head: usize,
     /// How long open requests may take to finish at shutdown.
@@ -89,6 +92,7 @@ impl Default for Limits {
         Self {
             connections: 20_000,
             patience: Duration::from_secs(10),
+            reading: Duration::from_mins(1),
             head: 16 << 10,
             farewell: Duration::from_secs(10),
         }
@@ -110,7 +114,7 @@ pub async fn serve<S: HttpService>(
     access_log: AccessLog,
     shutdown: impl Future<Output = ()>,
 ) {
-    let slots = Arc::new(Semaphore::new(limits.connections));
+    let slots = Slots::new(limits.connections);
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -127,8 +131,11 @@ pub async fn serve<S: HttpService>(
                 continue;
             }
         };
-        let service = service.clone();
-        let handler = service_fn(move |request| answer(service.clone(), request, sender, access_log));
+        let (service, slot) = (service.clone(), Arc::new(slot));
+        let handler = service_fn({
+            let slot = slot.clone();
+            move |request| answer(service.clone(), slot.clone(), request, sender, access_log)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.patience)
@@ -136,9 +143,13 @@ pub async fn serve<S: HttpService>(
             .serve_connection(TokioIo::new(stream), handler);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // An error means that the client closed the connection or did not send HTTP. hyper has already answered it.
-            drop(connection.await);
-            drop(slot);
+            tokio::select! {
+                // First, so that an answer that can be sent is sent.
+                biased;
+                // An error means that the client closed the connection or did not send HTTP. hyper has already answered it.
+                _ = connection => {}
+                () = slot.until_lost(limits.reading) => {}
+            }
         });
     }
     drop(listener);
@@ -147,26 +158,26 @@ pub async fn serve<S: HttpService>(
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, IpAddr, Option<OwnedSemaphorePermit>)> {
-    // The semaphore is never closed. If it were, the connection would not be counted.
-    let slot = slots.clone().acquire_owned().await.ok();
+async fn accept(listener: &TcpListener, slots: &Arc<Slots>) -> io::Result<(TcpStream, IpAddr, Slot)> {
     let (stream, sender) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, sender.ip(), slot))
+    Ok((stream, sender.ip(), slots.take().await))
 }
 
 async fn answer<S: HttpService>(
     service: Arc<S>,
+    slot: Arc<Slot>,
     request: Request<Incoming>,
     sender: IpAddr,
     access_log: AccessLog,
 ) -> Result<HttpResponse, std::convert::Infallible> {
+    slot.begin_answer();
     let begun = Instant::now();
     let span = service.span(&request);
-    let answer = service.answer(&request, sender).instrument(span).await;
+    let mut answer = service.answer(&request, sender).instrument(span).await;
+    if slot.fall_silent() {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if access_log == AccessLog::On {
         log(&request, answer.status(), begun.elapsed());
     }

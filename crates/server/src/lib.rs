@@ -22,6 +22,7 @@ mod respond;
 pub mod routes;
 pub mod schedule;
 mod shop;
+mod slots;
 
 pub use app::App;
 pub use connections::HttpService;
