@@ -119,7 +119,7 @@ impl App {
     }
 
     async fn door(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
-        let client = self.limit.as_ref().and_then(|limit| limit.client(sender, request.headers()));
+        let client = self.limit.as_ref().map(|limit| limit.client(sender, request.headers()));
         let is_limited = client.is_some() && !self.is_rehearsed_by(sender, request.headers()).await;
         let client = client.filter(|_| is_limited);
         let cookies: Vec<&str> = cookies(request).collect();

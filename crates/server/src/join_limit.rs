@@ -1,13 +1,15 @@
 //! Limits how many places one address takes.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, ParseIntError};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
+use ipnet::Ipv6Net;
 use parking_lot::Mutex;
 use producer::PlaceLimit;
 
@@ -33,8 +35,7 @@ impl FromStr for PlacesPerMinute {
     }
 }
 
-/// Counts the places that each address takes. The addresses of one IPv6 network of 64 bits count as one, because one client
-/// usually has all of them.
+/// Counts the places that each [`LimitedClient`] takes, and those of each IPv6 site.
 ///
 /// The memory is fixed. An address has its entry in one group of [`Group`] entries, and only while the limit still has to
 /// remember a place that it took. If more addresses need an entry of the same group, the one that took the fewest places
@@ -52,10 +53,20 @@ pub struct JoinLimit {
 
 type Group = [Entry; 8];
 
-/// What one address has used. All times are since the limit's start.
+/// Who is limited as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LimitedClient {
+    Address(Ipv4Addr),
+    /// An IPv6 network of 64 bits, because one client usually has all of its addresses. Or a site, which has 48 bits.
+    Network(Ipv6Net),
+    /// All whose address nobody knows. Without a limit, it would be enough to hide it.
+    Unknown,
+}
+
+/// What one client or site has used. All times are since the limit's start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    network: Option<IpAddr>,
+    of: Option<LimitedClient>,
     /// Each place moves this forward by one pause. A place is refused if it would lie more than a minute ahead.
     used_until: Duration,
 }
@@ -63,6 +74,9 @@ struct Entry {
 impl JoinLimit {
     /// With eight entries each, room for 65,536 addresses in 3 MB.
     const GROUPS: usize = 8192;
+    /// A site takes as many places as so many clients. A provider gives a company or a rented server up to 65,536 networks
+    /// of 64 bits. It may also give one to each of its customers, and then the site is hundreds of households.
+    const CLIENTS_OF_SITE: u32 = 16;
 
     pub fn new(PlacesPerMinute(places): PlacesPerMinute, proxies: TrustedProxies) -> Self {
         Self::with_groups(places, proxies, Self::GROUPS)
@@ -79,38 +93,51 @@ impl JoinLimit {
         }
     }
 
-    /// The limit for the client of this request. `None` if nobody knows who the client is: then there is no limit, because
-    /// all visitors would share it.
-    pub(crate) fn client(&self, sender: IpAddr, headers: &HeaderMap) -> Option<ClientLimit<'_>> {
-        let client = self.proxies.client(sender, headers);
-        if client.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
+    /// The limit for the client of this request.
+    pub(crate) fn client(&self, sender: IpAddr, headers: &HeaderMap) -> ClientLimit<'_> {
+        let client = LimitedClient::of(self.proxies.client(sender, headers));
+        if client == LimitedClient::Unknown && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 proxy = %sender,
-                "a request came through named proxies only, so its client is unknown and --join-limit does not limit it; \
-                 let the proxy add X-Forwarded-For, and name only proxies with --trust-proxy"
+                "a request came through named proxies only, so its client is unknown; all unknown clients together may take \
+                 as many places as --join-limit lets one address take; let the proxy add X-Forwarded-For, and name only \
+                 proxies with --trust-proxy"
             );
         }
-        client.map(|client| ClientLimit { limit: self, network: network(client) })
+        ClientLimit { limit: self, client }
     }
 
-    /// Changes the entry of this network, or a free one.
-    fn with_entry<T>(&self, network: IpAddr, change: impl FnOnce(&mut Entry) -> T) -> T {
-        let hash =
-            usize::try_from(self.hasher.hash_one(network) % self.groups.len() as u64).unwrap_or_default();
+    /// Changes the entry of this client or site, or a free one.
+    fn with_entry<T>(&self, of: LimitedClient, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let hash = usize::try_from(self.hasher.hash_one(of) % self.groups.len() as u64).unwrap_or_default();
         let mut group = self.groups[hash].lock();
-        let own = group.iter().position(|entry| entry.network == Some(network));
+        let own = group.iter().position(|entry| entry.of == Some(of));
         let least_used = || (0..group.len()).min_by_key(|&index| group[index].used_until).unwrap_or_default();
         let index = own.unwrap_or_else(least_used);
         let entry = &mut group[index];
         if own.is_none() {
-            *entry = Entry { network: Some(network), used_until: Duration::ZERO };
+            *entry = Entry { of: Some(of), used_until: Duration::ZERO };
         }
         change(entry)
     }
 
-    fn take(&self, network: IpAddr, now: Duration) -> Result<(), Duration> {
-        self.with_entry(network, |entry| {
-            let used_until = entry.used_until.max(now) + self.pause;
+    fn take(&self, client: LimitedClient, now: Duration) -> Result<(), Duration> {
+        self.take_one(client, self.pause, now)?;
+        let Some(site) = client.site() else { return Ok(()) };
+        let taken = self.take_one(site, self.pause / Self::CLIENTS_OF_SITE, now);
+        taken.inspect_err(|_| self.give_one_back(client, self.pause))
+    }
+
+    fn give_back(&self, client: LimitedClient) {
+        self.give_one_back(client, self.pause);
+        if let Some(site) = client.site() {
+            self.give_one_back(site, self.pause / Self::CLIENTS_OF_SITE);
+        }
+    }
+
+    fn take_one(&self, of: LimitedClient, pause: Duration, now: Duration) -> Result<(), Duration> {
+        self.with_entry(of, |entry| {
+            let used_until = entry.used_until.max(now) + pause;
             if let Some(wait) = used_until.checked_sub(now + MINUTE).filter(|wait| !wait.is_zero()) {
                 return Err(wait);
             }
@@ -119,8 +146,8 @@ impl JoinLimit {
         })
     }
 
-    fn give_back(&self, network: IpAddr) {
-        self.with_entry(network, |entry| entry.used_until = entry.used_until.saturating_sub(self.pause));
+    fn give_one_back(&self, of: LimitedClient, pause: Duration) {
+        self.with_entry(of, |entry| entry.used_until = entry.used_until.saturating_sub(pause));
     }
 }
 
@@ -128,35 +155,60 @@ impl JoinLimit {
 #[derive(Debug)]
 pub(crate) struct ClientLimit<'a> {
     limit: &'a JoinLimit,
-    network: IpAddr,
+    client: LimitedClient,
 }
 
 impl PlaceLimit for ClientLimit<'_> {
     fn take(&self) -> Result<(), Duration> {
-        self.limit.take(self.network, self.limit.started.elapsed())
+        self.limit.take(self.client, self.limit.started.elapsed())
     }
 
     fn give_back(&self) {
-        self.limit.give_back(self.network);
+        self.limit.give_back(self.client);
     }
 }
 
 /// For the log: whose join was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{} took as many places as --join-limit allows", .0, if .0.is_ipv6() { "/64" } else { "" })]
-pub(crate) struct TooManyPlaces(IpAddr);
+#[error("{0} took as many places as --join-limit allows")]
+pub(crate) struct TooManyPlaces(LimitedClient);
 
 impl ClientLimit<'_> {
     pub(crate) fn refusal(&self) -> TooManyPlaces {
-        TooManyPlaces(self.network)
+        TooManyPlaces(self.client)
     }
 }
 
-/// What counts as one client: an IPv4 address, or an IPv6 network of 64 bits.
-fn network(client: IpAddr) -> IpAddr {
-    match client {
-        IpAddr::V4(_) => client,
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+impl LimitedClient {
+    const NETWORK: u8 = 64;
+    const SITE: u8 = 48;
+
+    fn of(address: Option<IpAddr>) -> Self {
+        match address {
+            Some(IpAddr::V4(address)) => Self::Address(address),
+            Some(IpAddr::V6(address)) => Self::Network(Ipv6Net::new_assert(address, Self::NETWORK).trunc()),
+            None => Self::Unknown,
+        }
+    }
+
+    /// Who limits this client too.
+    fn site(self) -> Option<Self> {
+        match self {
+            Self::Network(network) => {
+                Some(Self::Network(Ipv6Net::new_assert(network.addr(), Self::SITE).trunc()))
+            }
+            Self::Address(_) | Self::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for LimitedClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Network(network) => network.fmt(f),
+            Self::Unknown => f.write_str("all clients whose address is unknown"),
+        }
     }
 }
 
@@ -174,12 +226,17 @@ mod tests {
         JoinLimit::with_groups(NonZeroU32::new(places).unwrap(), TrustedProxies::default(), groups)
     }
 
-    fn of(address: &str) -> IpAddr {
-        network(address.parse().unwrap())
+    fn of(address: &str) -> LimitedClient {
+        LimitedClient::of(Some(address.parse().unwrap()))
     }
 
-    fn v4(number: u32) -> IpAddr {
-        std::net::Ipv4Addr::from_bits(number).into()
+    fn v4(number: u32) -> LimitedClient {
+        LimitedClient::Address(Ipv4Addr::from_bits(number))
+    }
+
+    /// A network of 64 bits in the site `2001:db8:7::/48`.
+    fn in_site(number: u16) -> LimitedClient {
+        of(&format!("2001:db8:7:{number:x}::1"))
     }
 
     #[test]
@@ -225,6 +282,40 @@ mod tests {
         limit.take(of("2001:db8:0:1::1"), START).unwrap();
         assert!(limit.take(of("2001:db8:0:1:ffff:ffff:ffff:ffff"), START).is_err());
         assert!(limit.take(of("2001:db8:0:2::1"), START).is_ok());
+    }
+
+    #[test]
+    fn a_site_with_65536_networks_takes_no_more_than_sixteen_clients() {
+        let limit = limit(20);
+        let take = |now| (0..=u16::MAX).filter(|&number| limit.take(in_site(number), now).is_ok()).count();
+        assert_eq!(take(START), 16 * 20);
+        assert_eq!(take(Duration::from_secs(30)), 16 * 10);
+        assert!(limit.take(of("2001:db8:8::1"), START).is_ok(), "another site");
+        assert!(limit.take(of("203.0.113.9"), START).is_ok());
+        let used = |number| limit.with_entry(in_site(number), |entry| entry.used_until);
+        assert_eq!(used(u16::MAX), Duration::ZERO, "the site's refusal is not counted for the client");
+    }
+
+    #[test]
+    fn a_client_gives_its_site_back_too() {
+        let limit = limit(1);
+        for number in 0..1000 {
+            limit.take(in_site(number), START).unwrap();
+            limit.give_back(in_site(number));
+        }
+        for number in 0..16 {
+            assert_eq!(limit.take(in_site(number), START), Ok(()));
+        }
+        assert!(limit.take(in_site(16), START).is_err());
+        assert!(limit.take(in_site(0), START).is_err(), "one network takes one");
+    }
+
+    #[test]
+    fn clients_whose_address_is_unknown_share_one_limit() {
+        let limit = limit(1);
+        assert_eq!(limit.take(LimitedClient::of(None), START), Ok(()));
+        assert!(limit.take(LimitedClient::of(None), START).is_err());
+        assert_eq!(limit.take(of("203.0.113.9"), START), Ok(()));
     }
 
     /// A million addresses, and one that takes all it can.
