@@ -86,6 +86,31 @@ fn clients_without_an_address_share_a_limit_and_the_operator_is_warned() {
     assert!(room.log().any(|line| line.contains("let the proxy add X-Forwarded-For")));
 }
 
+#[test]
+fn an_address_gets_no_more_passes_of_a_room_that_is_off_than_places() {
+    let room = Local::start(&["--trust-proxy", "127.0.0.1", "--join-limit", "3"]);
+    room.order(Order::Pause);
+    let client = client(&room);
+    let joined = forwarded(&client, "203.0.113.8");
+    let own = client.cookies(&joined);
+    let invented: Vec<_> = (0..20).map(|_| client.invented_place()).collect();
+    let is_to_shop =
+        |answer: &HttpAnswer| answer.header("location").is_some_and(|location| location.contains("bk_pass="));
+    let visit = |cookie: &str| {
+        client.send("GET", "/beekeeper", &[("X-Forwarded-For", "203.0.113.9"), ("Cookie", cookie)])
+    };
+    room.order(Order::Off);
+    eventually("off, at the door", || is_to_shop(&visit(&own)));
+    let passes = invented.iter().flat_map(|place| [visit(place), visit("a=b")]).filter(is_to_shop).count();
+    assert_eq!(passes, 3);
+    assert_eq!(visit("a=b").status, 429);
+    assert!(is_to_shop(&visit(&own)), "who has a place is never limited");
+    room.order(Order::Pause);
+    eventually("paused, at the door", || !is_to_shop(&visit(&invented[0])));
+    assert!(!invented.iter().any(|place| is_to_shop(&visit(place))), "nobody passes the line");
+    assert!(is_to_shop(&visit(&own)), "who was on the way arrives");
+}
+
 /// Two hundred connections that send a request bit by bit, and that are opened again whenever the room closes them.
 #[test]
 fn slow_connections_do_not_keep_a_guard_from_the_room() {

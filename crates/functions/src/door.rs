@@ -1,10 +1,10 @@
 //! Converts the door's requests and answers from and to the format of API Gateway.
 
 use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
-use lambda_http::http::{Error, HeaderValue, Method, Response};
+use lambda_http::http::{Error, HeaderValue, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorAnswer, Nonce, PURPOSE_HEADERS};
+use producer::{Caller, DoorAnswer, Nonce};
 use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
@@ -29,11 +29,10 @@ pub fn cookies(request: &Request) -> Vec<&str> {
 
 /// Converts the request to the producer's type, with these cookies.
 pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
-    let head = request.method() == Method::HEAD;
+    let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     producer::DoorRequest {
-        method: if head { producer::Method::Head } else { producer::Method::Get },
+        caller: Caller::of(request.method().as_str(), header),
         cookies,
-        sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
         nonce: request.query_string_parameters_ref().and_then(|query| query.first(Nonce::PARAMETER)),
         // The firewall in front of the API limits clients.
         limit: None,
@@ -136,19 +135,25 @@ mod tests {
     }
 
     #[test]
-    fn method_and_purpose_are_passed_on() {
+    fn what_the_browser_says_is_passed_on() {
         let head = request("HEAD", "{}");
         let head = door_request(&head, &[]);
-        assert_eq!((head.method, head.sec_purpose), (producer::Method::Head, None));
+        assert_eq!(head.caller, Caller::Nobody);
         assert_eq!(head.nonce, Some("c29tZS1ub25jZS0xMjM0NQ"));
         assert_eq!(head.path, Some("/prod/beekeeper"));
-        for (headers, purpose) in [
-            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, "prefetch;prerender"),
-            (r#"{"Purpose":["prefetch"]}"#, "prefetch"),
-            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, "other"),
+        for (headers, caller) in [
+            ("{}", Caller::Person),
+            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, Caller::Nobody),
+            (r#"{"Purpose":["prefetch"]}"#, Caller::Nobody),
+            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, Caller::Person),
+            (r#"{"Sec-Fetch-Dest":["document"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Person),
+            (r#"{"sec-fetch-dest":["image"],"sec-fetch-mode":["no-cors"]}"#, Caller::Nobody),
+            (r#"{"SEC-FETCH-DEST":["iframe"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Frame),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Person),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["cors"]}"#, Caller::Nobody),
         ] {
             let request = request("GET", headers);
-            assert_eq!(door_request(&request, &[]).sec_purpose, Some(purpose), "{headers}");
+            assert_eq!(door_request(&request, &[]).caller, caller, "{headers}");
         }
     }
 

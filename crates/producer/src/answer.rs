@@ -33,6 +33,11 @@ impl DoorAnswer {
         Self::found(Self::PAGE.into())
     }
 
+    /// A page with a link that opens the room in the whole window.
+    pub(crate) fn in_frame() -> Self {
+        Self { status: 200, location: None, body: include_str!("frame.html"), ..Self::look() }
+    }
+
     pub(crate) fn shop(location: String) -> Self {
         Self::found(location)
     }

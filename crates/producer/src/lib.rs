@@ -2,8 +2,10 @@
 //!
 //! A newcomer gets a place: a token and a ticket. The browser gets the cookie only after the line has stored the place.
 //! A visitor who waits keeps their place. A visitor who is admitted is sent to the shop with a signed pass.
+//! Only somebody who opens the room in a window gets a place or a pass.
 
 mod answer;
+mod caller;
 mod claims;
 mod error;
 mod pass_keys;
@@ -28,6 +30,7 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
+pub use caller::Caller;
 use claims::claims;
 pub use error::ProducerError;
 pub use pass::Nonce;
@@ -35,7 +38,7 @@ use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
 pub use refusals::RefusalLog;
 use request::CountedPlace;
-pub use request::{DoorRequest, Method, PURPOSE_HEADERS, PlaceLimit};
+pub use request::{DoorRequest, PlaceLimit};
 pub use tokens::SystemTokens;
 
 /// What the door needs of a store.
@@ -79,6 +82,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     const LONGEST_WAIT: Duration = Duration::from_secs(3);
     /// How long a join retries a busy ticket counter. Less than the door's own time, so that the log names the cause.
     const LONGEST_LEASE: Duration = Duration::from_secs(2);
+    /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
+    /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
+    const WAY_TO_SHOP: Duration = Duration::from_mins(5);
     /// How long it is cached which tickets were passed by.
     const FRESH: Duration = Duration::from_secs(1);
 
@@ -132,6 +138,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let room = self.store.room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
+        match request.caller {
+            Caller::Person => {}
+            Caller::Nobody => return Ok(DoorAnswer::look()),
+            Caller::Frame => return Ok(DoorAnswer::in_frame()),
+        }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {
             return self.straight_to_shop(&room, place, request).await;
@@ -144,9 +155,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
                 let to_shop = self.to_shop(&room, place.token, ticket, request).await?;
-                if !request.only_looks() {
-                    self.count_entry(&admission);
-                }
+                self.count_entry(&admission);
                 Ok(to_shop)
             }
             Some(_) => self.newcomer(&room, request).await,
@@ -154,9 +163,6 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        if request.only_looks() {
-            return Ok(DoorAnswer::look());
-        }
         match CountedPlace::take(request.limit) {
             Ok(counted) => self.join_counted(room, self.tokens.token()?, counted, request.path).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
@@ -228,7 +234,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         place: Place,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        if !request.only_looks() && self.was_passed(room.epoch, place.ticket).await? {
+        if self.was_passed(room.epoch, place.ticket).await? {
             // The line may have lost the visitor, although it promises delivery at least once. Or the ledger may
             // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
             // visitor who made up a ticket gains nothing. If the visitor was not lost, nothing breaks, because
@@ -247,39 +253,63 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         Ok(DoorAnswer::wait(&place))
     }
 
+    /// While the room is off, everybody goes to the shop. A place that the room gave out is admitted too, so that the line does
+    /// not release it later. Any other place may be invented: it gets what a visitor without one gets, and counts like it.
     async fn straight_to_shop(
         &self,
         room: &Room,
         place: Option<Place>,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let Some(place) = place else {
-            return self.to_shop(room, self.tokens.token()?, None, request).await;
-        };
-        if request.only_looks() {
-            return self.to_shop(room, place.token, None, request).await;
-        }
-        let now = self.clock.now();
-        let expires = now + room.settings.lifetimes.admission;
-        let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at: now, expires };
-        let before = match self.store.admit(place.token, admission).await {
-            Ok(Admitted::Now) => None,
-            Ok(Admitted::Before(admission)) => Some(admission),
-            Err(error) => {
-                // While the room is off everybody goes to the shop. At worst a later consumer counts this visitor.
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "a visitor entered while the room is off, but the admission could not be recorded"
-                );
-                None
+        if let Some(place) = place
+            && let Some(before) = self.own_place(room, &place, request).await
+        {
+            let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
+            let to_shop = self.to_shop(room, place.token, ticket, request).await?;
+            if let Some(admission) = before.filter(|admission| admission.is_valid(self.clock.now())) {
+                self.count_entry(&admission);
             }
-        };
-        let ticket = self.ticket_for_pass(room, &place, before.as_ref(), request).await;
-        let to_shop = self.to_shop(room, place.token, ticket, request).await?;
-        if let Some(admission) = before.filter(|admission| admission.is_valid(now)) {
-            self.count_entry(&admission);
+            return Ok(to_shop);
         }
-        Ok(to_shop)
+        match CountedPlace::take(request.limit) {
+            Ok(counted) => {
+                let to_shop = self.to_shop(room, self.tokens.token()?, None, request).await?;
+                counted.keep();
+                Ok(to_shop)
+            }
+            Err(wait) => Ok(DoorAnswer::too_many(wait)),
+        }
+    }
+
+    /// Whether the room that is off gave out this place, and the admission that it had before.
+    async fn own_place(
+        &self,
+        room: &Room,
+        place: &Place,
+        request: &DoorRequest<'_>,
+    ) -> Option<Option<Admission>> {
+        let is_proven = self.is_proven(room, place, request).await;
+        let before = if is_proven {
+            let at = self.clock.now();
+            let expires = at + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
+            let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at, expires };
+            self.store.admit(place.token, admission).await.map(|admitted| match admitted {
+                Admitted::Now => None,
+                Admitted::Before(admission) => Some(admission),
+            })
+        } else {
+            self.store.admission(place.token).await
+        };
+        let before = before.unwrap_or_else(|error| {
+            // At worst the line releases this visitor later.
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "a visitor goes to the shop while the room is off, and is not recorded as admitted"
+            );
+            None
+        });
+        (is_proven || before.is_some()).then_some(before)
     }
 
     /// Counts a visitor who came for their pass, if the line released them.

@@ -3,18 +3,14 @@ use std::time::Duration;
 
 use pass::Nonce;
 
-/// The headers in which a browser says that it fetches a page before anybody asked for it: the standard one, and the one
-/// that Safari and older versions of Chrome send. The first that is present counts.
-pub const PURPOSE_HEADERS: [&str; 2] = ["sec-purpose", "purpose"];
+use crate::Caller;
 
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
 pub struct DoorRequest<'a> {
-    pub method: Method,
+    pub caller: Caller,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
-    /// The value of the first of the [`PURPOSE_HEADERS`].
-    pub sec_purpose: Option<&'a str>,
     /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
     pub nonce: Option<&'a str>,
     /// How many places this client may take. `None`: any number.
@@ -25,7 +21,8 @@ pub struct DoorRequest<'a> {
     pub path: Option<&'a str>,
 }
 
-/// Limits how many places one client takes. Only a request that would take a new place asks it.
+/// Limits how many places one client takes. Only a request that would take a new place asks it, or while the room is off a
+/// request without a place of the room's own.
 pub trait PlaceLimit: Debug + Sync {
     /// Counts one more place. `Err` if the client took too many, with the time until it may take the next one.
     fn take(&self) -> Result<(), Duration>;
@@ -59,46 +56,14 @@ impl Drop for CountedPlace<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    Get,
-    Head,
-}
-
 impl DoorRequest<'static> {
     /// A visit by somebody without a place, and nothing else.
-    pub const GET: Self =
-        Self { method: Method::Get, cookies: &[], sec_purpose: None, nonce: None, limit: None, path: None };
+    pub const GET: Self = Self { caller: Caller::Person, cookies: &[], nonce: None, limit: None, path: None };
 }
 
 impl DoorRequest<'_> {
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         self.nonce?.parse().ok()
-    }
-
-    /// Whether this is a link scanner or a browser's prefetch. Such a request must not join the line: no person waits
-    /// for that place.
-    pub(crate) fn only_looks(&self) -> bool {
-        let prefetches = |purpose: &str| {
-            purpose.split([';', ',']).any(|token| token.trim().eq_ignore_ascii_case("prefetch"))
-        };
-        self.method == Method::Head || self.sec_purpose.is_some_and(prefetches)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn head_and_prefetch_requests_are_recognised() {
-        let get = DoorRequest::GET;
-        assert!(!get.only_looks());
-        assert!(DoorRequest { method: Method::Head, ..get }.only_looks());
-        for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {
-            assert!(DoorRequest { sec_purpose: Some(purpose), ..get }.only_looks(), "{purpose}");
-        }
-        assert!(!DoorRequest { sec_purpose: Some("prefetching"), ..get }.only_looks());
     }
 }

@@ -10,11 +10,11 @@ use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
-use producer::{DoorRequest, PURPOSE_HEADERS, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
+use producer::{Caller, DoorRequest, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
@@ -123,11 +123,10 @@ impl App {
         let is_limited = client.is_some() && !self.is_rehearsed_by(sender, request.headers()).await;
         let client = client.filter(|_| is_limited);
         let cookies: Vec<&str> = cookies(request).collect();
-        let is_head = request.method() == Method::HEAD;
+        let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let request = DoorRequest {
-            method: if is_head { producer::Method::Head } else { producer::Method::Get },
+            caller: Caller::of(request.method().as_str(), header),
             cookies: &cookies,
-            sec_purpose: PURPOSE_HEADERS.iter().find_map(|name| request.headers().get(*name)?.to_str().ok()),
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),
             // A proxy in front may have another.

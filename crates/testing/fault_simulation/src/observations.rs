@@ -11,6 +11,8 @@ pub struct Observations {
     pub tokens: Vec<Token>,
     /// Every visitor who was redirected to the page with a cookie. The room must not lose any of them.
     pub redirected: Vec<Place>,
+    /// The cookies that prove their places.
+    pub proofs: HashMap<Place, String>,
     /// How often a visitor was told to retry.
     pub told_to_retry: u32,
     /// When the line first delivered each visitor, by token and ticket.

@@ -235,14 +235,20 @@ impl World {
     pub fn visit(&mut self, place: Option<Place>) {
         let (producer, observations) = (self.process().producer.clone(), self.observations.clone());
         self.spawn(async move {
-            let cookie = place.map(|place| format!("bk_sale={place}"));
-            let cookies: Vec<_> = cookie.iter().map(String::as_str).collect();
+            let proof = place.and_then(|place| observations.lock().proofs.get(&place).cloned());
+            let cookies = [place.map(|place| format!("bk_sale={place}")), proof];
+            let cookies: Vec<_> = cookies.iter().flatten().map(String::as_str).collect();
             let request = DoorRequest { cookies: &cookies, ..DoorRequest::GET };
             let answer = producer.answer(&request).await;
-            let set_cookie = answer.as_ref().ok().and_then(|answer| answer.set_cookie.as_deref());
-            let pair = set_cookie.and_then(|cookie| cookie.split(';').next()?.strip_prefix("bk_sale="));
-            match pair.and_then(|value| value.parse().ok()) {
-                Some(place) => observations.lock().redirected.push(place),
+            let pair = |set: &Option<String>| Some(set.as_deref()?.split(';').next()?.to_owned());
+            let place = answer.as_ref().ok().and_then(|answer| pair(&answer.set_cookie));
+            match place.and_then(|pair| pair.strip_prefix("bk_sale=")?.parse().ok()) {
+                Some(place) => {
+                    let mut observations = observations.lock();
+                    observations.redirected.push(place);
+                    let proof = answer.as_ref().ok().and_then(|answer| pair(&answer.set_proof));
+                    observations.proofs.extend(proof.map(|proof| (place, proof)));
+                }
                 None if answer.is_err() => observations.lock().told_to_retry += 1,
                 None => {}
             }
@@ -261,16 +267,15 @@ impl World {
         limit: Option<&'static dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
-        let method = request.method;
+        let caller = request.caller;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
-        let [sec_purpose, nonce, path] =
-            [request.sec_purpose, request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
+        let [nonce, path] = [request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
         let received = Arc::new(Mutex::new(None));
         let answer = received.clone();
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
-            let (sec_purpose, nonce, path) = (sec_purpose.as_deref(), nonce.as_deref(), path.as_deref());
-            let request = DoorRequest { method, cookies: &cookies, sec_purpose, nonce, limit, path };
+            let (nonce, path) = (nonce.as_deref(), path.as_deref());
+            let request = DoorRequest { caller, cookies: &cookies, nonce, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });

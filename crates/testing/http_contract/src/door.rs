@@ -16,7 +16,9 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     let place = a_newcomer_gets_a_place(client);
     a_waiting_visitor_keeps_it(client, &place);
     every_newcomer_gets_another(client);
-    head_and_prefetch_requests_take_no_place(client);
+    a_window_takes_a_place(client);
+    requests_of_nobody_take_no_place(client);
+    a_frame_leads_to_a_window(client);
     room.order(Order::On);
     an_admitted_visitor_is_sent_to_the_shop(room, client, &place);
 }
@@ -82,8 +84,14 @@ fn every_newcomer_gets_another(client: &Client) {
     assert_eq!(tickets.len(), 20, "no number twice");
 }
 
+fn a_window_takes_a_place(client: &Client) {
+    for (dest, mode) in [("document", "navigate"), ("empty", "navigate")] {
+        place_of(client, &client.newcomer(&[("Sec-Fetch-Dest", dest), ("Sec-Fetch-Mode", mode)]));
+    }
+}
+
 /// On AWS, polls show a count that is published once a minute. That may happen during these requests, but not three times.
-fn head_and_prefetch_requests_take_no_place(client: &Client) {
+fn requests_of_nobody_take_no_place(client: &Client) {
     let waiting = || client.get("/polling").json()["waiting"].clone();
     let take_none = || {
         let before = waiting();
@@ -92,6 +100,10 @@ fn head_and_prefetch_requests_take_no_place(client: &Client) {
             client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch")]),
             client.send("GET", "/beekeeper", &[("Sec-Purpose", "prefetch;prerender")]),
             client.send("GET", "/beekeeper", &[("Purpose", "prefetch")]),
+            client.send("GET", "/beekeeper", &[("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Mode", "no-cors")]),
+            client.send("GET", "/beekeeper", &[("sec-fetch-dest", "script")]),
+            client.send("GET", "/beekeeper", &[("SEC-FETCH-DEST", "video")]),
+            client.send("GET", "/beekeeper", &[("Sec-Fetch-Dest", "empty"), ("Sec-Fetch-Mode", "cors")]),
         ];
         for look in looks {
             assert_eq!((look.status, look.header("set-cookie")), (302, None), "{look:?}");
@@ -100,6 +112,14 @@ fn head_and_prefetch_requests_take_no_place(client: &Client) {
         waiting() == before
     };
     assert!((0..3).any(|_| take_none()), "more wait after each time");
+}
+
+fn a_frame_leads_to_a_window(client: &Client) {
+    let answer =
+        client.send("GET", "/beekeeper", &[("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Mode", "navigate")]);
+    assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{answer:?}");
+    assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));
+    assert!(answer.body.contains(r#"<a href="" target="_top">Open the waiting room</a>"#), "{answer:?}");
 }
 
 /// What the pass in this URL says.
@@ -129,6 +149,12 @@ fn an_admitted_visitor_is_sent_to_the_shop(room: &impl RoomUnderTest, client: &C
         })
         .collect();
     assert!(passes.iter().all(|pass| pass.split('.').count() == 3), "{passes:?}");
+    let picture = [("Cookie", place), ("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Mode", "no-cors")];
+    assert_eq!(
+        client.send("GET", "/beekeeper", &picture).location(),
+        "wait/index.html",
+        "no pass for a picture"
+    );
     let nonce = "c29tZS1ub25jZS0xMjM0NQ";
     let bound = client.get_with(&format!("/beekeeper?nonce={nonce}"), place);
     assert_eq!(claim(bound.location(), "nonce"), nonce, "the room signs the shop's nonce: {bound:?}");

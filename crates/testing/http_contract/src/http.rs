@@ -136,6 +136,19 @@ impl Client {
         pair.to_owned()
     }
 
+    /// The place and its proof from the answer's `Set-Cookie`, as a browser sends them.
+    pub fn cookies(&self, answer: &HttpAnswer) -> String {
+        let sets = answer.headers("set-cookie");
+        sets.iter().filter_map(|set| set.split(';').next()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A place of this epoch that the room did not give out, as a later `Cookie` header. Far behind in line.
+    pub fn invented_place(&self) -> String {
+        static LAST: AtomicUsize = AtomicUsize::new(0);
+        let epoch = self.get("/polling").json()["epoch"].as_str().expect("an epoch").to_owned();
+        format!("{}={epoch}-{:032x}-987654321", self.cookie_name, LAST.fetch_add(1, Ordering::Relaxed))
+    }
+
     pub fn cookie_name(&self) -> &str {
         &self.cookie_name
     }

@@ -99,23 +99,33 @@ fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
 
 fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {
     pause(room, client);
-    let place = client.join();
+    let place = client.cookies(&client.newcomer(&[]));
+    let invented = client.invented_place();
     room.order(Order::Off);
     eventually("off", || (client.get("/polling").json()["allow"] == true).then_some(()));
     assert_eq!(client.get("/polling").json()["origin"], room.shop());
     assert!(client.get("/polling").json().get("until").is_none(), "nobody has to hurry");
     assert_eq!(client.get("/client").json()["allow"], true, "true for everybody");
-    let looks = || client.send("HEAD", "/beekeeper", &[]);
-    eventually("off, at the door", || looks().location().starts_with(&room.shop()).then_some(()));
+    let is_to_shop =
+        |cookies: &str| client.get_with("/beekeeper", cookies).location().starts_with(&room.shop());
+    eventually("off, at the door", || is_to_shop(&invented).then_some(()));
+    let look = client.send("HEAD", "/beekeeper", &[("Cookie", &place)]);
+    assert_eq!((look.status, look.location()), (302, "wait/index.html"), "a pass is for a person");
     let newcomer = client.get("/beekeeper");
     assert_eq!((newcomer.status, newcomer.header("set-cookie")), (302, None), "nothing is enqueued");
     assert!(newcomer.location().starts_with(&room.shop()) && newcomer.location().contains("bk_pass="));
-    assert!(client.get_with("/beekeeper", &place).location().starts_with(&room.shop()));
+    assert!(is_to_shop(&place));
     room.order(Order::On);
     eventually("on", || (client.get("/polling").json()["allow"] == false).then_some(()));
     assert_eq!(
         client.get_with("/client", &place).json()["allow"],
         true,
-        "who went through the door stays admitted"
+        "who went through the door is on the way"
     );
+    assert_eq!(
+        client.get_with("/client", &invented).json()["allow"],
+        false,
+        "an invented place is not admitted"
+    );
+    eventually("on, at the door", || (!is_to_shop(&invented)).then_some(()));
 }

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
-use producer::{DoorAnswer, DoorRequest, Method, PlaceLimit};
+use producer::{Caller, DoorAnswer, DoorRequest, PlaceLimit};
 use simulation::LineBehaviour;
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
-const NON_VISITS: [DoorRequest<'_>; 2] =
-    [DoorRequest { method: Method::Head, ..GET }, DoorRequest { sec_purpose: Some("prefetch"), ..GET }];
+const LOOK: DoorRequest<'_> = DoorRequest { caller: Caller::Nobody, ..GET };
+const FRAME: DoorRequest<'_> = DoorRequest { caller: Caller::Frame, ..GET };
 
 fn world() -> World {
     World::new(31, 60)
@@ -157,6 +157,106 @@ fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
     assert_eq!(world.waiting(), before + 1, "they join once");
 }
 
+/// Turns the room off, which everybody knows then.
+fn turn_off(world: &mut World) {
+    world.change_room(|room| room.state = RoomState::Off);
+    world.run(Duration::from_secs(2));
+}
+
+/// Lets some places through.
+#[derive(Debug)]
+struct Places(AtomicU32);
+
+impl PlaceLimit for Places {
+    fn take(&self) -> Result<(), Duration> {
+        let less = |left: u32| left.checked_sub(1);
+        let took = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        took.map(drop).map_err(|_| Duration::from_secs(3))
+    }
+
+    fn give_back(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn is_to_shop(answer: &DoorAnswer) -> bool {
+    answer.location.as_deref().is_some_and(|location| location.contains("bk_pass="))
+}
+
+/// One address asks 10,000 times while the room is off, with invented places and with none.
+#[test]
+fn a_room_that_is_off_lets_no_address_hoard() {
+    static LIMIT: Places = Places(AtomicU32::new(20));
+    let mut world = world();
+    turn_off(&mut world);
+    let invented: Vec<String> =
+        (0..5000).map(|number| format!("bk_sale=ab12-{number:032x}-{}", number % 7 + 1)).collect();
+    let mut passes = 0;
+    for cookie in &invented {
+        for cookies in [&[][..], &[&**cookie]] {
+            let answer = world.limited_request(&DoorRequest { cookies, ..GET }, Some(&LIMIT)).unwrap();
+            passes += u32::from(is_to_shop(&answer));
+            assert!(is_to_shop(&answer) || answer.status == 429, "{answer:?}");
+        }
+        world.run(Duration::from_millis(120));
+    }
+    assert_eq!(passes, 20, "as many as the limit allows");
+    for state in [RoomState::Paused, RoomState::On] {
+        world.change_room(move |room| room.state = state);
+        world.run(Duration::from_secs(2));
+        for cookie in invented.iter().step_by(50) {
+            let request = DoorRequest { cookies: &[cookie], ..GET };
+            assert!(!is_to_shop(&world.limited_request(&request, Some(&LIMIT)).unwrap()), "{state:?}");
+        }
+    }
+    assert_eq!(world.outcome().by_door, 0);
+}
+
+#[test]
+fn a_place_of_the_line_goes_to_the_shop_while_the_room_is_off_whatever_the_limit() {
+    static LIMIT: Places = Places(AtomicU32::new(0));
+    let mut world = world();
+    let (released, cookie) = newcomer(&mut world);
+    world.run(MINUTE);
+    pause(&mut world);
+    let (waiting, _) = newcomer(&mut world);
+    turn_off(&mut world);
+    let mut visit = |cookies: &str| {
+        world.limited_request(&DoorRequest { cookies: &[cookies], ..GET }, Some(&LIMIT)).unwrap()
+    };
+    for cookies in [&both_cookies(&released), &cookie, &both_cookies(&waiting)] {
+        assert!(is_to_shop(&visit(cookies)), "{cookies}");
+    }
+    let unproven = both_cookies(&waiting).split(';').next().unwrap().to_owned();
+    assert!(is_to_shop(&visit(&unproven)), "this one is admitted now");
+    assert_eq!(visit("").status, 429);
+}
+
+/// Whoever was on the way to the shop arrives, and the guard may send them back to the door once for a pass of its own.
+#[test]
+fn an_admission_of_a_room_that_was_off_lasts_only_for_the_way_to_the_shop() {
+    let mut world = world();
+    pause(&mut world);
+    let (answer, _) = newcomer(&mut world);
+    let cookies = both_cookies(&answer);
+    turn_off(&mut world);
+    assert!(is_to_shop(&visit_with(&mut world, &cookies)));
+    pause(&mut world);
+    assert!(is_to_shop(&visit_with(&mut world, &cookies)), "still on the way");
+    world.run(5 * MINUTE);
+    let late = visit_with(&mut world, &cookies);
+    let again = place(late.set_cookie.as_deref().unwrap().split(';').next().unwrap());
+    assert_redirects_to_page(&late, again);
+    world.change_room(|room| room.state = RoomState::On);
+    world.run(3 * MINUTE);
+    let cookies = format!("bk_sale={again}");
+    assert_eq!(
+        pass(&visit_with(&mut world, &cookies))["queue_position"],
+        again.ticket.get(),
+        "nobody is lost"
+    );
+}
+
 /// Lets one place through, and counts how many were taken.
 #[derive(Debug, Default)]
 struct OnePlace(AtomicU32);
@@ -182,8 +282,8 @@ fn a_client_takes_only_as_many_new_places_as_its_limit_allows() {
     let mut world = world();
     pause(&mut world);
 
-    for request in NON_VISITS {
-        assert_eq!(world.limited_request(&request, Some(&LIMIT)).unwrap().status, 302);
+    for (request, status) in [(LOOK, 302), (FRAME, 200)] {
+        assert_eq!(world.limited_request(&request, Some(&LIMIT)).unwrap().status, status);
     }
     assert_eq!(taken(), 0, "nobody joined");
     world.set_faults(|call| {
@@ -356,23 +456,28 @@ fn the_pass_has_the_ticket_of_the_admission_not_the_one_in_the_cookie() {
 fn while_the_room_is_off_everybody_goes_straight_to_the_shop() {
     let mut world = world();
     pause(&mut world);
-    let (_, cookie) = newcomer(&mut world);
-    world.change_room(|room| room.state = RoomState::Off);
-    world.run(Duration::from_secs(2));
+    let (joined, cookie) = newcomer(&mut world);
+    let (other, _) = newcomer(&mut world);
+    turn_off(&mut world);
     let newcomer = world.request(&GET).unwrap();
     assert_eq!((&newcomer.set_cookie, pass(&newcomer).get("queue_position")), (&None, None));
-    assert_eq!(world.waiting(), 1, "nobody joined");
+    assert_eq!(world.waiting(), 2, "nobody joined");
     assert_eq!(
         pass(&visit_with(&mut world, &cookie)).get("queue_position"),
         None,
         "the ticket in the cookie is not proven"
     );
+    assert_eq!(world.outcome().by_door, 0, "a place that is not proven may be invented");
+    let cookies = both_cookies(&joined);
+    assert_eq!(pass(&visit_with(&mut world, &cookies))["queue_position"], 1);
     assert_eq!(world.outcome().by_door, 1, "the visitor who was in line is recorded as admitted");
     world.set_faults(|call| {
-        let broken = call == PortCall::Admit;
+        let broken = matches!(call, PortCall::Admit | PortCall::LookUp);
         (if broken { InjectedFault::Refused(Fault::Broken) } else { InjectedFault::None }, Duration::ZERO)
     });
-    pass(&visit_with(&mut world, &cookie.replace("-1", "-2")));
+    for cookies in [&cookies, &both_cookies(&other), &cookie] {
+        pass(&visit_with(&mut world, cookies));
+    }
 }
 
 #[test]
@@ -398,21 +503,29 @@ fn a_visitor_whose_admission_expired_is_a_newcomer() {
 }
 
 #[test]
-fn head_and_prefetch_requests_are_redirected_and_take_no_place() {
+fn who_is_no_person_gets_no_place_no_pass_and_no_admission() {
     let mut world = world();
-    for request in NON_VISITS {
-        let answer = world.request(&request).unwrap();
-        assert_eq!((answer.status, answer.location.as_deref()), (302, Some("wait/index.html")));
-        assert_eq!(answer.set_cookie, None);
-    }
-    assert_eq!(world.waiting(), 0);
-    let (_, cookie) = newcomer(&mut world);
+    let (answer, _) = newcomer(&mut world);
+    let cookies = both_cookies(&answer);
+    let assert_gets_nothing = |world: &mut World| {
+        for cookies in [&[][..], &[&*cookies]] {
+            let look = world.request(&DoorRequest { cookies, ..LOOK }).unwrap();
+            assert_eq!(
+                (look.status, look.location.as_deref(), look.set_cookie),
+                (302, Some("wait/index.html"), None)
+            );
+            let frame = world.request(&DoorRequest { cookies, ..FRAME }).unwrap();
+            assert_eq!((frame.status, frame.location, frame.set_cookie), (200, None, None));
+        }
+    };
+    assert_gets_nothing(&mut world);
+    assert_eq!(world.waiting(), 1, "as before");
+    world.run(MINUTE);
+    assert_gets_nothing(&mut world);
+    pass(&visit_with(&mut world, &cookies));
     world.change_room(|room| room.state = RoomState::Off);
     world.run(Duration::from_secs(2));
-    for request in NON_VISITS {
-        let answer = world.request(&DoorRequest { cookies: &[&cookie], ..request }).unwrap();
-        assert_eq!(pass(&answer)["aud"], "sale");
-    }
+    assert_gets_nothing(&mut world);
     assert_eq!(world.outcome().by_door, 0);
 }
 
