@@ -33,14 +33,13 @@ pub(crate) const SLICE_VISITORS: u32 = SLICE_BATCHES * BATCH;
 /// A consumer works for the minute of its slice, and starts up to half a minute before.
 pub(crate) const SLICE_SECONDS: f64 = 75.0;
 pub(crate) const CONSUMER_GB: f64 = 0.125;
-/// A batch that was received is invisible for this long if the consumer cannot write its admissions. A consumer whose calls
-/// fail receives one batch a second.
-const INVISIBLE_SECONDS: f64 = 30.0;
+/// While the ledger fails, a consumer keeps the batch that it has, and receives no other. One more may be on its way.
+const BATCHES_IN_HAND: f64 = 2.0;
 
-/// A slice claims itself with one write. Every two seconds it records how many it has released, in an item that it shares with
+/// A slice claims itself with one write, and asks with another whether the ledger takes admissions. Every two seconds it records how many it has released, in an item that it shares with
 /// fifteen others and that is then larger than a kilobyte, and raises the ticket that the line has reached. It notes the
 /// longest wait every five seconds at most.
-pub(crate) const SLICE_WRITES: f64 = 2.0 + 30.0 * (2.0 + 1.0) + 12.0;
+pub(crate) const SLICE_WRITES: f64 = 3.0 + 30.0 * (2.0 + 1.0) + 12.0;
 /// It reads the room once a second.
 pub(crate) const SLICE_READS: f64 = SLICE_SECONDS;
 
@@ -117,7 +116,7 @@ pub(crate) fn other_functions(throttle: bool) -> f64 {
 
 /// How many messages are in flight while the ledger fails.
 pub(crate) fn in_flight(rate: u32) -> f64 {
-    slices(rate) * f64::from(BATCH) * INVISIBLE_SECONDS
+    slices(rate) * f64::from(BATCH) * BATCHES_IN_HAND
 }
 
 /// How many writes to the counter of tickets a join causes: producers lease blocks of numbers. Found by leasing them as an
