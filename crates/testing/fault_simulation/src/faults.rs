@@ -63,6 +63,7 @@ impl PortCall {
             | Self::Claim
             | Self::Record
             | Self::Publish
+            | Self::PublishIfChanged
             | Self::History
             | Self::PublishKeys
             | Self::Throttle => true,
