@@ -4,7 +4,7 @@ use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, HeaderValue, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{Caller, DoorAnswer, Nonce};
+use producer::{DoorAnswer, DoorCaller, Nonce};
 use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
@@ -31,7 +31,7 @@ pub fn cookies(request: &Request) -> Vec<&str> {
 pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     producer::DoorRequest {
-        caller: Caller::of(request.method().as_str(), header),
+        caller: DoorCaller::of(request.method().as_str(), header),
         cookies,
         nonce: request.query_string_parameters_ref().and_then(|query| query.first(Nonce::PARAMETER)),
         // The firewall in front of the API limits clients.
@@ -138,19 +138,19 @@ mod tests {
     fn what_the_browser_says_is_passed_on() {
         let head = request("HEAD", "{}");
         let head = door_request(&head, &[]);
-        assert_eq!(head.caller, Caller::Nobody);
+        assert_eq!(head.caller, DoorCaller::Nobody);
         assert_eq!(head.nonce, Some("c29tZS1ub25jZS0xMjM0NQ"));
         assert_eq!(head.path, Some("/prod/beekeeper"));
         for (headers, caller) in [
-            ("{}", Caller::Person),
-            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, Caller::Nobody),
-            (r#"{"Purpose":["prefetch"]}"#, Caller::Nobody),
-            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, Caller::Person),
-            (r#"{"Sec-Fetch-Dest":["document"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Person),
-            (r#"{"sec-fetch-dest":["image"],"sec-fetch-mode":["no-cors"]}"#, Caller::Nobody),
-            (r#"{"SEC-FETCH-DEST":["iframe"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Frame),
-            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["navigate"]}"#, Caller::Person),
-            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["cors"]}"#, Caller::Nobody),
+            ("{}", DoorCaller::Person),
+            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, DoorCaller::Nobody),
+            (r#"{"Purpose":["prefetch"]}"#, DoorCaller::Nobody),
+            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, DoorCaller::Person),
+            (r#"{"Sec-Fetch-Dest":["document"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Person),
+            (r#"{"sec-fetch-dest":["image"],"sec-fetch-mode":["no-cors"]}"#, DoorCaller::Nobody),
+            (r#"{"SEC-FETCH-DEST":["iframe"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Frame),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Person),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["cors"]}"#, DoorCaller::Nobody),
         ] {
             let request = request("GET", headers);
             assert_eq!(door_request(&request, &[]).caller, caller, "{headers}");

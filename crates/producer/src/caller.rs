@@ -2,7 +2,7 @@
 
 /// Who asks at the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum DoorCaller {
     /// Somebody opens the room in a window. Old browsers and programs say nothing, and are taken at their word.
     Person,
     /// Nobody waits for the answer: a link scanner, a prefetch, or a picture, a script or a `fetch` of any page on the web.
@@ -11,7 +11,7 @@ pub enum Caller {
     Frame,
 }
 
-impl Caller {
+impl DoorCaller {
     /// `header` returns the value of the first header with this name, which is in lower case.
     pub fn of<'a>(method: &str, header: impl Fn(&str) -> Option<&'a [u8]>) -> Self {
         // Safari and older versions of Chrome send the second one.
@@ -39,32 +39,32 @@ fn is_prefetch(purpose: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn caller(method: &str, headers: &[(&str, &'static str)]) -> Caller {
+    fn caller(method: &str, headers: &[(&str, &'static str)]) -> DoorCaller {
         let header =
             |name: &str| headers.iter().find(|(found, _)| *found == name).map(|(_, value)| value.as_bytes());
-        Caller::of(method, header)
+        DoorCaller::of(method, header)
     }
 
     #[test]
     fn head_and_prefetch_requests_only_look() {
-        assert_eq!(caller("GET", &[]), Caller::Person);
-        assert_eq!(caller("HEAD", &[("sec-fetch-dest", "document")]), Caller::Nobody);
+        assert_eq!(caller("GET", &[]), DoorCaller::Person);
+        assert_eq!(caller("HEAD", &[("sec-fetch-dest", "document")]), DoorCaller::Nobody);
         for purpose in ["prefetch", "prefetch;prerender", "Prefetch; anonymous-client-ip"] {
             for name in ["sec-purpose", "purpose"] {
                 assert_eq!(
                     caller("GET", &[(name, purpose), ("sec-fetch-dest", "document")]),
-                    Caller::Nobody,
+                    DoorCaller::Nobody,
                     "{purpose}"
                 );
             }
         }
-        assert_eq!(caller("GET", &[("sec-purpose", "prefetching")]), Caller::Person);
+        assert_eq!(caller("GET", &[("sec-purpose", "prefetching")]), DoorCaller::Person);
     }
 
     #[test]
     fn only_a_window_is_a_person() {
         let dest = |dest| caller("GET", &[("sec-fetch-dest", dest)]);
-        assert_eq!(dest("document"), Caller::Person);
+        assert_eq!(dest("document"), DoorCaller::Person);
         for other in [
             "image",
             "script",
@@ -77,21 +77,21 @@ mod tests {
             "",
             "\u{fe}",
         ] {
-            assert_eq!(dest(other), Caller::Nobody, "{other}");
+            assert_eq!(dest(other), DoorCaller::Nobody, "{other}");
         }
         for frame in ["iframe", "frame", "embed", "object", "fencedframe"] {
-            assert_eq!(dest(frame), Caller::Frame, "{frame}");
+            assert_eq!(dest(frame), DoorCaller::Frame, "{frame}");
         }
     }
 
     #[test]
     fn a_visit_through_a_service_worker_is_a_person() {
         let empty = |mode| caller("GET", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", mode)]);
-        assert_eq!(empty("navigate"), Caller::Person);
+        assert_eq!(empty("navigate"), DoorCaller::Person);
         for mode in ["no-cors", "cors", "same-origin"] {
-            assert_eq!(empty(mode), Caller::Nobody, "{mode}");
+            assert_eq!(empty(mode), DoorCaller::Nobody, "{mode}");
         }
         let frame = [("sec-fetch-dest", "iframe"), ("sec-fetch-mode", "navigate")];
-        assert_eq!(caller("GET", &frame), Caller::Frame);
+        assert_eq!(caller("GET", &frame), DoorCaller::Frame);
     }
 }

@@ -30,7 +30,7 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
-pub use caller::Caller;
+pub use caller::DoorCaller;
 use claims::claims;
 pub use error::ProducerError;
 pub use pass::Nonce;
@@ -139,9 +139,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
         match request.caller {
-            Caller::Person => {}
-            Caller::Nobody => return Ok(DoorAnswer::look()),
-            Caller::Frame => return Ok(DoorAnswer::in_frame()),
+            DoorCaller::Person => {}
+            DoorCaller::Nobody => return Ok(DoorAnswer::look()),
+            DoorCaller::Frame => return Ok(DoorAnswer::in_frame()),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {

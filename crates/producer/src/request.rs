@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use pass::Nonce;
 
-use crate::Caller;
+use crate::DoorCaller;
 
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
 pub struct DoorRequest<'a> {
-    pub caller: Caller,
+    pub caller: DoorCaller,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
     /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
@@ -58,7 +58,8 @@ impl Drop for CountedPlace<'_> {
 
 impl DoorRequest<'static> {
     /// A visit by somebody without a place, and nothing else.
-    pub const GET: Self = Self { caller: Caller::Person, cookies: &[], nonce: None, limit: None, path: None };
+    pub const GET: Self =
+        Self { caller: DoorCaller::Person, cookies: &[], nonce: None, limit: None, path: None };
 }
 
 impl DoorRequest<'_> {

@@ -14,7 +14,7 @@ use hyper::{HeaderMap, Request, Response, StatusCode};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
-use producer::{Caller, DoorRequest, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
+use producer::{DoorCaller, DoorRequest, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
 use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
@@ -125,7 +125,7 @@ impl App {
         let cookies: Vec<&str> = cookies(request).collect();
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let request = DoorRequest {
-            caller: Caller::of(request.method().as_str(), header),
+            caller: DoorCaller::of(request.method().as_str(), header),
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),

@@ -122,10 +122,11 @@ impl JoinLimit {
     }
 
     fn take(&self, client: LimitedClient, now: Duration) -> Result<(), Duration> {
-        self.take_one(client, self.pause, now)?;
-        let Some(site) = client.site() else { return Ok(()) };
-        let taken = self.take_one(site, self.pause / Self::CLIENTS_OF_SITE, now);
-        taken.inspect_err(|_| self.give_one_back(client, self.pause))
+        let Some(site) = client.site() else { return self.take_one(client, self.pause, now) };
+        // The site first: beyond its limit, its networks take no entries from others.
+        self.take_one(site, self.pause / Self::CLIENTS_OF_SITE, now)?;
+        let taken = self.take_one(client, self.pause, now);
+        taken.inspect_err(|_| self.give_one_back(site, self.pause / Self::CLIENTS_OF_SITE))
     }
 
     fn give_back(&self, client: LimitedClient) {
@@ -293,7 +294,7 @@ mod tests {
         assert!(limit.take(of("2001:db8:8::1"), START).is_ok(), "another site");
         assert!(limit.take(of("203.0.113.9"), START).is_ok());
         let used = |number| limit.with_entry(in_site(number), |entry| entry.used_until);
-        assert_eq!(used(u16::MAX), Duration::ZERO, "the site's refusal is not counted for the client");
+        assert_eq!(used(u16::MAX), Duration::ZERO, "a refused network takes no entry");
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
-use producer::{Caller, DoorAnswer, DoorRequest, PlaceLimit};
+use producer::{DoorAnswer, DoorCaller, DoorRequest, PlaceLimit};
 use simulation::LineBehaviour;
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
-const LOOK: DoorRequest<'_> = DoorRequest { caller: Caller::Nobody, ..GET };
-const FRAME: DoorRequest<'_> = DoorRequest { caller: Caller::Frame, ..GET };
+const LOOK: DoorRequest<'_> = DoorRequest { caller: DoorCaller::Nobody, ..GET };
+const FRAME: DoorRequest<'_> = DoorRequest { caller: DoorCaller::Frame, ..GET };
 
 fn world() -> World {
     World::new(31, 60)
