@@ -67,7 +67,7 @@ const EXIT_CODES: &str = "Exit codes:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Configure a room with six questions or with flags; run again to edit
+    /// Configure a room with five questions or with flags; run again to edit
     Init(Box<Init>),
     /// List all rooms: those on this machine, and those that are configured
     #[command(

@@ -67,7 +67,7 @@ fn the_numbers_of_a_room_agree_after_a_crowd_off_and_a_reset() {
 
     room.order(Order::Pause);
     let client = Client::new(&room.base(), "demo");
-    let places: Vec<_> = (0..20).map(|_| client.join()).collect();
+    let places: Vec<_> = (0..20).map(|_| client.cookies(&client.newcomer(&[]))).collect();
     wait_for(&room, [320, 20, 300]);
     room.order(Order::Off);
     for place in &places[..15] {

@@ -297,7 +297,10 @@ mod tests {
             warned[0].starts_with("the rate is 270,000 a minute, but in this account only about "),
             "{warned:?}"
         );
-        assert!(warned[0].contains("the limit is API Gateway's requests a second | ask AWS"), "{warned:?}");
+        assert!(
+            warned[0].contains("the limit is the sixteen copies of the status | set warm_reads"),
+            "{warned:?}"
+        );
     }
 
     #[test]

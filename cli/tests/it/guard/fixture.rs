@@ -87,10 +87,11 @@ pub(super) fn issuer(room: &Local) -> String {
 /// A room that sends everybody to the shop. Nobody has to wait for a test.
 pub(super) fn room() -> Local {
     let room = Local::start(&["--shop", "https://shop.example/sale"]);
+    let client = Client::new(&room.base(), "demo");
+    let invented = client.invented_place();
     let off = room.command(&["off", "--local", "--yes"]);
     assert!(off.status.success(), "{}", text(&off.stderr));
-    // HEAD takes no place in the line.
-    let sent = || Client::new(&room.base(), "demo").send("HEAD", "/beekeeper", &[]);
+    let sent = || client.get_with("/beekeeper", &invented);
     eventually("the room is off", || sent().location().starts_with(&room.shop()));
     room
 }
