@@ -228,7 +228,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     assert_eq!(room.store().room().await.unwrap().settings.title.as_str(), "Sale");
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
-    assert_eq!(alarms.len(), 10, "{alarms:?}");
+    assert_eq!(alarms.len(), 12, "{alarms:?}");
     e_mails_begin_when_somebody_confirms(&room).await;
     let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
     let name = &alarms[0].name;
