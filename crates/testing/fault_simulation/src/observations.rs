@@ -129,22 +129,31 @@ impl SimOutcome {
     pub fn above_rate(&self) -> Option<String> {
         let next =
             self.valves.iter().skip(1).map(|change| change.from).chain([Timestamp::from_millis(u64::MAX)]);
+        let rate = |change: &ValveChange| match change.valve {
+            Valve::Open(rate) => Some(u128::from(rate.get())),
+            Valve::Closed => None,
+        };
+        let slices = self.valves.iter().filter_map(rate).map(|rate| rate.div_ceil(1000)).max().unwrap_or(0);
         let spans: Vec<_> = self
             .valves
             .iter()
             .zip(next)
-            .map(|(change, end)| match change.valve {
-                Valve::Open(rate) => (change.from, end, u128::from(rate.get())),
-                Valve::Closed => (change.from, end, 0),
+            .enumerate()
+            .map(|(index, (change, end))| {
+                let then = self.valves[index..].iter().find_map(rate).unwrap_or(0);
+                // A time in which nobody is released makes up for what the window before was ahead: a batch of each slice.
+                let most = if change.valve == Valve::Closed { slices * 10 * 60_000 } else { u128::MAX };
+                (change.from, end, then, most)
             })
             .collect();
-        let slices = spans.iter().map(|(.., rate)| rate.div_ceil(1000)).max().unwrap_or(0);
         for (index, (from, ..)) in spans.iter().enumerate() {
             let first = self.times.partition_point(|at| at < from);
             for (released, until) in self.times[first..].iter().enumerate() {
                 let allowed: u128 = spans[index..]
                     .iter()
-                    .map(|(start, end, rate)| (*end).min(*until).since(*start).as_millis() * rate)
+                    .map(|(start, end, rate, most)| {
+                        ((*end).min(*until).since(*start).as_millis() * rate).min(*most)
+                    })
                     .sum();
                 let released = released as u128 + 1;
                 if released * 60_000 > allowed + slices * (10 + 1) * 60_000 {
