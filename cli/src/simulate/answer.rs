@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use aws_model::AccountLimit;
 use serde::Serialize;
-use simulation::{QuotaToRaise, SimulatedEvent};
+use simulation::{QuotaToRaise, SimulatedEvent, VisitorCount, WaitSpread};
 
 use crate::plot::{number, thousands};
 
@@ -51,62 +51,61 @@ impl SimulationAnswer {
             (_, None) => "a room on one machine".into(),
         };
         format!(
-            "{} visitors come {}, to {place} that releases {} a minute.",
-            thousands(inputs.visitors.into()),
+            "{} {} {}, to {place} that releases {} a minute.",
+            visitors(inputs.visitors.into()),
+            if inputs.visitors == 1 { "comes" } else { "come" },
             inputs.arrivals,
             thousands(inputs.rate.into())
         )
     }
 
-    /// The answer in a sentence or two.
-    pub(super) fn sentence(&self) -> String {
-        let (waits, count) = (self.event.waits, self.event.visitors);
-        let last = match self.event.drained_after {
+    /// The waits, as a visitor counts them.
+    pub(super) fn waits(&self) -> String {
+        let (event, count) = (&self.event, self.event.visitors);
+        let last = match event.drained_after {
             Some(after) => format!("The last visitor is released after {}.", span(after)),
             None => "Not everybody is released.".into(),
         };
         if count.entered + count.never_entered == 0 {
             return format!("{last} Nobody waits until it is their turn.");
         }
-        format!(
-            "{last} Half wait {} or less, 95% {} or less, the longest {}.",
-            span(waits.median),
-            span(waits.p95),
-            span(waits.longest)
-        )
+        format!("From their click, {}. {last}", waits(&event.from_link))
     }
 
-    /// What the operator has to know before all numbers.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    /// Whether it holds. If not: what breaks, when, for how many, and what to do.
+    pub(super) fn verdict(&self) -> String {
         let event = &self.event;
-        let mut warnings = Vec::new();
-        if let Some(limit) = event.first_to_break {
+        let VisitorCount { came, refused, still_waiting, .. } = event.visitors;
+        let for_how_many = match refused {
+            0 => "nobody is refused".to_owned(),
+            _ => format!("{} of {} are refused at least once", number(refused), visitors(came)),
+        };
+        let mut verdict = if let Some(limit) = event.first_to_break {
             let broken = event.limits.iter().find(|used| used.limit == limit);
-            let after = broken.and_then(|used| used.broke_after).unwrap_or(0);
-            warnings.push(format!(
-                "A limit is exceeded, first after {}: {}. What to do: {}.",
-                span(seconds(after as u64)),
-                limit.name(),
-                limit.advice()
-            ));
-        } else if event.refused_requests > 0 {
-            warnings.push(format!(
-                "{} requests are refused, although no limit is exceeded in any second: too many come at the same moment. What to \
-                 do: {}, or raise request_burst if the room has one.",
-                number(event.refused_requests),
-                AccountLimit::ApiBurst.advice()
-            ));
-        }
-        if event.drained_after.is_none() || event.visitors.still_waiting > 0 {
+            let after = span(seconds(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
+            let (name, advice) = (limit.name(), limit.advice());
+            format!(
+                "It doesn't hold: after {after} a limit is exceeded, {name}, and {for_how_many}. What to do: {advice}."
+            )
+        } else if refused > 0 {
+            let advice = AccountLimit::ApiBurst.advice();
+            format!(
+                "It holds, but {for_how_many}: no limit is exceeded in any second, and too many come at the same moment. What to do: \
+                 {advice}, or raise request_burst if the room has one."
+            )
+        } else if event.drained_after.is_some() && still_waiting == 0 {
+            return format!("It holds: {for_how_many}.");
+        } else {
+            "It doesn't hold.".into()
+        };
+        if event.drained_after.is_none() || still_waiting > 0 {
             // They may wait because they were refused, and a higher rate does not help them.
-            let is_refused = event.first_to_break.is_some() || event.refused_requests > 0;
-            let advice = if is_refused { "" } else { ": raise the rate" };
-            warnings.push(format!(
-                "{} visitors still wait when the simulation ends{advice}.",
-                number(event.visitors.still_waiting)
-            ));
+            let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
+            let wait = if still_waiting == 1 { "waits" } else { "wait" };
+            verdict +=
+                &format!(" {} still {wait} when the simulation ends.{advice}", visitors(still_waiting));
         }
-        warnings
+        verdict
     }
 
     /// What --find found.
@@ -143,7 +142,8 @@ impl SimulationAnswer {
             ("gave up", number(count.gave_up)),
             ("never entered", number(count.never_entered)),
             ("still waiting", number(count.still_waiting)),
-            ("in line after", format!("{} at the latest", span(event.until_in_line.longest))),
+            ("until in line", short_waits(&event.until_in_line)),
+            ("then in line", short_waits(&event.waits)),
             ("requests", format!("{} ({} refused)", number(event.requests), number(event.refused_requests))),
         ];
         if !event.costs.is_empty() {
@@ -167,6 +167,20 @@ impl SimulationAnswer {
         };
         self.event.limits.iter().map(row).collect()
     }
+}
+
+fn visitors(count: u64) -> String {
+    format!("{} visitor{}", number(count), if count == 1 { "" } else { "s" })
+}
+
+fn waits(of: &WaitSpread) -> String {
+    let WaitSpread { median, p95, longest, .. } = *of;
+    format!("half wait {} or less, 95% {} or less, the longest {}", span(median), span(p95), span(longest))
+}
+
+fn short_waits(of: &WaitSpread) -> String {
+    let WaitSpread { median, p95, longest, .. } = *of;
+    format!("half {}, 95% {}, the longest {}", span(median), span(p95), span(longest))
 }
 
 /// What has to be raised, and how.

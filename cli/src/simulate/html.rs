@@ -4,8 +4,7 @@ use crate::html_report::{HtmlPart, HtmlReport, HtmlSection, HtmlTable};
 impl SimulationAnswer {
     /// The same as the text, as a page.
     pub(crate) fn html(&self) -> String {
-        let said = self.findings().into_iter().chain(self.warnings());
-        let mut answer: Vec<_> = said.map(HtmlPart::Paragraph).collect();
+        let mut answer: Vec<_> = self.findings().into_iter().map(HtmlPart::Paragraph).collect();
         answer.extend(self.plots().into_iter().map(HtmlPart::Plot));
         let mut sections = vec![section("The event", answer)];
         if !self.event.limits.is_empty() {
@@ -21,7 +20,7 @@ impl SimulationAnswer {
         let name = self.scenario.room.as_deref().unwrap_or("a room");
         let report = HtmlReport {
             title: format!("Simulation of {name}"),
-            summary: format!("{} {}", self.crowd(), self.sentence()),
+            summary: format!("{} {} {}", self.verdict(), self.crowd(), self.waits()),
             facts: self.facts().into_iter().map(|(name, value)| (capital(name), value)).collect(),
             sections,
         };

@@ -1,11 +1,10 @@
 use super::answer::{SimulationAnswer, dollars};
 
 impl SimulationAnswer {
-    /// The answer for a terminal of this width: the sentence first, then numbers, charts, limits and costs.
+    /// The answer for a terminal of this width: the verdict first, then the waits, numbers, charts, limits and costs.
     pub(crate) fn text(&self, width: u16) -> String {
-        let mut lines = vec![self.crowd(), self.sentence()];
+        let mut lines = vec![self.verdict(), self.crowd(), self.waits()];
         lines.extend(self.findings());
-        lines.extend(self.warnings().iter().map(|warning| format!("Warning: {warning}")));
         lines.push(String::new());
         lines.extend(self.facts().iter().map(|(name, value)| format!("{name:<14} {value}")));
         lines.push(String::new());

@@ -37,11 +37,18 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
     let page = folder.path().join("simulation.html");
     let text = simulated(&home, &["--html", page.to_str().unwrap(), "--new-account"]);
     let mut lines = text.lines();
-    assert!(lines.next().unwrap().starts_with("2,000 visitors come within a minute"), "{text}");
-    assert!(lines.next().unwrap().starts_with("The last visitor is released after "), "{text}");
-    for told in
-        ["Warning: A limit is exceeded, first after ", "longest line", "The line", "allowed", "together"]
+    for begins in
+        ["It doesn't hold: after ", "2,000 visitors come within a minute", "From their click, half wait "]
     {
+        assert!(lines.next().unwrap().starts_with(begins), "{begins}: {text}");
+    }
+    for told in [
+        " of 2,000 visitors are refused at least once. What to do: ",
+        "longest line",
+        "The line",
+        "allowed",
+        "together",
+    ] {
         assert!(text.contains(told), "{told}: {text}");
     }
     // The sentences are wrapped by the terminal, the charts and tables are not.
@@ -57,6 +64,29 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
         }
     }
     assert!(html.contains("<h1>Simulation of a room</h1>") && html.contains("<svg"), "{html}");
+}
+
+/// Many stand outside for longer than in line.
+#[test]
+fn a_wait_begins_with_the_click() {
+    let home = Home::new();
+    let crowd = ["simulate", "--visitors", "5k", "--new-account", "--rate", "3k"];
+    let answer: Value = serde_json::from_str(&home.printed(&[&crowd[..], &["--json"]].concat())).unwrap();
+    let longest = |part: &str| answer[part]["longest"].as_f64().unwrap();
+    assert!(longest("from_link") > 2.0 * longest("waits"), "{answer}");
+    assert!(longest("from_link") >= longest("until_in_line"), "{answer}");
+    assert!(answer["visitors"]["refused"].as_u64().unwrap() > 4000, "{answer}");
+    let told = home.printed(&crowd);
+    assert!(
+        told.contains("\nFrom their click, half wait ") && told.contains("\nuntil in line  half "),
+        "{told}"
+    );
+}
+
+#[test]
+fn one_visitor_is_one_visitor() {
+    let told = Home::new().printed(&["simulate", "--local", "--visitors", "1", "--rate", "60"]);
+    assert!(told.starts_with("It holds: nobody is refused.\n1 visitor comes "), "{told}");
 }
 
 #[test]
@@ -136,7 +166,7 @@ fn consumers_have_the_reservation_that_deploy_makes_if_it_fits() {
 #[test]
 fn a_crowd_that_comes_at_one_moment_is_told_of_the_burst() {
     let rush = ["--arrivals", "1s", "--limit", "api-burst=1"];
-    let refused = " requests are refused, although no limit is exceeded in any second";
+    let refused = " are refused at least once: no limit is exceeded in any second, and too many come at the same moment";
     for more in [&[] as &[&str], &["--find", "quota"]] {
         let told = simulated(&Home::new(), &[&rush, more].concat());
         assert!(told.contains(refused) && told.contains("Throttle burst rate"), "{told}");
@@ -199,8 +229,10 @@ fn whoever_cannot_join_is_not_helped_by_a_higher_rate() {
     // The consumers of such a rate take all functions of a new account.
     let told = Home::new().printed(&["simulate", "--visitors", "9", "--new-account", "--rate", "30k"]);
     assert!(told.contains("\nNot everybody is released. Nobody waits until it is their turn.\n"), "{told}");
-    assert!(told.contains(": the functions that may run at the same time. What to do: ask AWS"), "{told}");
-    assert!(told.contains("\nWarning: 9 visitors still wait when the simulation ends.\n"), "{told}");
+    let broken =
+        "a limit is exceeded, the functions that may run at the same time, and 9 of 9 visitors are refused";
+    assert!(told.contains(broken) && told.contains(" What to do: ask AWS"), "{told}");
+    assert!(told.contains(" 9 visitors still wait when the simulation ends.\n"), "{told}");
 }
 
 #[test]

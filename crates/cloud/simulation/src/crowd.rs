@@ -42,6 +42,7 @@ pub(crate) struct SimulatedVisitor {
     pub(crate) end: VisitEnd,
     step: SimulatedStep,
     refusals: u8,
+    pub(crate) was_refused: bool,
     ticket: u32,
     /// When a poll was last answered, and in what time it was worth asking again.
     heard: Option<u32>,
@@ -99,6 +100,7 @@ impl SimulatedCrowd {
                 end: VisitEnd::StillWaiting,
                 step: SimulatedStep::Door,
                 refusals: 0,
+                was_refused: false,
                 ticket: 0,
                 heard: None,
                 ask_in: 0.0,
@@ -169,6 +171,7 @@ impl SimulatedCrowd {
         self.course.at(at).refused += 1;
         let visitor = &mut self.visitors[number as usize];
         visitor.refusals += 1;
+        visitor.was_refused = true;
         if visitor.refusals == Self::MOST_REFUSALS {
             return;
         }

@@ -14,6 +14,8 @@ use crate::wait_spread::WaitSpread;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimulatedEvent {
     pub visitors: VisitorCount,
+    /// From the link until their page knew that it was their turn: what a visitor calls their wait. Zero if it was nobody's.
+    pub from_link: WaitSpread,
     /// From the link until they were in line. Zero if nobody joined.
     pub until_in_line: WaitSpread,
     /// From being in line until their page knew that it was their turn. Zero if it was nobody's.
@@ -43,6 +45,8 @@ pub struct VisitorCount {
     /// It was their turn, and they did not come.
     pub never_entered: u64,
     pub still_waiting: u64,
+    /// Whichever end their visit had: those of whom a request was refused, at least once.
+    pub refused: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -96,6 +100,7 @@ impl VisitorCount {
     fn of(visitors: &[SimulatedVisitor]) -> Self {
         let mut count = Self { came: visitors.len() as u64, ..Self::default() };
         for visitor in visitors {
+            count.refused += u64::from(visitor.was_refused);
             *match visitor.end {
                 VisitEnd::Entered => &mut count.entered,
                 VisitEnd::GaveUp => &mut count.gave_up,
@@ -124,9 +129,10 @@ impl SimulatedEvent {
     ) -> Self {
         let since = |at: Timestamp| at.since(zero).as_secs_f64();
         let SimulatedCrowd { visitors, mut course, .. } = crowd;
-        let (mut in_line, mut waits) = (Vec::new(), Vec::new());
+        let (mut from_link, mut in_line, mut waits) = (Vec::new(), Vec::new(), Vec::new());
         let (mut drained, mut everybody) = (zero, true);
         for (number, visitor) in (0..).zip(&visitors) {
+            from_link.extend(visitor.learned.map(|learned| learned - visitor.arrived));
             in_line.extend(visitor.joined.map(|joined| joined - visitor.arrived));
             waits.extend(visitor.joined.zip(visitor.learned).map(|(joined, learned)| learned - joined));
             let admitted = room.ledger.admitted_at(number);
@@ -161,6 +167,7 @@ impl SimulatedEvent {
         let further_files = further_files(scenario);
         Self {
             visitors: VisitorCount::of(&visitors),
+            from_link: WaitSpread::of(from_link).unwrap_or_default(),
             until_in_line: WaitSpread::of(in_line).unwrap_or_default(),
             waits: WaitSpread::of(waits).unwrap_or_default(),
             longest_line: LongestLine { people, after },
