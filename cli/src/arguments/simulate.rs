@@ -36,7 +36,7 @@ pub(crate) struct SimulateEvent {
     #[arg(long, value_name = "N")]
     pub(crate) rate: Option<Rate>,
     /// Region of the limits [default: the configured room's, or us-east-1]
-    #[arg(long, conflicts_with = "local")]
+    #[arg(long, conflicts_with = "local", value_parser = Region::named)]
     pub(crate) region: Option<Region>,
     /// How many of a hundred leave while they wait
     #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
-use config::{Architecture, RoomConfig};
+use config::{Architecture, Region, RoomConfig};
 use simulation::{
     Arrivals, AwsAccount, RoomHost, Scenario, ShopLoad, Simulation, SimulationProgress, quotas_to_raise,
     rate_for,
 };
+use tracing::subscriber::{NoSubscriber, with_default};
 use waitroom::Rate;
 
 use crate::arguments::{SimulateEvent, Sought};
@@ -32,13 +33,20 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
         None => None,
     };
     let scenario = scenario(simulate, config.as_ref())?;
+    if let Some(warning) = simulate.region.as_ref().and_then(Region::warning) {
+        note(&format!("warning: {warning}"));
+    }
     let inputs = inputs(simulate, config.as_ref(), &scenario);
     let (find, within) = (simulate.find, simulate.within.map(|within| within.as_secs_f64()));
     let answer = block_on(async {
         let stop = asked_to_stop()?;
         let stopped = Arc::new(AtomicBool::new(false));
         let asked = stopped.clone();
-        let work = tokio::task::spawn_blocking(move || simulated(scenario, inputs, find, within, &asked));
+        // What the simulated handlers log is of no room, and of no day.
+        let unheard = NoSubscriber::default();
+        let work = tokio::task::spawn_blocking(move || {
+            with_default(unheard, || simulated(scenario, inputs, find, within, &asked))
+        });
         tokio::pin!(work);
         tokio::select! {
             answer = &mut work => answer?,

@@ -84,6 +84,16 @@ fn a_wait_begins_with_the_click() {
 }
 
 #[test]
+fn a_region_is_read_as_init_reads_it() {
+    let home = Home::new();
+    let crowd = ["simulate", "--visitors", "9", "--rate", "60", "--region"];
+    assert!(home.printed(&[&crowd[..], &["Frankfurt"]].concat()).contains(" on AWS in eu-central-1 "));
+    let mistyped = home.run(&[&crowd[..], &["eu-centrel-1"]].concat());
+    let warned = text(&mistyped.stderr);
+    assert!(warned.contains("warning: unknown region eu-centrel-1; check the spelling"), "{warned}");
+}
+
+#[test]
 fn one_visitor_is_one_visitor() {
     let told = Home::new().printed(&["simulate", "--local", "--visitors", "1", "--rate", "60"]);
     assert!(told.starts_with("It holds: nobody is refused.\n1 visitor comes "), "{told}");
@@ -135,6 +145,9 @@ fn a_shop_that_becomes_slow_shows_what_the_throttle_does() {
     let (usual, throttled) = (home.printed(&crowd), home.printed(&[&crowd[..], &shop].concat()));
     assert!(!usual.contains("The throttle"), "{usual}");
     assert!(throttled.contains("\nThe throttle (visitors a minute)\n"), "{throttled}");
+    let quiet = home.run(&[&crowd[..], &shop, &["--json"]].concat());
+    assert_eq!(text(&quiet.stderr), "", "the throttle of no real room has nothing to log");
+    assert!(text(&quiet.stdout).contains("\"dollars\":0.0}"), "{}", text(&quiet.stdout));
 }
 
 #[test]

@@ -178,7 +178,8 @@ impl SimulatedEvent {
             limits,
             requests: course.total(|second| second.requests(further_files)),
             refused_requests: course.total(|second| second.refused),
-            dollars: costs.iter().map(|line| line.dollars).sum(),
+            // The sum of nothing would be -0.0.
+            dollars: costs.iter().fold(0.0, |sum, line| sum + line.dollars),
             costs,
         }
     }
