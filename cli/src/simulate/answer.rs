@@ -84,6 +84,12 @@ impl SimulationAnswer {
             let broken = event.limits.iter().find(|used| used.limit == limit);
             let after = span(seconds(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
             let (name, advice) = (limit.name(), limit.advice());
+            let is_felt = broken.is_some_and(|used| used.refuses) || refused > 0;
+            let for_how_many = if is_felt {
+                for_how_many
+            } else {
+                "AWS would refuse requests, which is not simulated".into()
+            };
             format!(
                 "It doesn't hold: after {after} a limit is exceeded, {name}, and {for_how_many}. What to do: {advice}."
             )
@@ -151,6 +157,10 @@ impl SimulationAnswer {
         }
         facts
     }
+
+    /// What the table of limits does not say.
+    pub(super) const ABOUT_LIMITS: &str = "Requests are refused beyond API Gateway's limits and that of the functions. \
+                                           The other limits are compared, and refuse nobody here.";
 
     pub(super) const LIMIT_COLUMNS: [&str; 5] = ["limit", "used", "allowed", "share", "after"];
 

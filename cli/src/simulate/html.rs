@@ -10,7 +10,8 @@ impl SimulationAnswer {
         if !self.event.limits.is_empty() {
             let rows = self.limits().into_iter().map(Vec::from).collect();
             let limits = table("The most that is used of each limit", &Self::LIMIT_COLUMNS, rows);
-            sections.push(section("Limits", vec![limits]));
+            let about = HtmlPart::Paragraph(Self::ABOUT_LIMITS.into());
+            sections.push(section("Limits", vec![limits, about]));
             let costs = self.event.costs.iter().map(|line| vec![line.name.to_owned(), dollars(line.dollars)]);
             let all = [vec!["together".to_owned(), dollars(self.event.dollars)]];
             let model = HtmlPart::Paragraph("Computed by a model: no room was ever measured on AWS.".into());

@@ -11,6 +11,9 @@ impl SimulationAnswer {
         lines.extend(self.plots().iter().map(|plot| plot.text(width)));
         if !self.event.limits.is_empty() {
             lines.extend(self.limit_lines());
+            lines.extend(
+                Self::ABOUT_LIMITS.split_inclusive(". ").map(|sentence| sentence.trim_end().to_owned()),
+            );
             lines.push(String::new());
             let costs = self.event.costs.iter().map(|line| (line.name, line.dollars));
             let costs = costs.chain([("together", self.event.dollars)]);

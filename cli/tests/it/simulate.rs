@@ -66,6 +66,22 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
     assert!(html.contains("<h1>Simulation of a room</h1>") && html.contains("<svg"), "{html}");
 }
 
+#[test]
+fn a_limit_that_refuses_nobody_here_is_named() {
+    let home = Home::new();
+    let told = simulated(&home, &["--limit", "table-writes=10"]);
+    let verdict = "a limit is exceeded, the account's writes a second of a table, and AWS would refuse requests, which is not simulated";
+    assert!(
+        told.contains(verdict) && told.contains("\nThe other limits are compared, and refuse nobody here.\n"),
+        "{told}"
+    );
+    let answer: Value = serde_json::from_str(&simulated(&home, &["--json"])).unwrap();
+    let limits = answer["limits"].as_array().unwrap();
+    let refusing: Vec<_> =
+        limits.iter().filter(|used| used["refuses"] == true).map(|used| &used["limit"]).collect();
+    assert_eq!(refusing, ["api-requests", "concurrency"]);
+}
+
 /// Many stand outside for longer than in line.
 #[test]
 fn a_wait_begins_with_the_click() {

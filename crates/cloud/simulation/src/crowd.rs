@@ -1,5 +1,6 @@
 //! The visitors of a simulation: what each does, and when next.
 
+use aws_model::Limit;
 use page::line::{MINUTE, PageForecast, TURN_SHOWN, forecast, is_passed, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -62,7 +63,7 @@ pub(crate) struct SimulatedCrowd {
 }
 
 /// The limits that refuse requests on AWS.
-struct DoorGates {
+pub(crate) struct DoorGates {
     api: GateState,
     functions: GateState,
     /// The files of the page besides its document.
@@ -244,6 +245,10 @@ impl SimulatedCrowd {
 }
 
 impl DoorGates {
+    pub(crate) const fn refuses_beyond(limit: Limit) -> bool {
+        matches!(limit, Limit::ApiRequests | Limit::RoomRequests | Limit::Concurrency)
+    }
+
     fn new(account: &AwsAccount) -> Self {
         let AwsAccount { limits, room } = account;
         let least = |own: Option<f64>, limit: f64| whole(own.map_or(limit, |own| own.min(limit)));

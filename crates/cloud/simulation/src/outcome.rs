@@ -5,7 +5,7 @@ use serde::Serialize;
 use waitroom::Timestamp;
 
 use crate::course::{CountedCourse, CountedSecond, millis_between};
-use crate::crowd::{SimulatedCrowd, SimulatedVisitor, VisitEnd};
+use crate::crowd::{DoorGates, SimulatedCrowd, SimulatedVisitor, VisitEnd};
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
 use crate::wait_spread::WaitSpread;
@@ -86,6 +86,8 @@ pub struct SimulatedMinute {
 pub struct LimitUse {
     pub limit: Limit,
     pub name: &'static str,
+    /// Whether simulated visitors are refused beyond it. Of the others, only their use is known.
+    pub refuses: bool,
     pub used: f64,
     pub available: f64,
     /// More than 1 is too much.
@@ -259,7 +261,10 @@ fn note(all: &mut Vec<LimitUse>, usage: Usage, after: usize) {
     let Usage { limit, used, available } = usage;
     let broke_after = (share > 1.0).then_some(after);
     match all.iter_mut().find(|known| known.limit == limit) {
-        None => all.push(LimitUse { limit, name: limit.name(), used, available, share, after, broke_after }),
+        None => {
+            let (name, refuses) = (limit.name(), DoorGates::refuses_beyond(limit));
+            all.push(LimitUse { limit, name, refuses, used, available, share, after, broke_after });
+        }
         Some(known) => {
             known.broke_after = known.broke_after.or(broke_after);
             if share > known.share {
