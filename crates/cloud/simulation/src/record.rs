@@ -36,7 +36,8 @@ struct PastEvent {
 
 /// The stretches of a text, in which at least one visitor came.
 pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
-    let stretches = read_any(text)?;
+    // Spreadsheets begin a file with this mark.
+    let stretches = read_any(text.trim_start_matches('\u{feff}'))?;
     let is_nobody = stretches.iter().all(|stretch| stretch.visitors == 0);
     if is_nobody { Err(RecordError::Nobody) } else { Ok(stretches) }
 }
@@ -52,7 +53,7 @@ fn read_any(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
     if first.trim().parse::<u32>().is_ok() {
         return counts_a_minute(lines());
     }
-    let columns: Vec<_> = first.split(',').map(|name| name.trim().trim_matches('"')).collect();
+    let columns = fields(first);
     let column = |name: &str| {
         let found = columns.iter().position(|column| *column == name);
         let problem = || {
@@ -93,8 +94,13 @@ fn later(from: u32, line: usize) -> Result<u32, RecordError> {
     from.checked_add(MINUTE).filter(|to| *to <= 7 * 24 * 60 * MINUTE).ok_or_else(too_long)
 }
 
+/// Separated by commas, or by semicolons where people write a comma in a number. No column of a record has either.
+fn fields(line: &str) -> Vec<&str> {
+    line.split([',', ';']).map(|field| field.trim().trim_matches('"')).collect()
+}
+
 fn past_minute(line: usize, text: &str, at: usize, joined: usize) -> Result<PastMinute, RecordError> {
-    let fields: Vec<_> = text.split(',').map(|field| field.trim().trim_matches('"')).collect();
+    let fields = fields(text);
     let field = |index: usize| fields.get(index).copied().unwrap_or_default();
     let wrong = |field: &str, what: &str| RecordError::WrongLine {
         line,
@@ -137,6 +143,14 @@ mod tests {
 
     fn stretch(from: u32, to: u32, visitors: u32) -> CountedStretch {
         CountedStretch { from: from * 1000, to: to * 1000, visitors }
+    }
+
+    #[test]
+    fn a_spreadsheet_writes_a_mark_and_semicolons() {
+        let commas = read("at,joined\n2027-03-05T11:00:00Z,7\n2027-03-05T11:01:00Z,9\n").unwrap();
+        let semicolons = "\u{feff}\"at\";\"joined\"\r\n2027-03-05T11:00:00Z;7\r\n2027-03-05T11:01:00Z;9\r\n";
+        assert_eq!(read(semicolons).unwrap(), commas);
+        assert_eq!(read("\u{feff}7\n9\n").unwrap(), [stretch(0, 60, 7), stretch(60, 120, 9)]);
     }
 
     #[test]
