@@ -34,7 +34,7 @@ export async function verifyPass(pass, keyOf, { room, name }, now = Date.now() /
   const { iss, aud, token_use, sub, queue_position: number = 1, nonce = "x".repeat(16), iat, nbf, exp } = claims;
   const isOurs = iss === room && aud === name && token_use === "access" && [iat, nbf, exp, number].every(Number.isInteger);
   const isWhole = isText(sub, /^[\w-]{1,128}$/) && isText(nonce, /^[\w-]{16,64}$/) && number > 0;
-  if (!isOurs || !isWhole || now + LEEWAY_SECONDS < nbf) throw new PassRefused("not a pass for this shop, now");
+  if (!isOurs || !isWhole || now + LEEWAY_SECONDS < Math.max(iat, nbf)) throw new PassRefused("not a pass for this shop, now");
   if (now >= exp + LEEWAY_SECONDS) throw new PassExpired("expired");
   return claims;
 }

@@ -57,7 +57,7 @@ final class BeekeeperPass
         if (!$isOurs || array_filter($numbers, is_int(...)) !== $numbers || $numbers[3] === 0 || array_filter($texts, $isWrong)) {
             return 'refused';
         }
-        if (time() + self::LEEWAY_SECONDS < $claims['nbf']) {
+        if (time() + self::LEEWAY_SECONDS < max($claims['iat'], $claims['nbf'])) {
             return 'refused';
         }
         return time() >= $claims['exp'] + self::LEEWAY_SECONDS ? 'expired' : $claims;

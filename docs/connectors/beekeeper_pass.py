@@ -67,7 +67,7 @@ class PassVerifier:
         known = {"iss": self.room, "aud": self.name, "token_use": "access"}
         is_ours = known.items() <= claims.items() and all(isinstance(value, int) for value in numbers)
         is_whole = is_text(claims.get("sub"), 1, 128) and is_text(nonce, 16, 64) and number != 0
-        if not is_ours or not is_whole or time.time() + LEEWAY_SECONDS < claims["nbf"]:
+        if not is_ours or not is_whole or time.time() + LEEWAY_SECONDS < max(claims["iat"], claims["nbf"]):
             raise PassRefused("not a pass for this shop, now")
         if time.time() >= claims["exp"] + LEEWAY_SECONDS:
             raise PassExpired("expired")

@@ -86,6 +86,7 @@ pub(crate) fn passes(
 fn of_other_claims(changed: impl Fn(Value) -> Result<String>) -> Result<Vec<PassVector>> {
     let vectors = [
         ("not valid yet", json!({ "nbf": FUTURE, "exp": FUTURE + 3600 })),
+        ("not issued yet", json!({ "iat": FUTURE, "exp": FUTURE + 3600 })),
         ("expired, and not valid yet", json!({ "nbf": FUTURE, "exp": OVER })),
         ("expired, and for another room", json!({ "aud": "other", "exp": OVER })),
         ("without an end", json!({ "exp": null })),
