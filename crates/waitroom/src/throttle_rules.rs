@@ -2,9 +2,9 @@
 //!
 //! The [`Baseline`] says how fast the shop answers when it is well: mean and sample standard deviation of 20 requests.
 //! Every minute another [`Sample`] of 20 requests gives a [`Verdict`]: the shop is slow if their mean exceeds the
-//! baseline's mean plus 3 deviations, and failing if more than 2 requests failed. Then the rate is halved. When the shop
-//! is well, the rate rises by a quarter of the difference to what the operator wants. So the rate never exceeds what the
-//! operator wants and never becomes 0.
+//! baseline's mean plus 3 deviations and 100 ms, and failing if more than 2 requests failed. Then the rate is halved. When
+//! the shop is well, the rate rises by a quarter of the difference to what the operator wants. So the rate never exceeds
+//! what the operator wants and never becomes 0.
 //!
 //! A shop that refuses a request because it has no pass is protected as recommended. Such a request did not fail, and it
 //! did not measure the shop either, so it is in no sample.
@@ -51,6 +51,9 @@ impl Baseline {
     /// as slow.
     const MIN_DEVIATION: f64 = 0.05;
 
+    /// In seconds. Up to here an answer seems immediate to a person, so no shop is slow, however fast it was before.
+    const NEVER_SLOW: f64 = 0.1;
+
     /// `None` if the sample has too many failures or fewer than two answers.
     pub fn of(sample: &Sample) -> Option<Self> {
         let mean = sample.mean().filter(|_| !sample.is_failing() && sample.answered.len() > 1)?;
@@ -60,7 +63,8 @@ impl Baseline {
 
     /// The shop is slow if a sample's mean is above this, in seconds.
     pub fn threshold(&self) -> f64 {
-        self.mean + 3.0 * self.deviation.max(Self::MIN_DEVIATION * self.mean)
+        let spread = 3.0 * self.deviation.max(Self::MIN_DEVIATION * self.mean);
+        (self.mean + spread).max(Self::NEVER_SLOW)
     }
 }
 
@@ -166,6 +170,18 @@ mod tests {
         assert!((baseline.threshold() - 0.115).abs() < 1e-9);
         assert_eq!(Verdict::of(&sample(&[114; SAMPLE_SIZE], 0), Some(baseline)), Verdict::Well);
         assert_eq!(Verdict::of(&sample(&[116; SAMPLE_SIZE], 0), Some(baseline)), Verdict::Slow);
+    }
+
+    #[test]
+    fn no_shop_is_slow_up_to_100_ms() {
+        for (fast, threshold) in [(4, 0.1), (86, 0.1), (87, 0.100_05)] {
+            let baseline = Baseline::of(&sample(&[fast; SAMPLE_SIZE], 0)).unwrap();
+            assert!((baseline.threshold() - threshold).abs() < 1e-9, "{fast} ms: {}", baseline.threshold());
+        }
+        let baseline = Baseline::of(&sample(&[4; SAMPLE_SIZE], 0));
+        assert_eq!(Verdict::of(&sample(&[99; SAMPLE_SIZE], 0), baseline), Verdict::Well);
+        assert_eq!(Verdict::of(&sample(&[101; SAMPLE_SIZE], 0), baseline), Verdict::Slow);
+        assert_eq!(Verdict::of(&sample(&[4; 17], 3), baseline), Verdict::Failing, "fast, and broken");
     }
 
     #[test]

@@ -21,4 +21,5 @@ mod release;
 mod schedules;
 mod stampede;
 mod storage;
+mod throttle_table;
 mod throttling;

@@ -31,6 +31,38 @@ fn a_slow_or_failing_shop_lowers_the_rate_and_a_recovered_one_restores_it() {
     assert_eq!(world.room().throttled, None);
 }
 
+/// A visitor doesn't notice these answers, however fast the shop was before.
+#[test]
+fn nobody_calls_a_shop_slow_that_answers_in_100_ms() {
+    let mut world = World::new(26, 1000).with_throttle();
+    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
+    assert_eq!(rate_after_a_minute(&mut world, answers(4)), 1000, "the baseline");
+    for millis in [21, 99] {
+        assert_eq!(rate_after_a_minute(&mut world, answers(millis)), 1000, "{millis} ms");
+    }
+    assert_eq!(rate_after_a_minute(&mut world, answers(101)), 500);
+}
+
+/// Garbage is collected, a log is rotated: that is over before the throttle looks again.
+#[test]
+fn a_slow_moment_is_not_a_slow_shop() {
+    let mut world = World::new(27, 1000).with_throttle();
+    let answers = |millis| ShopHealth::Answers(Duration::from_millis(millis));
+    assert_eq!(rate_after_a_minute(&mut world, answers(40)), 1000, "the baseline");
+    for _ in 0..3 {
+        world.shop.set(answers(900));
+        world.run(Duration::from_secs(5));
+        world.shop.set(answers(40));
+        world.run(Duration::from_secs(55));
+        assert_eq!(world.room().rate().get(), 1000);
+    }
+    world.shop.set(answers(900));
+    world.run(Duration::from_secs(5));
+    world.shop.set(ShopHealth::Down);
+    world.run(Duration::from_secs(50));
+    assert_eq!(world.room().rate().get(), 500, "slow, then failing: halved once");
+}
+
 #[test]
 fn without_a_baseline_a_failing_shop_lowers_the_rate() {
     let mut world = World::new(22, 1000).with_throttle();

@@ -1,0 +1,215 @@
+//! The table of docs/local.md: three hours of shops that wanted 1,000 visitors a minute, with the throttle, and with one
+//! that believes its first sample and has no floor.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_executor::block_on;
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use throttle::{SamplePurpose, Throttle, measure};
+use url::Url;
+use waitroom::ports::{
+    Clock, PortResult, Probe, ProbeError, ProbeReply, RoomReader, ThrottleMemory, ThrottleStore,
+};
+use waitroom::throttle_rules::{Baseline, Sample, Verdict};
+use waitroom::{Rate, Room, Settings, Timestamp};
+
+const DOCUMENT: &str = include_str!("../../../../../docs/local.md");
+const MINUTES: u64 = 180;
+const MINUTE: Duration = Duration::from_mins(1);
+const WANTED: u32 = 1000;
+
+/// A shop, and who comes to it.
+#[derive(Clone, Copy)]
+struct ShopModel {
+    /// How long it takes to answer when nobody is there, in seconds.
+    alone: f64,
+    /// How many visitors a minute occupy it fully.
+    bears: u32,
+    /// It fails from minute 60 on for so many minutes.
+    fails_for: u64,
+}
+
+/// Clock, room and shop of one run. The clock moves when somebody sleeps.
+#[derive(Clone)]
+struct Sale(Arc<Mutex<SaleState>>);
+
+struct SaleState {
+    now: Timestamp,
+    room: Room,
+    memory: ThrottleMemory,
+    shop: ShopModel,
+    rng: StdRng,
+}
+
+impl SaleState {
+    fn minute(&self) -> u64 {
+        self.now.as_secs() / 60
+    }
+
+    /// The crowd comes in minute 5, after the baseline. A queue grows as its server is occupied.
+    fn latency(&self) -> f64 {
+        let came = if self.minute() < 5 { 0 } else { self.room.rate().get() };
+        let free = 1.0 - f64::from(came) / f64::from(self.shop.bears);
+        self.shop.alone / free.max(0.001)
+    }
+
+    fn is_down(&self) -> bool {
+        (60..60 + self.shop.fails_for).contains(&self.minute())
+    }
+
+    /// Every eleven minutes everything stands still for three seconds: a log is rotated, garbage is collected.
+    fn hiccup(&self) -> f64 {
+        let is_standing = self.minute() % 11 == 7 && self.now.as_secs() % 60 < 3;
+        if is_standing { 0.3 } else { 0.0 }
+    }
+
+    /// One request in a hundred waits for a disk.
+    fn jitter(&mut self) -> f64 {
+        let noise = 0.9 + 0.2 * self.rng.random::<f64>();
+        let waits = if self.rng.random_ratio(1, 100) { 0.2 * self.rng.random::<f64>() } else { 0.0 };
+        self.latency() * noise + self.hiccup() + waits
+    }
+}
+
+impl Probe for Sale {
+    async fn ask(&self, _url: &Url) -> Result<ProbeReply, ProbeError> {
+        let mut sale = self.0.lock();
+        let took = sale.jitter();
+        if sale.is_down() || took > 5.0 {
+            return Err(ProbeError("no answer".into()));
+        }
+        Ok(ProbeReply { status: 200, location: None, took: Duration::from_secs_f64(took) })
+    }
+}
+
+impl Clock for Sale {
+    fn now(&self) -> Timestamp {
+        self.0.lock().now
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        let mut sale = self.0.lock();
+        sale.now = sale.now.max(until);
+    }
+}
+
+impl RoomReader for Sale {
+    async fn room(&self) -> PortResult<Arc<Room>> {
+        Ok(Arc::new(self.0.lock().room.clone()))
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        self.room().await
+    }
+}
+
+impl ThrottleStore for Sale {
+    async fn recall(&self) -> PortResult<ThrottleMemory> {
+        Ok(self.0.lock().memory.clone())
+    }
+
+    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
+        self.0.lock().memory = memory;
+        Ok(true)
+    }
+
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        self.0.lock().room.throttled = rate;
+        Ok(())
+    }
+}
+
+/// What became of three hours.
+#[derive(Debug, Default, PartialEq)]
+struct Hours {
+    /// Minutes with less than the wanted rate.
+    held: u32,
+    /// Minutes in which the shop failed, or took more than a second.
+    suffering: u32,
+    entered: u32,
+}
+
+impl Sale {
+    fn new(shop: ShopModel) -> Self {
+        let wanted = Rate::new(WANTED).unwrap();
+        let (name, title) = ("sale".parse().unwrap(), "Sale".parse().unwrap());
+        let settings = Settings::new(name, title, "https://shop.example/".parse().unwrap(), wanted);
+        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let (now, memory, rng) = (Timestamp::default(), ThrottleMemory::default(), StdRng::seed_from_u64(1));
+        Self(Arc::new(Mutex::new(SaleState { now, room, memory, shop, rng })))
+    }
+
+    /// Three hours, with something that sets the rate once a minute.
+    fn run(&self, mut throttle: impl FnMut()) -> Hours {
+        let mut hours = Hours::default();
+        for minute in 0..MINUTES {
+            self.0.lock().now = Timestamp::default() + MINUTE * u32::try_from(minute).unwrap();
+            throttle();
+            let sale = self.0.lock();
+            let rate = sale.room.rate().get();
+            hours.held += u32::from(rate < WANTED);
+            hours.suffering += u32::from(sale.is_down() || sale.latency() > 1.0);
+            hours.entered += rate;
+        }
+        hours
+    }
+}
+
+/// The throttle as it is.
+fn with_the_throttle(shop: ShopModel) -> Hours {
+    let sale = Sale::new(shop);
+    let throttle = Throttle::new(sale.clone(), sale.clone(), sale.clone(), MINUTE);
+    sale.run(|| {
+        block_on(throttle.run(SamplePurpose::Judge)).unwrap();
+    })
+}
+
+/// One that believes its first sample, and knows no floor.
+fn with_the_first_sample(shop: ShopModel) -> Hours {
+    let sale = Sale::new(shop);
+    let mut baseline = None;
+    sale.run(|| {
+        let room = sale.0.lock().room.clone();
+        let sample = block_on(measure(&sale, &sale, &room)).sample;
+        let well = *baseline.get_or_insert_with(|| Baseline::of(&sample).unwrap());
+        let rate = first_verdict(&sample, well).next_rate(room.rate(), room.settings.rate);
+        sale.0.lock().room.throttled = Some(rate).filter(|rate| *rate < room.settings.rate);
+    })
+}
+
+fn first_verdict(sample: &Sample, well: Baseline) -> Verdict {
+    let threshold = well.mean + 3.0 * well.deviation.max(0.05 * well.mean);
+    let mean = Baseline::of(sample).map(|baseline| baseline.mean);
+    match (Verdict::of(sample, None), mean) {
+        (Verdict::Well, Some(mean)) if mean > threshold => Verdict::Slow,
+        (verdict, _) => verdict,
+    }
+}
+
+const SHOPS: [(&str, ShopModel); 5] = [
+    ("quiet, 4 ms", ShopModel { alone: 0.004, bears: 20_000, fails_for: 0 }),
+    ("quiet, 60 ms", ShopModel { alone: 0.06, bears: 20_000, fails_for: 0 }),
+    ("crowded, 4 ms, bears 800 a minute", ShopModel { alone: 0.004, bears: 800, fails_for: 0 }),
+    ("crowded, 60 ms, bears 800 a minute", ShopModel { alone: 0.06, bears: 800, fails_for: 0 }),
+    ("quiet, 60 ms, fails for ten minutes", ShopModel { alone: 0.06, bears: 20_000, fails_for: 10 }),
+];
+
+#[test]
+fn the_throttles_table_is_that_of_the_document() {
+    let mut table = String::new();
+    for (name, shop) in SHOPS {
+        let (before, now) = (with_the_first_sample(shop), with_the_throttle(shop));
+        writeln!(
+            table,
+            "| {name} | {} → {} | {} → {} | {} → {} |",
+            before.held, now.held, before.suffering, now.suffering, before.entered, now.entered
+        )
+        .unwrap();
+    }
+    println!("{table}");
+    assert!(DOCUMENT.contains(&table), "docs/local.md has another table than this:\n{table}");
+}
