@@ -10,6 +10,7 @@ use guard::{
     Bypass, FileSessions, Guard, GuardRules, GuardTimes, HttpRoom, RoomKeys, RoomSilence, SecretHeader,
     WhenUnreachable,
 };
+use pass::Discovery;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
 use server::{ForwardAuth, GuardMetrics, GuardMonitor, TrustedProxies};
@@ -133,8 +134,8 @@ async fn shared_or(file: FileSessions, _arguments: &GuardArguments) -> Result<Gu
     Ok(GuardSessions::File(file))
 }
 
-/// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and asks again
-/// when a pass arrives. If something else answers, the URL is wrong.
+/// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and goes on asking.
+/// If something else answers, or another room, the guard was started with the wrong words.
 async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys<HttpRoom>> {
     if let Some(file) = &arguments.keys {
         let named = || file.display();
@@ -147,8 +148,9 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
     }
     let room = HttpRoom::new(rules)
         .context("could not read the CA certificates of this machine, which the guard needs")?;
-    if let Ok(issuer) = room.issuer().await
-        && issuer != rules.room
+    let discovery = room.discovery().await.ok();
+    if let Some(Discovery { issuer, .. }) = &discovery
+        && *issuer != rules.room
     {
         let problem =
             format!("the room at {} says that its URL is {issuer}, and its passes say so too", rules.room);
@@ -158,7 +160,20 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
     }
     let keys = RoomKeys::of_room(rules, room);
     match keys.refresh(SystemClock.now().as_secs()).await {
-        Ok(()) => {}
+        Ok(()) => {
+            let name = discovery.and_then(|discovery| discovery.room);
+            if name.is_none() {
+                let GuardRules { room, name, .. } = rules;
+                note(&format!(
+                    "warning: the room at {room} does not say its name; make sure that it is {name}"
+                ));
+            }
+        }
+        Err(RoomSilence::OtherRoom { url, found, expected }) => {
+            let advice = format!("start the guard with that name: beekeeper guard {found} --room {url}");
+            let other = RoomSilence::OtherRoom { url, found, expected };
+            return Err(Failure::new(Exit::Failed, other.to_string()).advising(advice).into());
+        }
         Err(error @ (RoomSilence::NotKeys { .. } | RoomSilence::Status { status: 404, .. })) => {
             return Err(anyhow::Error::new(error).context("could not fetch the room's keys; check --room"));
         }

@@ -251,6 +251,13 @@ pub(crate) fn website() -> String {
 
 /// A web server that answers each path with a status and perhaps headers. Returns its URL.
 pub(crate) fn web_server(answer: impl Fn(&str) -> &'static str + Send + 'static) -> String {
+    web_server_with_bodies(move |path| (answer(path), String::new()))
+}
+
+/// The same, with a body.
+pub(crate) fn web_server_with_bodies(
+    answer: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -259,8 +266,10 @@ pub(crate) fn web_server(answer: impl Fn(&str) -> &'static str + Send + 'static)
             let request = BufReader::new(visitor.try_clone().unwrap()).lines();
             let request: Vec<_> = request.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
             let path = request.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+            let (status, body) = answer(path);
+            let length = body.len();
             let answer =
-                format!("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", answer(path));
+                format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
             drop(visitor.write_all(answer.as_bytes()));
         }
     });

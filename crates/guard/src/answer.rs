@@ -54,6 +54,9 @@ pub enum GuardOutcome {
     Sent,
     /// No session, and a pass that is none: sent to the room.
     PassRefused(Refused),
+    /// The room's door has just given this pass for one that was refused, and it is refused too. Another one would not be
+    /// better: the guard and the room disagree.
+    Circling(Refused),
     /// The pass was exchanged before: sent to the room.
     PassUsed,
     /// The pass is not for this browser: sent to the door for one that is.
@@ -81,7 +84,7 @@ impl Decision {
 
 impl GuardOutcome {
     /// All words of [`GuardOutcome::as_str`].
-    pub const WORDS: [&str; 13] = [
+    pub const WORDS: [&str; 14] = [
         "bypassed",
         "entered",
         "entered-unguarded",
@@ -89,6 +92,7 @@ impl GuardOutcome {
         "cleaned",
         "sent",
         "pass-refused",
+        "circling",
         "pass-used",
         "sent-for-nonce",
         "taken",
@@ -107,6 +111,7 @@ impl GuardOutcome {
             Self::Cleaned => "cleaned",
             Self::Sent => "sent",
             Self::PassRefused(_) => "pass-refused",
+            Self::Circling(_) => "circling",
             Self::PassUsed => "pass-used",
             Self::SentForNonce => "sent-for-nonce",
             Self::Taken => "taken",

@@ -7,6 +7,7 @@ use http::Method;
 use parking_lot::Mutex;
 use pass::{Claims, Nonce, Refused, Verifier};
 
+use crate::complaints::Complaints;
 use crate::exchange::BrowserSecret;
 use crate::request::ShownIn;
 use crate::session::Session;
@@ -26,16 +27,17 @@ pub struct Guard<L, C> {
     sessions: L,
     keys: RoomKeys<C>,
     room: Mutex<Reachability>,
+    complaints: Complaints,
     cookie: String,
 }
 
 impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
-    /// Within this time after a visitor was sent for a nonce, a pass without one means that the room signs none.
-    const NONCE_PATIENCE: u64 = 60;
+    /// Within this time after a visitor was sent for a better pass, one that is no better means that the next won't be either.
+    const DOOR_PATIENCE: u64 = 60;
 
     pub fn new(rules: GuardRules, key: SessionKey, sessions: L, keys: RoomKeys<C>) -> Self {
         let cookie = cookie::name(&rules);
-        Self { rules, key, sessions, keys, room: Mutex::default(), cookie }
+        Self { rules, key, sessions, keys, room: Mutex::default(), complaints: Complaints::default(), cookie }
     }
 
     pub fn rules(&self) -> &GuardRules {
@@ -59,6 +61,12 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
     /// [`WhenUnreachable::Open`], call this every [`Reachability::EVERY`].
     pub async fn check_room(&self, now: u64) -> Option<ReachabilityChange> {
         let asked = self.keys.refresh(now).await;
+        if let Err(error) = &asked
+            && self.keys.count() == 0
+        {
+            let error = error as &dyn Error;
+            tracing::warn!(error, "no key of the room is known, so nobody new can enter the shop");
+        }
         let answered = asked.as_ref().map_or_else(crate::RoomSilence::is_an_answer, |()| true);
         let change = self.room.lock().note(answered, self.rules.unreachable, now)?;
         if let Err(error) = asked
@@ -77,14 +85,11 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         Some(change)
     }
 
-    /// Calls [`Guard::check_room`] for ever, if the room's silence opens the shop. Otherwise there is nothing to check.
+    /// Calls [`Guard::check_room`] until the room's keys are known. For ever, if the room's silence opens the shop.
     pub async fn watch_room(&self) {
-        if self.rules.unreachable == WhenUnreachable::Closed {
-            return;
-        }
         let mut ticks = tokio::time::interval(Reachability::EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
+        while self.keys.count() == 0 || self.rules.unreachable != WhenUnreachable::Closed {
             ticks.tick().await;
             if let Ok(moment) = Moment::now() {
                 self.check_room(moment.now).await;
@@ -202,9 +207,7 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         if ours.is_some() && ours == claims.nonce {
             return Ok(());
         }
-        let asked = sent.and_then(|sent| sent.asked);
-        let just_asked = asked.is_some_and(|asked| moment.now.saturating_sub(asked) < Self::NONCE_PATIENCE);
-        if just_asked && claims.nonce.is_none() {
+        if Self::is_just_asked(sent, moment.now) && claims.nonce.is_none() {
             tracing::error!(
                 room = self.rules.room,
                 "the room signed no nonce into a pass; it needs a Beekeeper that does, or the guard no binding"
@@ -212,6 +215,11 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
             return Err(GuardAnswer::page(GuardOutcome::NoNonce));
         }
         Err(self.to_door(request, Some(moment.now), moment, GuardOutcome::SentForNonce))
+    }
+
+    fn is_just_asked(sent: Option<&SentVisitor>, now: u64) -> bool {
+        let asked = sent.and_then(|sent| sent.asked);
+        asked.is_some_and(|asked| now.saturating_sub(asked) < Self::DOOR_PATIENCE)
     }
 
     /// What the guard remembers of a visitor whom it sent to the room.
@@ -224,11 +232,21 @@ impl<L: LiveSessions, C: RoomClient> Guard<L, C> {
         if self.is_open(moment.now) {
             return Decision::Enter(ToShop { outcome: GuardOutcome::EnteredUnguarded, ..ToShop::default() });
         }
+        if let GuardOutcome::PassRefused(refused) = why {
+            let is_circling = Self::is_just_asked(self.sent(request).as_ref(), moment.now);
+            self.complaints.log(&self.rules, refused, is_circling, moment.now);
+            if is_circling {
+                return Decision::Answer(GuardAnswer::page(GuardOutcome::Circling(refused)));
+            }
+        }
         Decision::Answer(match request.shown() {
             // The door would send the frame back with a pass, and the guard would send it to the door again.
             ShownIn::Frame => GuardAnswer::page(GuardOutcome::Framed),
             ShownIn::Nothing => GuardAnswer::page(GuardOutcome::NoPage),
-            ShownIn::Window if request.only_reads() => self.to_door(request, None, moment, why),
+            ShownIn::Window if request.only_reads() => {
+                let asked = matches!(why, GuardOutcome::PassRefused(_)).then_some(moment.now);
+                self.to_door(request, asked, moment, why)
+            }
             // A form that was sent too late. Its URL is not remembered, because it is not a page to come back to.
             ShownIn::Window => GuardAnswer::redirect(303, self.rules.door(), None, why),
         })

@@ -17,12 +17,12 @@ use tokio::time::timeout;
 
 use crate::{GuardRules, RoomClient, RoomSilence};
 
-/// Fetches the keys from where the room publishes them. Redirects are not followed.
+/// Fetches the keys from where the room publishes them, and looks whether it is the room of the rules. Redirects are not
+/// followed.
 #[derive(Clone, Debug)]
 pub struct HttpRoom {
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
-    keys: String,
-    discovery: String,
+    rules: GuardRules,
 }
 
 impl HttpRoom {
@@ -37,14 +37,26 @@ impl HttpRoom {
             HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
         // A new connection for every question: it shows whether the room accepts any.
         let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        let discovery = format!("{}/.well-known/openid-configuration", rules.room);
-        Ok(Self { client, keys: rules.keys_url(), discovery })
+        Ok(Self { client, rules: rules.clone() })
     }
 
-    /// The URL that the room itself says it has. Its passes name the same issuer.
-    pub async fn issuer(&self) -> Result<String, RoomSilence> {
-        let discovery = self.read(&self.discovery, |body| serde_json::from_slice::<Discovery>(body).ok());
-        Ok(discovery.await?.issuer)
+    /// What the room says of itself. Its passes name the same issuer, and its name as their audience.
+    pub async fn discovery(&self) -> Result<Discovery, RoomSilence> {
+        let url = format!("{}/.well-known/openid-configuration", self.rules.room);
+        self.read(&url, |body| serde_json::from_slice(body).ok()).await
+    }
+
+    /// Fails if this room says that it has another name than that of the rules.
+    fn check_name(&self, discovery: &Discovery) -> Result<(), RoomSilence> {
+        let GuardRules { room: url, name: expected, .. } = &self.rules;
+        match &discovery.room {
+            Some(found) if found != expected => Err(RoomSilence::OtherRoom {
+                url: url.clone(),
+                found: found.clone(),
+                expected: expected.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// What is at this URL, if it can be read.
@@ -70,8 +82,12 @@ impl HttpRoom {
 
 impl RoomClient for HttpRoom {
     async fn keys(&self) -> Result<Jwks, RoomSilence> {
-        let keys = |body: &[u8]| Jwks::published(body).filter(|keys| !keys.keys.is_empty());
-        self.read(&self.keys, keys).await
+        let published = |body: &[u8]| Jwks::published(body).filter(|keys| !keys.keys.is_empty());
+        let url = self.rules.keys_url();
+        let (discovery, keys) = tokio::join!(self.discovery(), self.read(&url, published));
+        // What an older room, or a proxy, does not say is not held against it.
+        discovery.ok().map_or(Ok(()), |discovery| self.check_name(&discovery))?;
+        keys
     }
 }
 
@@ -83,21 +99,27 @@ mod tests {
 
     use super::*;
 
-    /// A server that gives one answer. Returns the URL of the room, and what was asked.
-    async fn asked(answer: String) -> (Result<Jwks, RoomSilence>, String) {
+    const KEYS: &str = "GET /stage/.well-known/jwks.json HTTP/1.1\r\n";
+
+    /// A room that answers so when it is asked for its keys, and otherwise so.
+    async fn asked(keys: &str, discovery: &str) -> Result<Jwks, RoomSilence> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/stage/", listener.local_addr().unwrap());
         let room = HttpRoom::new(&GuardRules::new(&url, "sale")).unwrap();
         let serve = async {
-            let (mut visitor, _) = listener.accept().await.unwrap();
-            let mut head = vec![0; 4096];
-            let read = visitor.read(&mut head).await.unwrap();
-            // The client may close the connection before it has read everything.
-            drop(visitor.write_all(answer.as_bytes()).await);
-            String::from_utf8(head[..read].to_vec()).unwrap()
+            for _ in 0..2 {
+                let (mut visitor, _) = listener.accept().await.unwrap();
+                let mut head = vec![0; 4096];
+                let read = visitor.read(&mut head).await.unwrap();
+                let answer = if head[..read].starts_with(KEYS.as_bytes()) { keys } else { discovery };
+                // The client may close the connection before it has read everything.
+                drop(visitor.write_all(answer.as_bytes()).await);
+            }
         };
-        tokio::join!(room.keys(), serve)
+        tokio::join!(room.keys(), serve).0
     }
+
+    const NOTHING: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
 
     fn ok(body: &str) -> String {
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
@@ -106,9 +128,17 @@ mod tests {
     #[tokio::test]
     async fn keys_are_fetched_from_where_the_room_publishes_them() {
         let keys = KeyRing::generate().unwrap().jwks().unwrap();
-        let (fetched, request) = asked(ok(&serde_json::to_string(&keys).unwrap())).await;
-        assert_eq!(fetched.unwrap(), keys);
-        assert!(request.starts_with("GET /stage/.well-known/jwks.json HTTP/1.1\r\n"), "{request}");
+        let published = ok(&serde_json::to_string(&keys).unwrap());
+        assert_eq!(asked(&published, NOTHING).await.unwrap(), keys, "an older room");
+        let discovery = |name| serde_json::to_value(Discovery::of("https://r.example".into(), name)).unwrap();
+        let mut nameless = discovery("sale");
+        nameless.as_object_mut().unwrap().remove("room");
+        for said in [nameless, discovery("sale"), "sale".into()] {
+            assert_eq!(asked(&published, &ok(&said.to_string())).await.unwrap(), keys, "{said}");
+        }
+        let other = asked(&published, &ok(&discovery("summer").to_string())).await.unwrap_err();
+        assert!(other.to_string().contains("/stage is summer, not sale"), "{other}");
+        assert!(other.is_an_answer(), "nobody enters unguarded because of a wrong name");
     }
 
     #[tokio::test]
@@ -128,7 +158,7 @@ mod tests {
             ("HTTP/1.1 502 Gone\r\ncontent-length: 0\r\n\r\n".into(), "status 502", false),
             ("not HTTP".into(), "the room does not answer", false),
         ] {
-            let silence = asked(answer).await.0.unwrap_err();
+            let silence = asked(&answer, NOTHING).await.unwrap_err();
             assert!(silence.to_string().contains(expected), "{silence}");
             assert_eq!(silence.is_an_answer(), is_an_answer, "{silence}");
         }

@@ -21,6 +21,7 @@ mod answer;
 mod authorizer;
 mod bypass;
 mod bytes;
+mod complaints;
 mod cookie;
 mod decide;
 mod exchange;

@@ -24,6 +24,9 @@ pub enum RoomSilence {
     Status { url: String, status: u16 },
     #[error("what is at {url} are not the keys of a room; is this the room's URL?")]
     NotKeys { url: String },
+    /// Its keys are none of ours: all of its passes would be refused.
+    #[error("the room at {url} is {found}, not {expected}, and so are its passes")]
+    OtherRoom { url: String, found: String, expected: String },
 }
 
 impl RoomSilence {
@@ -33,7 +36,7 @@ impl RoomSilence {
         match self {
             Self::NoAnswer { .. } => false,
             Self::Status { status, .. } => !matches!(status, 500 | 502 | 504),
-            Self::NotKeys { .. } => true,
+            Self::NotKeys { .. } | Self::OtherRoom { .. } => true,
         }
     }
 }

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub(crate) struct SentVisitor {
     /// What tells this browser from all others. None in a cookie of an older guard.
     pub(crate) browser: Option<BrowserSecret>,
-    /// When the visitor, already with a pass, was sent through the door for a pass with the nonce.
+    /// When the visitor, already with a pass, was sent through the door for a better one.
     pub(crate) asked: Option<u64>,
     /// The page that they asked for.
     pub(crate) path: Option<ReturnPath>,

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Discovery {
     pub issuer: String,
     pub jwks_uri: String,
+    /// The room's short name, the audience of its passes. Rooms of before December 2026 do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<String>,
     /// The door: that is where a person gets a pass.
     authorization_endpoint: String,
     response_types_supported: [String; 1],
@@ -16,8 +19,9 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    pub fn of(issuer: String) -> Self {
+    pub fn of(issuer: String, room: &str) -> Self {
         Self {
+            room: Some(room.into()),
             jwks_uri: format!("{issuer}/.well-known/jwks.json"),
             authorization_endpoint: format!("{issuer}/beekeeper"),
             issuer,

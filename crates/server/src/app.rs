@@ -111,7 +111,8 @@ impl App {
             Handler::PublicKeys => Ok(self.public_keys().await?),
             Handler::Discovery => {
                 let room = self.store.room().await?;
-                Ok(respond::json(Response::builder(), &Discovery::of(room.issuer())))
+                let discovery = Discovery::of(room.issuer(), room.settings.room.as_str());
+                Ok(respond::json(Response::builder(), &discovery))
             }
             Handler::Page => self.page.answer(parameter, request).ok_or(NoAnswer::NotFound),
             Handler::Preview => self.preview(parameter, request).await,

@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use guard::{
@@ -13,7 +12,6 @@ use guard::{
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use pass::Refused;
 
 use crate::connections::HttpService;
 use crate::guard_metrics::GuardMetrics;
@@ -29,7 +27,6 @@ pub struct ForwardAuth<L, C> {
     guard: Arc<Guard<L, C>>,
     proxies: TrustedProxies,
     metrics: Arc<GuardMetrics>,
-    has_warned: AtomicBool,
 }
 
 /// How a web server wants to be told.
@@ -60,7 +57,7 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
     pub const REFUSED: &str = "/refused";
 
     pub fn new(guard: Arc<Guard<L, C>>, proxies: TrustedProxies, metrics: Arc<GuardMetrics>) -> Self {
-        Self { guard, proxies, metrics, has_warned: AtomicBool::new(false) }
+        Self { guard, proxies, metrics }
     }
 
     /// What the guard says of a request, and whether it says the same of all requests with the text in `CACHED_AS`.
@@ -81,31 +78,6 @@ impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
                 .and_then(|text| text.to_str().ok())
                 .is_some_and(|text| self.guard.is_decided_by(text, &request, moment.now));
         Ok((decision, is_cacheable))
-    }
-
-    /// A pass that the room signed, but for somebody else: the guard was probably configured with another name or URL. Or for
-    /// later: one of the clocks is wrong, and visitors are sent from the room to the shop and back.
-    fn warn_of_mistakes(&self, outcome: GuardOutcome) {
-        let GuardOutcome::PassRefused(why) = outcome else { return };
-        let is_mistake = matches!(why, Refused::Issuer | Refused::Audience | Refused::NotYet);
-        if !is_mistake || self.has_warned.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let rules = self.guard.rules();
-        let (name, room) = (&rules.name, &rules.room);
-        if why == Refused::NotYet {
-            tracing::warn!(
-                name,
-                room,
-                "the room signed a pass that is not valid yet: is the clock of this machine slow? This is logged once"
-            );
-        } else {
-            tracing::warn!(
-                name,
-                room,
-                "the room's keys signed {why}: are the name and the URL those of the room? This is logged once"
-            );
-        }
     }
 }
 
@@ -162,7 +134,6 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
             Ok((decision, is_cacheable)) => {
                 let outcome = decision.outcome();
                 self.metrics.count(outcome, begun.elapsed());
-                self.warn_of_mistakes(outcome);
                 match decision {
                     Decision::Enter(entering) => {
                         to_shop(&entering, is_cacheable && style == Style::AuthRequest)

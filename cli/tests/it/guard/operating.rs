@@ -1,9 +1,16 @@
 //! A guard and its operator: flags, mistakes, monitoring.
 
+use std::fs::{self, File};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use http_contract::{Client, RoomUnderTest};
+use pass::Discovery;
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
-use crate::support::{Home, web_server};
+use crate::hosting::eventually;
+use crate::support::{Home, web_server, web_server_with_bodies};
 
 #[test]
 fn monitoring_says_whether_passes_can_be_verified() {
@@ -59,6 +66,13 @@ fn mistakes_are_explained() {
         ),
         "{error}"
     );
+    let url = issuer(&room);
+    let (code, error) = home.refused(&["guard", "summer", "--listen", "0", "--room", &url]);
+    assert_eq!(code, 1);
+    let expected = format!(
+        "error: the room at {url} is demo, not summer, and so are its passes\nhint: start the guard with that name: beekeeper guard demo --room {url}\n"
+    );
+    assert_eq!(error, expected);
     let missing = home.config_file("no-keys");
     for (arguments, expected) in [
         (&["--room", "wait.example"][..], "not a URL"),
@@ -79,6 +93,56 @@ fn mistakes_are_explained() {
     let (code, error) = refused(&["--room", "https://a.example", "--keys", missing.to_str().unwrap()]);
     assert_eq!(code, 1);
     assert!(error.starts_with("error: could not read the keys in ~/"), "{error}");
+}
+
+/// A guard, and the file with what it logs.
+fn guard_with_a_log(room: &str) -> (Guard, tempfile::NamedTempFile) {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+    command.stderr(File::options().append(true).open(log.path()).unwrap());
+    (Guard::started(command, room, tempfile::tempdir().unwrap(), &[]), log)
+}
+
+/// First it is not up, then it is another room, and then the right one. No visitor comes meanwhile.
+#[test]
+fn a_guard_that_started_before_its_room_finds_out_whose_it_is() {
+    let real = room();
+    let keys = Client::new(&real.base(), "demo").get("/.well-known/jwks.json").body;
+    let stage = Arc::new(AtomicUsize::new(0));
+    let is_at = stage.clone();
+    let url = web_server_with_bodies(move |path| {
+        let name = ["", "other", "demo"][is_at.load(Ordering::SeqCst)];
+        let discovery = Discovery::of("https://room.example".into(), name);
+        match (name, path) {
+            ("", _) => ("503 Service Unavailable", String::new()),
+            (_, "/.well-known/jwks.json") => ("200 OK", keys.clone()),
+            _ => ("200 OK", serde_json::to_string(&discovery).unwrap()),
+        }
+    });
+    let (guard, log) = guard_with_a_log(&url);
+    let logged = |text: &str| fs::read_to_string(log.path()).unwrap().contains(text);
+    let health = || Client::new(&guard.metrics, "demo").get("/healthz");
+    assert!(logged("status 503") && logged("no new visitor can enter until the room answers"));
+    assert_eq!(health().status, 503);
+    stage.store(1, Ordering::SeqCst);
+    eventually("the log names the room", || logged(&format!("the room at {url} is other, not demo")));
+    assert_eq!(health().status, 503, "nobody can enter with the passes of another room");
+    stage.store(2, Ordering::SeqCst);
+    eventually("the guard has the room's keys", || health().status == 200);
+}
+
+#[test]
+fn a_room_that_does_not_say_its_name_is_not_checked() {
+    let real = room();
+    let keys = Client::new(&real.base(), "demo").get("/.well-known/jwks.json").body;
+    let url = web_server_with_bodies(move |path| match path {
+        "/.well-known/jwks.json" => ("200 OK", keys.clone()),
+        _ => ("404 Not Found", String::new()),
+    });
+    let (guard, log) = guard_with_a_log(&url);
+    let warned = fs::read_to_string(log.path()).unwrap();
+    assert!(warned.contains(&format!("the room at {url} does not say its name")), "{warned}");
+    assert_eq!(Client::new(&guard.metrics, "demo").get("/healthz").status, 200);
 }
 
 /// The commands of the table of docs/guard.md are those of the command line.

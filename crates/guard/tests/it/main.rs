@@ -9,6 +9,7 @@
 mod attacks;
 mod authorizer;
 mod binding;
+mod circles;
 mod fixture;
 mod frozen;
 mod layer;

@@ -24,6 +24,7 @@ pub enum Section {
     Routes,
     PollFields,
     ClientCheckFields,
+    DiscoveryFields,
     Cookie,
     PassClaims,
     LedgerKeys,
@@ -46,7 +47,7 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
@@ -55,6 +56,7 @@ impl Section {
         Self::Routes,
         Self::PollFields,
         Self::ClientCheckFields,
+        Self::DiscoveryFields,
         Self::Cookie,
         Self::PassClaims,
         Self::LedgerKeys,
@@ -87,6 +89,7 @@ impl Section {
             Self::Routes => "routes",
             Self::PollFields => "poll fields",
             Self::ClientCheckFields => "client check fields",
+            Self::DiscoveryFields => "discovery fields",
             Self::Cookie => "cookie",
             Self::PassClaims => "pass claims",
             Self::LedgerKeys => "ledger keys",

@@ -10,7 +10,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     polls_say_how_the_line_stands(client);
     the_shop_may_ask(room, client);
     keys_are_public(client);
-    an_issuer_says_where_its_keys_are(client);
+    an_issuer_says_where_its_keys_are(room, client);
     the_page_is_one_document(client);
     the_rooms_url_leads_to_its_door(client);
     nothing_else_is_there(client);
@@ -60,10 +60,11 @@ fn keys_are_public(client: &Client) {
     }
 }
 
-fn an_issuer_says_where_its_keys_are(client: &Client) {
+fn an_issuer_says_where_its_keys_are(room: &impl RoomUnderTest, client: &Client) {
     let said = client.get("/.well-known/openid-configuration").json();
     let issuer = said["issuer"].as_str().expect("an issuer");
     assert_eq!(said["jwks_uri"], format!("{issuer}/.well-known/jwks.json"));
+    assert_eq!(said["room"], room.name(), "the audience of its passes");
     assert_eq!(said["id_token_signing_alg_values_supported"], serde_json::json!(["RS256"]));
 }
 

@@ -31,8 +31,9 @@ fn part(pass: &str, at: usize) -> Value {
 
 #[test]
 fn the_discovery_document_names_exactly_the_issuer_and_where_the_keys_are() {
-    let document = serde_json::to_value(Discovery::of(ROOM.into())).unwrap();
+    let document = serde_json::to_value(Discovery::of(ROOM.into(), "sale")).unwrap();
     assert_eq!(document["issuer"], part(&signed().1, 1)["iss"], "equal to the claim, letter by letter");
+    assert_eq!(document["room"], part(&signed().1, 1)["aud"]);
     assert_eq!(document["jwks_uri"], format!("{ROOM}/.well-known/jwks.json"));
     assert_eq!(document["id_token_signing_alg_values_supported"], serde_json::json!(["RS256"]));
     // Absolute https, with a host, without user, query, fragment or a slash at the end.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
-use pass::{Claims, Nonce, TOKEN_USE};
+use pass::{Claims, Discovery, Nonce, TOKEN_USE};
 use serde_json::{Map, Value};
 use waitroom::{Place, RoomState, Scheme, Ticket};
 
@@ -77,6 +77,13 @@ fn polls_and_client_checks_keep_their_fields() {
     );
     let checks = asked.iter().map(|(ledger, cookies)| ledger.client_answer(cookies));
     assert_frozen(Section::ClientCheckFields, keys(checks));
+}
+
+/// `routes.rs` checks that the mapping template says the same.
+#[test]
+fn the_discovery_keeps_its_fields() {
+    let discovery = Discovery::of("https://room.example".into(), "sale");
+    assert_frozen(Section::DiscoveryFields, keys([serde_json::to_value(discovery).unwrap()]));
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn an_issuer_says_where_its_keys_are() {
                 ..asked()
             };
             let said = render(&template, &request).json().unwrap();
-            let expected = Discovery::of(format!("https://{domain}{path}"));
+            let expected = Discovery::of(format!("https://{domain}{path}"), "sale");
             assert_eq!(said, serde_json::to_value(expected).unwrap());
         }
     }

@@ -1,0 +1,61 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pass::Refused;
+
+use crate::GuardRules;
+
+/// Tells the operator's log that guard and room disagree, once a minute for as long as it lasts.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints {
+    /// From when on the next one is logged.
+    next: AtomicU64,
+}
+
+impl Complaints {
+    const PAUSE: u64 = 60;
+
+    /// Anybody can make up a pass, so one that no key has signed says nothing, unless the door has just given it.
+    pub(crate) fn log(&self, rules: &GuardRules, refused: Refused, is_circling: bool, now: u64) {
+        let is_signed = matches!(refused, Refused::Issuer | Refused::Audience | Refused::NotYet);
+        if !(is_signed || is_circling) || !self.is_due(now) {
+            return;
+        }
+        let GuardRules { name, room, .. } = rules;
+        match refused {
+            Refused::Issuer | Refused::Audience => tracing::error!(
+                name,
+                room,
+                "the room's keys signed {refused}: are the name and the URL those of the room? Nobody new enters until they are"
+            ),
+            Refused::NotYet | Refused::Expired => tracing::error!(
+                name,
+                room,
+                "a pass that the room has just given is refused: {refused}. Nobody new enters until this machine and the room agree on the time"
+            ),
+            _ => tracing::error!(
+                name,
+                room,
+                keys = rules.keys_url(),
+                "a visitor came back from the room with another pass, and it is {refused}: does the guard have the room's keys?"
+            ),
+        }
+    }
+
+    fn is_due(&self, now: u64) -> bool {
+        // A clock that was set back must not silence it.
+        let due = |next: u64| (now >= next || next - now > Self::PAUSE).then_some(now + Self::PAUSE);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_a_minute_whatever_the_clock_does() {
+        let complaints = Complaints::default();
+        let due = [1000, 1059, 1060, 1100, 1120, 500, 559, 560].map(|now| complaints.is_due(now));
+        assert_eq!(due, [true, false, true, false, true, true, false, true]);
+    }
+}
