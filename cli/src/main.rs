@@ -23,6 +23,7 @@ mod html_report;
 mod local_settings;
 mod local_start;
 mod log;
+mod mistyped;
 mod opening_time;
 #[cfg(feature = "aws")]
 mod plan_text;
@@ -54,8 +55,8 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let words = env::args_os().skip(1).filter_map(|word| word.into_string().ok());
-            return help_or_usage_error(&message::with_tip(error, words));
+            let words = || env::args_os().skip(1).filter_map(|word| word.into_string().ok());
+            return help_or_usage_error(&mistyped::with_tips(message::with_tip(error, words()), words()));
         }
     };
     match run(&arguments) {

@@ -39,13 +39,9 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) {
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default().trim();
-    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    complain_as(
-        first.strip_prefix("error: ").unwrap_or(first),
-        tip.or(Some("see: beekeeper help")),
-        Exit::Usage,
-        true,
-    );
+    let tips: Vec<_> = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    let advice = if tips.is_empty() { "see: beekeeper help".to_owned() } else { tips.join("; ") };
+    complain_as(first.strip_prefix("error: ").unwrap_or(first), Some(&advice), Exit::Usage, true);
 }
 
 fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {

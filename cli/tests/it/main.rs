@@ -21,6 +21,7 @@ mod list;
 mod local;
 mod log;
 mod manners;
+mod mistyped;
 mod numbers;
 mod orders;
 mod page;

@@ -1,0 +1,78 @@
+//! Words that are no commands: the tip leads to what was meant, and never to what takes places from visitors.
+
+use crate::support::Home;
+
+/// What is said about this command line, for a person and for a script.
+fn said(line: &[&str]) -> [String; 2] {
+    let home = Home::new();
+    [line.to_vec(), [line, &["--json"]].concat()].map(|line| {
+        let (code, said) = home.refused(&line);
+        assert_eq!(code, 2, "{line:?}: {said}");
+        said
+    })
+}
+
+#[test]
+fn a_word_for_a_command_leads_to_what_it_means() {
+    let on = &["beekeeper on NAME"][..];
+    let pause_and_off = &["beekeeper pause NAME", "beekeeper off NAME"];
+    let off_first = &["beekeeper off NAME", "beekeeper help"];
+    for (words, commands) in [
+        (&["resume", "start", "open", "unpause", "continue", "Start"][..], on),
+        (&["stop", "close", "end", "quit", "shutdown", "STOP"], pause_and_off),
+        (&["restart", "reboot"], on),
+        (&["remove", "delete", "kill", "rm", "clear", "drop"], off_first),
+    ] {
+        for word in words {
+            for line in [&[word, "sale"][..], &["help", word]] {
+                for said in said(line) {
+                    let places: Vec<_> = commands.iter().map(|command| said.find(command)).collect();
+                    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{line:?}: {said}");
+                    assert!(!said.contains("similar"), "{line:?}: {said}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_tip_names_a_command_that_takes_places_from_visitors() {
+    for line in [
+        &["rest", "sale"][..],
+        &["rset"],
+        &["resett"],
+        &["Reset"],
+        &["destory"],
+        &["destroi"],
+        &["DESTROY"],
+        &["resume"],
+        &["restart"],
+        &["delete"],
+        &["remove"],
+        &["--reset"],
+        &["--destory"],
+        &["help", "rset"],
+    ] {
+        for said in said(line) {
+            let tips = said.replace(&format!("'{}'", line.last().unwrap()), "").to_lowercase();
+            let tips = tips.replace(&format!("'{}'", line[0]).to_lowercase(), "");
+            assert!(!tips.contains("reset") && !tips.contains("destroy"), "{line:?}: {said}");
+            assert!(said.contains("beekeeper") || said.contains("--help"), "{line:?}: {said}");
+        }
+    }
+    for line in [&["keys", "dorp", "sale"][..], &["keys", "remove", "sale"], &["keys", "revoke", "sale"]] {
+        for said in said(line) {
+            assert!(!said.contains("'drop'") && said.contains("beekeeper help keys"), "{line:?}: {said}");
+            assert!(!said.contains("beekeeper off"), "{line:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_typo_of_a_harmless_command_is_still_understood() {
+    for (typo, meant) in [("statsu", "'status'"), ("pasue", "'pause'"), ("repot", "'report'")] {
+        for said in said(&[typo, "sale"]) {
+            assert!(said.contains(meant) && !said.contains("reset"), "{typo}: {said}");
+        }
+    }
+}
