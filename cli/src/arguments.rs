@@ -235,8 +235,8 @@ pub(crate) struct SetRate {
 pub(crate) struct SetMessage {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The message, at most 500 characters
-    text: Message,
+    /// The message, at most 500 characters. A single word that could be the room's name needs NAME before it
+    pub(crate) text: Message,
 }
 
 #[derive(Debug, Args)]
@@ -286,7 +286,7 @@ pub(crate) struct Logs {
 pub(crate) struct Backup {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The file to write; it must not exist
+    /// The file to write; it must not exist. A single word that could be the room's name needs NAME or ./ before it
     pub(crate) file: PathBuf,
 }
 
@@ -305,12 +305,6 @@ pub(crate) struct Man {
 impl Polls {
     pub(crate) fn order(&self) -> Order {
         Order::Stretch { factor: self.factor }
-    }
-}
-
-impl SetMessage {
-    pub(crate) fn order(&self) -> Order {
-        Order::Message { text: self.text.clone() }
     }
 }
 

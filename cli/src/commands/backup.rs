@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use waitroom::RoomId;
 
 use crate::arguments::Backup;
 use crate::exit::{Exit, Failure};
@@ -20,6 +21,19 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         return Err(Failure::new(Exit::Usage, reason).advising("name it with --local").into());
     }
     block_on(async {
+        let file = backup.file.display();
+        if backup.which.name.is_none() && file.to_string().parse::<RoomId>().is_ok() {
+            let room = RoomHandle::find(&backup.which).await?;
+            let unclear = format!("it is unclear whether {file} is the room or the file; nothing was copied");
+            return Err(Failure::new(Exit::Usage, unclear)
+                .advising(format!(
+                    "for the room {file}: beekeeper backup --local {file} FILE; \
+                     to copy {0} into the file: beekeeper backup {1} ./{file}",
+                    room.name,
+                    room.as_typed()
+                ))
+                .into());
+        }
         // Checked first, so that the room does not write a copy for nothing.
         if backup.file.symlink_metadata().is_ok() {
             return Err(exists(&backup.file));

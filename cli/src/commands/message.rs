@@ -3,15 +3,21 @@
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use operator::Order;
+use waitroom::RoomId;
+
 use super::change;
 use crate::arguments::SetMessage;
+use crate::data;
 use crate::exit::{self, Exit, Failure};
+use crate::room::RoomHandle;
+use crate::runtime::block_on;
 
 /// How to write a message. Without quotation marks, its first word is taken for the room's name.
 const TIP: &str = "put the message in quotation marks: beekeeper message NAME \"More beer at noon\"";
 
 pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
-    change::run(&message.which, json, message.order()).map_err(|error| {
+    block_on(send(message, json)).map_err(|error| {
         match (exit::exit(&error), &message.which.name, exit::advice(&error)) {
             (Exit::Missing, Some(_), Some(advice)) => {
                 let missing = Failure::new(Exit::Missing, format!("{error:#}"));
@@ -20,6 +26,31 @@ pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
             _ => error,
         }
     })
+}
+
+async fn send(message: &SetMessage, json: bool) -> Result<()> {
+    let text = &message.text;
+    let room = RoomHandle::find(&message.which).await?;
+    if message.which.name.is_none()
+        && let Some(meant) = read_as_a_room(text.as_str(), &room.name)
+    {
+        let unclear = format!("it is unclear whether {text} is the room or the text; nothing was changed");
+        return Err(Failure::new(Exit::Usage, unclear)
+            .advising(format!(
+                "for the room {meant}: beekeeper message --local {meant} \"More beer at noon\"; \
+                 to tell \"{text}\" to the visitors of {}: beekeeper message {} {text}",
+                room.name,
+                room.as_typed()
+            ))
+            .into());
+    }
+    change::order(&room, json, Order::Message { text: text.clone() }).await
+}
+
+/// The room that somebody means who types only this. In capitals it is one only if there is such a room.
+fn read_as_a_room(text: &str, here: &RoomId) -> Option<RoomId> {
+    let exists = |name: &RoomId| name == here || data::rooms().contains(name);
+    text.to_lowercase().parse().ok().filter(|name: &RoomId| name.as_str() == text || exists(name))
 }
 
 /// Adds the tip to the error for a command line on which a message has no quotation marks.

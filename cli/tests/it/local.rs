@@ -92,6 +92,43 @@ fn orders_show_what_changed() {
 }
 
 #[test]
+fn what_reads_like_a_rooms_name_is_not_told_to_visitors() {
+    let home = Home::new();
+    let room = Local::start_at_home(&home, "demo");
+    let told = || Client::new(&room.base(), "demo").get("/polling").json()["message"].clone();
+    let expected = "error: it is unclear whether sommer is the room or the text; nothing was changed\n\
+        hint: for the room sommer: beekeeper message --local sommer \"More beer at noon\"; \
+        to tell \"sommer\" to the visitors of demo: beekeeper message --local demo sommer\n";
+    assert_eq!(home.refused(&["message", "--local", "sommer"]), (2, expected.into()));
+    for name in ["demo", "Demo", " sommer-sale "] {
+        let (code, said) = home.refused(&["message", name, "--local"]);
+        assert!(code == 2 && said.contains("the room or the text"), "{name}: {said}");
+    }
+    assert_eq!(told(), "");
+    // As the hint says, and what cannot be a name.
+    for line in [&["demo", "sommer"][..], &["Sorry"], &["soon!"], &["More beer at noon"]] {
+        home.printed(&[&["message", "--local"], line].concat());
+        assert_eq!(told(), *line.last().unwrap());
+    }
+    home.printed(&["message", "--local", ""]);
+    assert_eq!(told(), "");
+
+    let expected = "error: it is unclear whether sommer is the room or the file; nothing was copied\n\
+        hint: for the room sommer: beekeeper backup --local sommer FILE; \
+        to copy demo into the file: beekeeper backup --local demo ./sommer\n";
+    assert_eq!(home.refused(&["backup", "--local", "sommer"]), (2, expected.into()));
+}
+
+#[test]
+fn a_room_with_a_directory_of_its_own_is_named_as_the_hint_says() {
+    let room = Local::start(&[]);
+    let refused = room.command(&["message", "--local", "sommer"]);
+    let hint = format!("beekeeper message --local demo --data {} sommer\n", room.directory.path().display());
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.ends_with(&hint), "{said}");
+}
+
+#[test]
 fn off_and_reset_ask_first_if_visitors_wait() {
     let room = Local::start(&["--rate", "60"]);
     room.order(Order::Pause);
