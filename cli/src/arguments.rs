@@ -40,7 +40,7 @@ pub(crate) use throttling::Throttling;
 pub(crate) use which::Which;
 
 use crate::log::LogFilter;
-use crate::opening_time::TypedTime;
+use crate::typed_time::TypedTime;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
@@ -151,6 +151,8 @@ pub(crate) enum Command {
   beekeeper on spring-sale --at 2027-03-05T12:00    in the time zone of this machine
   beekeeper on spring-sale --at 2027-03-05T11:00Z
   beekeeper on spring-sale --at \"Friday 12:00\"
+  beekeeper on spring-sale --at \"tomorrow 12pm\"
+  beekeeper on spring-sale --at \"in 2h\"
   beekeeper on --local --at 12:00                   today")]
 pub(crate) struct On {
     #[command(flatten)]

@@ -5,7 +5,7 @@ use operator::Order;
 
 use super::change;
 use crate::arguments::On;
-use crate::opening_time::own_zone;
+use crate::opening_time::zone_of;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -13,7 +13,7 @@ pub(crate) fn run(on: &On, json: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&on.which).await?;
         let order = match on.at {
-            Some(at) => Order::OpenAt { at: at.resolve(room.now(), &own_zone())? },
+            Some(at) => Order::OpenAt { at: at.resolve(room.now(), &zone_of(at)?)? },
             None => Order::On,
         };
         change::order(&room, json, order).await

@@ -9,7 +9,7 @@ use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
 use crate::crowd::{ask, authority, unused_room};
-use crate::support::{Local, text};
+use crate::support::{Home, Local, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
 const FULL_EFFECT: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ fn a_room_opens_by_itself_also_after_a_restart() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     for (typo, why) in
-        [("noon", "write it like"), ("2020-01-01T12:00", "is past"), ("2999-01-01T12:00", "than a year")]
+        [("lunch", "write it like"), ("2020-01-01T12:00", "is past"), ("2999-01-01T12:00", "than a year")]
     {
         let (code, stdout, stderr) = said(&["on", "--local", "--at", typo]);
         assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
@@ -97,4 +97,20 @@ fn a_room_opens_by_itself_also_after_a_restart() {
     }
     let status = text(&room.command(&["status", "--local"]).stdout);
     assert!(status.starts_with("The demonstration room (demo), on\n"), "{status}");
+}
+
+#[test]
+fn a_misspelled_time_zone_is_not_taken_for_utc() {
+    let home = Home::new();
+    let on_at = |time: &str| {
+        let output = home.command(&["on", "--local", "--at", time]).env("TZ", "Bogus/Zone").output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let expected = "error: this machine knows no time zone `Bogus/Zone`, which the variable TZ names\n\
+        hint: set TZ to a name like Europe/Berlin, or write the time with its offset: 2027-03-05T12:00Z\n";
+    for time in ["12:00", "tomorrow 12pm", "Friday 12:00", "2027-03-05T12:00"] {
+        assert_eq!(on_at(time), (Some(2), expected.into()), "{time}");
+    }
+    // Nothing depends on the zone, and no room runs.
+    assert_eq!(on_at("in 2h").0, Some(3));
 }
