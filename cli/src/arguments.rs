@@ -21,7 +21,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use operator::Order;
-use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RoomId, Stretch};
+use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
 
 pub(crate) use deploy::Deploy;
 #[cfg(feature = "aws")]
@@ -226,6 +226,7 @@ pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
     /// Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md
+    #[arg(value_parser = some)]
     pub(crate) rate: Rate,
     /// Do not ask, whatever the rate
     #[arg(long, short)]
@@ -311,6 +312,13 @@ impl Polls {
     pub(crate) fn order(&self) -> Order {
         Order::Stretch { factor: self.factor }
     }
+}
+
+/// A rate that lets somebody in.
+fn some(text: &str) -> Result<Rate, String> {
+    let nobody = text.parse() == Ok(0_u32);
+    let pause = if nobody { "to let nobody in, use: beekeeper pause NAME; " } else { "" };
+    text.parse().map_err(|error: RateError| format!("{pause}{error}"))
 }
 
 fn every(text: &str) -> Result<Duration, String> {

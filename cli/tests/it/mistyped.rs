@@ -69,6 +69,16 @@ fn no_tip_names_a_command_that_takes_places_from_visitors() {
 }
 
 #[test]
+fn a_rate_of_nobody_leads_to_pause() {
+    for said in said(&["set-rate", "sale", "0"]) {
+        assert!(said.contains("to let nobody in, use: beekeeper pause NAME; a rate is"), "{said}");
+    }
+    for said in said(&["set-rate", "sale", "many"]) {
+        assert!(said.contains(": a rate is") && !said.contains("pause"), "{said}");
+    }
+}
+
+#[test]
 fn a_typo_of_a_harmless_command_is_still_understood() {
     for (typo, meant) in [("statsu", "'status'"), ("pasue", "'pause'"), ("repot", "'report'")] {
         for said in said(&[typo, "sale"]) {
