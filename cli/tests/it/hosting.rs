@@ -291,6 +291,20 @@ fn a_backup_under_load_restores_with_everybody_in_it() {
 }
 
 #[test]
+fn a_file_of_something_else_is_not_taken_for_a_room() {
+    let home = crate::support::Home::new();
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("room.redb");
+    fs::write(&file, "a shopping list, long enough to have a first page ".repeat(500)).unwrap();
+    let (code, said) = home.refused(&["local", "--port", "0", "--data", data.path().to_str().unwrap()]);
+    let expected = format!(
+        "error: {} is not the file of a room; put a backup in its place, or move it away to start with an empty line\n",
+        file.display()
+    );
+    assert_eq!((code, said), (1, expected));
+}
+
+#[test]
 fn a_backup_says_what_is_wrong() {
     let room = Local::start(&[]);
     let directory = tempfile::tempdir().unwrap();

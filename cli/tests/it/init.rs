@@ -70,7 +70,7 @@ fn an_invalid_answer_is_refused_with_the_reason() {
         (
             "--shop",
             "shop.example",
-            "not a URL (relative URL without a base); write it in full, such as https://shop.example/sale",
+            "not a URL, because it has no https://; write it in full, such as https://shop.example/sale",
         ),
         ("--shop", "ftp://shop.example", "the URL must begin with http:// or https://, not ftp://"),
         ("--rate", "0", "a rate is a whole number of visitors a minute, from 1 to 270000"),

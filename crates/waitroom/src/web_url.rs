@@ -12,7 +12,9 @@ pub struct WebUrl(Url);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebUrlError {
     #[error("not a URL ({0}); write it in full, such as https://shop.example/sale")]
-    Malformed(#[from] url::ParseError),
+    Malformed(url::ParseError),
+    #[error("not a URL, because it has no https://; write it in full, such as https://shop.example/sale")]
+    Relative,
     #[error("the URL must begin with http:// or https://, not {0}://")]
     Scheme(String),
     #[error("the URL must not contain a user name or password, because every visitor would see it")]
@@ -57,7 +59,10 @@ impl FromStr for WebUrl {
     type Err = WebUrlError;
 
     fn from_str(text: &str) -> Result<Self, WebUrlError> {
-        let url = Url::parse(text.trim())?;
+        let url = Url::parse(text.trim()).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => WebUrlError::Relative,
+            error => WebUrlError::Malformed(error),
+        })?;
         // The length of the normalized URL counts, because that one is stored. Normalizing percent-encodes
         // non-ASCII characters.
         if url.as_str().len() > Self::MAX_LENGTH {
@@ -118,7 +123,7 @@ mod tests {
         let error = |url: &str| url.parse::<WebUrl>().unwrap_err().to_string();
         assert_eq!(
             error("shop.example/sale"),
-            "not a URL (relative URL without a base); write it in full, such as https://shop.example/sale"
+            "not a URL, because it has no https://; write it in full, such as https://shop.example/sale"
         );
         assert_eq!(error("ftp://shop.example"), "the URL must begin with http:// or https://, not ftp://");
         assert_eq!(

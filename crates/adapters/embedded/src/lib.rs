@@ -55,6 +55,8 @@ pub struct EmbeddedStore {
 pub enum OpenError {
     #[error("the room in {} is open in another process; stop that one, or choose another directory", .0.display())]
     InUse(PathBuf),
+    #[error("{} is not the file of a room; put a backup in its place, or move it away to start with an empty line", .0.display())]
+    NoRoom(PathBuf),
     #[error("could not use the directory {}", .0.display())]
     Directory(PathBuf, #[source] io::Error),
     #[error("could not open the store {}", .0.display())]
@@ -87,10 +89,13 @@ impl EmbeddedStore {
             move || open_file(&path)
         };
         let (store, committer) = Self::new(Box::new(open), Box::new(now), first).map_err(|error| {
-            if matches!(error, redb::Error::DatabaseAlreadyOpen) {
-                OpenError::InUse(directory.into())
-            } else {
-                OpenError::Store(path, Box::new(error))
+            match error {
+                redb::Error::DatabaseAlreadyOpen => OpenError::InUse(directory.into()),
+                // Its first bytes are not those of a store.
+                redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    OpenError::NoRoom(path)
+                }
+                error => OpenError::Store(path, Box::new(error)),
             }
         })?;
         let thread = std::thread::Builder::new()

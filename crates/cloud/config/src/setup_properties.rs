@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(
             mistakes.unwrap_err().iter().collect::<Vec<_>>(),
             [
-                "Shop: not a URL (relative URL without a base); write it in full, such as https://shop.example/sale",
+                "Shop: not a URL, because it has no https://; write it in full, such as https://shop.example/sale",
                 "Rate: a rate is a whole number of visitors a minute, from 1 to 270000",
                 "PassMinutes: must be a whole number from 1 to 20160",
                 "Throttling: must be yes or no",
