@@ -43,6 +43,26 @@ fn a_page_that_cannot_be_shown_is_refused_at_the_start() {
 }
 
 #[test]
+fn a_browser_at_a_wrong_address_gets_a_page_that_leads_to_the_door() {
+    let room = Local::start(&[]);
+    let client = Client::new(&room.url, "demo");
+    let browser = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+    for (path, door) in [
+        ("/beekeper", "\"beekeeper\""),
+        ("/beekeeper/", "\"../beekeeper\""),
+        ("/wait/a/b", "\"../../beekeeper\""),
+    ] {
+        let answer = client.send("GET", path, &[browser]);
+        assert_eq!((answer.status, answer.header("content-type")), (404, Some("text/html; charset=utf-8")));
+        assert!(answer.body.contains(&format!("<a href={door}>")), "{path}: {}", answer.body);
+    }
+    for other in ["application/json", "*/*", "text/htmlx"] {
+        let answer = client.send("GET", "/beekeper", &[("Accept", other)]);
+        assert!(answer.status == 404 && answer.json()["error"].is_string(), "{other}: {}", answer.body);
+    }
+}
+
+#[test]
 fn a_public_room_has_no_preview() {
     let room = Local::start(&[]);
     assert_eq!(Client::new(&room.url, "demo").get("/preview/").status, 200);

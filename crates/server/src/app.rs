@@ -193,7 +193,7 @@ impl App {
         let metrics = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let response = match self.handle(route, parameter, request, sender).await {
             Ok(response) => respond::with_headers_of(route, response),
-            Err(NoAnswer::NotFound) => respond::not_found(),
+            Err(NoAnswer::NotFound) => respond::not_found(request),
             Err(NoAnswer::Unavailable(error)) => {
                 self.refusals.log(SystemClock.now(), request.uri().path(), &error);
                 self.unavailable().await
@@ -227,7 +227,9 @@ impl HttpService for App {
     }
 
     async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
-        let Some((route, parameter)) = self.route(request.uri().path()) else { return respond::not_found() };
+        let Some((route, parameter)) = self.route(request.uri().path()) else {
+            return respond::not_found(request);
+        };
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
         }

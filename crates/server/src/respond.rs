@@ -2,9 +2,11 @@
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use hyper::header::{
+    ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use hyper::http::response::Builder;
-use hyper::{Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use serde::Serialize;
 
 use crate::routes::{self, Route, problem};
@@ -61,8 +63,16 @@ struct Problem {
     error: &'static str,
 }
 
-pub(crate) fn not_found() -> HttpResponse {
-    json(uncached(StatusCode::NOT_FOUND), &Problem { error: problem::NOT_FOUND })
+/// A browser gets a page with a link to the door, everybody else the error as JSON.
+pub(crate) fn not_found<B>(request: &Request<B>) -> HttpResponse {
+    let response = uncached(StatusCode::NOT_FOUND);
+    let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    if !accepted.flat_map(|value| value.split([',', ';'])).any(|kind| kind.trim() == "text/html") {
+        return json(response, &Problem { error: problem::NOT_FOUND });
+    }
+    // Relative, because the room may be below a path of its public URL.
+    let folders = request.uri().path().matches('/').count().saturating_sub(1);
+    html(response, format!(include_str!("not_found.html"), "../".repeat(folders), routes::DOOR))
 }
 
 pub(crate) fn method_not_allowed(route: &Route) -> HttpResponse {
