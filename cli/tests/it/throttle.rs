@@ -48,6 +48,10 @@ fn a_slow_or_failing_shop_lowers_the_rate_until_it_recovers() {
     rate_becomes(&room, |rate| rate > 2);
     let recovering = log.find(|line| line.contains("throttle finished: recovering")).unwrap();
     assert!(recovering.contains("WARN") && recovering.contains(" wanted=8"), "{recovering}");
+    for time in [" mean=0.", " threshold=0."] {
+        let digits = recovering.split_once(time).unwrap().1.split(' ').next().unwrap();
+        assert!(digits.len() <= 3, "{recovering}");
+    }
     assert!(log.any(|line| line.contains("throttle finished: recovered")));
 }
 

@@ -167,6 +167,9 @@ impl ThrottleOutcome {
             tracing::info!("throttle skipped: another run has measured this minute");
             return;
         };
+        // In milliseconds, as `status` shows them: nobody needs sixteen digits.
+        let rounded = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1000.0).round() / 1000.0);
+        let (mean, threshold) = (rounded(mean), rounded(threshold));
         macro_rules! log {
             ($level:ident, $message:literal) => {
                 tracing::$level!(?verdict, mean, threshold, failed, %rate, %wanted, $message);
