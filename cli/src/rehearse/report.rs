@@ -130,7 +130,8 @@ impl RehearsalReport {
             facts,
         };
         report.checks = report.checks(notes, room);
-        report.passed = report.checks.iter().all(|check| check.is_kept);
+        report.passed =
+            report.facts.end != CrowdEnd::Interrupted && report.checks.iter().all(|check| check.is_kept);
         report
     }
 
@@ -144,13 +145,6 @@ impl RehearsalReport {
         let unplanned = windows.iter().filter(|window| !window.is_as_planned()).count();
         let mut checks = vec![
             self.accounted_for(notes, room),
-            RehearsalCheck {
-                name: "everybody entered",
-                is_kept: entered == all,
-                found: format!(
-                    "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come"
-                ),
-            },
             RehearsalCheck {
                 name: "nobody entered without an admission",
                 is_kept: unadmitted == 0,
@@ -173,6 +167,13 @@ impl RehearsalReport {
                 found: format!("at most {highest_second}, {highest_allowed} allowed"),
             },
         ];
+        // After Ctrl-C nobody knows who else would have entered.
+        if self.facts.end != CrowdEnd::Interrupted {
+            let found = format!(
+                "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come"
+            );
+            checks.insert(1, RehearsalCheck { name: "everybody entered", is_kept: entered == all, found });
+        }
         if self.facts.enters_shop {
             // Each visitor asks the shop once.
             let at_shop = self.errors.iter().filter(|error| error.route == VisitRoute::Shop);
@@ -267,7 +268,12 @@ fn waits(visits: &[VisitNote]) -> RehearsedWaits {
 impl RehearsalReport {
     /// The result in a sentence.
     pub(crate) fn heading(&self) -> String {
-        let result = if self.passed { "passed" } else { "failed" };
+        let is_broken = self.checks.iter().any(|check| !check.is_kept);
+        let result = match self.facts.end {
+            CrowdEnd::Interrupted if !is_broken => "did not end",
+            _ if self.passed => "passed",
+            _ => "failed",
+        };
         let end = match self.facts.end {
             CrowdEnd::AllDone => "",
             CrowdEnd::TimeOver => "; the time was over before all had entered",
@@ -406,11 +412,23 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupted_rehearsal_neither_passed_nor_failed() {
+        let heading = |end| counted([(7, 7), (9, 9)], end, &[]).heading();
+        assert_eq!(
+            heading(CrowdEnd::Interrupted),
+            "Rehearsal of sale did not end, after 60 s; it was interrupted"
+        );
+        assert_eq!(heading(CrowdEnd::AllDone), "Rehearsal of sale passed, after 60 s");
+    }
+
+    #[test]
     fn the_room_has_to_count_at_least_what_the_visitors_saw() {
         let is_kept = |totals, end| {
             let report = counted(totals, end, &[]);
-            assert!(report.passed || broken(&report) == ["every visitor is accounted for"]);
-            report.passed
+            let broken = broken(&report);
+            assert!(broken.is_empty() || broken == ["every visitor is accounted for"]);
+            assert_eq!(report.passed, broken.is_empty() && end != CrowdEnd::Interrupted);
+            broken.is_empty()
         };
         assert!(is_kept([(7, 7), (9, 9)], CrowdEnd::AllDone));
         assert!(is_kept([(7, 5), (9, 9)], CrowdEnd::AllDone), "the room counts releases late");

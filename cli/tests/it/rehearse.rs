@@ -114,7 +114,9 @@ fn an_interrupted_rehearsal_resets_the_room_and_reports() {
     let output = rehearsal.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
     let report = report(&output);
-    assert_eq!(report["end"], "interrupted");
+    assert_eq!((&report["end"], &report["passed"]), (&"interrupted".into(), &false.into()));
+    let checks = report["checks"].as_array().unwrap();
+    assert!(checks.len() >= 5 && checks.iter().all(|check| check["is_kept"] == true), "{checks:?}");
     let ends = report["ends"].as_object().unwrap();
     assert_eq!(ends.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 200);
     assert!(ends["waiting"].as_u64().unwrap() >= 18, "{ends:?}");
