@@ -1,6 +1,9 @@
 //! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
 use crate::exit::{self, Exit};
 
@@ -78,7 +81,8 @@ pub(crate) struct LiveLine {
 
 impl LiveLine {
     pub(crate) fn new() -> Self {
-        Self { shown: io::stderr().is_terminal() }
+        // What reads a pipe may print on the same terminal, into the middle of this line.
+        Self { shown: io::stderr().is_terminal() && !is_piped(&io::stdout()) }
     }
 
     /// Facts that are separated by commas: the first ones that fit into the terminal's width. A longer line would wrap,
@@ -98,6 +102,11 @@ impl LiveLine {
             drop(write!(io::stderr().lock(), "\r\x1b[K{text}"));
         }
     }
+}
+
+fn is_piped(output: &impl AsFd) -> bool {
+    let file = output.as_fd().try_clone_to_owned().map(File::from);
+    file.and_then(|file| file.metadata()).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
 /// The facts that fit into this many columns. At least the first fact stays.

@@ -1,6 +1,10 @@
 //! Exit codes, errors and output of all commands.
 
-use crate::support::{Home, text};
+use std::process::Command;
+
+use rexpect::session::spawn_command;
+
+use crate::support::{Home, Local, text};
 
 #[test]
 fn an_error_is_one_line_of_json_for_scripts() {
@@ -53,6 +57,22 @@ fn nothing_is_coloured_off_a_terminal() {
         let output = home.run(arguments);
         assert!(!text(&output.stdout).contains('\x1b') && !text(&output.stderr).contains('\x1b'));
     }
+}
+
+#[test]
+fn no_live_line_runs_into_what_a_pipe_prints() {
+    let room = Local::start(&[]);
+    let printed = |end: &str| {
+        let mut shell = Command::new("sh");
+        let line = format!("\"$0\" doctor --local --data \"$1\" {end}");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_beekeeper")]).arg(room.directory.path());
+        shell.env("HOME", room.directory.path());
+        spawn_command(shell, Some(20_000)).unwrap().exp_eof().unwrap()
+    };
+    let piped = printed("| cat");
+    assert!(piped.contains("way-around") && !piped.contains("checking:"), "{piped}");
+    let filed = printed("> /dev/null");
+    assert!(filed.contains("checking:"), "{filed}");
 }
 
 #[test]
