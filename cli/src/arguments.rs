@@ -161,9 +161,6 @@ pub(crate) struct On {
     /// `pause` and `off` withdraw it; `set-rate` sets the rate of the opening
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<TypedTime>,
-    /// Do not ask, if --at would pause a room that visitors wait in
-    #[arg(long, short)]
-    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -263,7 +260,7 @@ pub(crate) struct Drastic {
     #[command(flatten)]
     pub(crate) which: Which,
     /// Do not ask for confirmation
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Deploy {
     #[arg(long, value_name = "PEOPLE", value_parser = people)]
     pub(crate) expect: Option<u64>,
     /// Ask no question
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Destroy {
     /// Name of the room, as `beekeeper config` lists it
     pub(crate) name: RoomId,
     /// Do not ask for confirmation
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
     /// Do not save a report first
     #[arg(long)]

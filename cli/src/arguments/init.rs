@@ -44,7 +44,7 @@ pub(crate) struct Init {
     #[arg(long, value_name = "PROFILE")]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
     /// Keep the shop's URL even if it shows no page
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct DropKey {
     #[arg(allow_hyphen_values = true)]
     pub(crate) id: String,
     /// Do not ask for confirmation
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Rehearse {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Do not ask for confirmation
-    #[arg(long, short)]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 

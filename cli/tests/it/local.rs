@@ -151,38 +151,6 @@ fn off_and_reset_ask_first_if_visitors_wait() {
 }
 
 #[test]
-fn an_opening_that_would_pause_a_sale_is_asked_about() {
-    let room = Local::start(&["--rate", "1", "--minute", "60s"]);
-    let open_at = |yes: &[&str]| {
-        let output = room.command(&[&["on", "--local", "--at", "in 1h"], yes].concat());
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
-    let joined = || Client::new(&room.base(), "demo").join();
-    (0..3).for_each(|_| drop(joined()));
-    let (code, stdout, stderr) = open_at(&[]);
-    assert_eq!((code, &*stdout), (Some(6), ""), "{stderr}");
-    assert!(
-        stderr.contains("demo is on and lets visitors in, and nobody would enter until it opens at ")
-            && stderr.ends_with("\nhint: nothing was changed; to go ahead, add --yes\n"),
-        "{stderr}"
-    );
-    let (code, stdout, stderr) = open_at(&["-y"]);
-    assert!(code == Some(0) && stdout.starts_with("room: on -> paused"), "{stdout}{stderr}");
-    // A room that is paused already lets nobody in, whatever its opening.
-    let moved = room.command(&["on", "--local", "--at", "in 2h"]);
-    assert!(moved.status.success() && text(&moved.stdout).contains("(not at "), "{moved:?}");
-}
-
-#[test]
-fn every_command_that_asks_knows_yes_in_short() {
-    let home = Home::new();
-    for command in ["deploy", "destroy", "init", "off", "on", "rehearse", "reset", "set-rate", "undo"] {
-        assert!(home.printed(&[command, "--help"]).contains("-y, --yes"), "{command}");
-    }
-    assert!(home.printed(&["keys", "drop", "--help"]).contains("-y, --yes"));
-}
-
-#[test]
 fn off_offers_to_pause_instead() {
     let room = Local::start(&["--rate", "1", "--minute", "60s"]);
     let client = Client::new(&room.base(), "demo");

@@ -156,7 +156,7 @@ impl RoomUnderTest for Local {
             }
         };
         let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
-        if matches!(order, Order::SetRate { .. } | Order::OpenAt { .. }) {
+        if command == "set-rate" {
             arguments.push("--yes");
         }
         let output = self.command(&arguments);
