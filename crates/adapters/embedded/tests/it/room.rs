@@ -63,7 +63,7 @@ fn a_file_that_is_not_a_store_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("room.redb"), [7; 8192]).unwrap();
     let error = EmbeddedStore::open(directory.path(), room(), Default::default).unwrap_err();
-    assert!(matches!(error, OpenError::Store(..)), "{error:?}");
+    assert!(matches!(error, OpenError::NoRoom(_)), "{error:?}");
 }
 
 #[cfg(unix)]
