@@ -80,7 +80,7 @@ impl SimulationAnswer {
             0 => "nobody is refused".to_owned(),
             _ => format!("{} of {} are refused at least once", number(refused), visitors(came)),
         };
-        let mut verdict = if let Some(limit) = event.first_to_break {
+        let verdict = if let Some(limit) = event.first_to_break {
             let broken = event.limits.iter().find(|used| used.limit == limit);
             let after = span(seconds(broken.and_then(|used| used.broke_after).unwrap_or(0) as u64));
             let (name, advice) = (limit.name(), limit.advice());
@@ -108,8 +108,8 @@ impl SimulationAnswer {
             // They may wait because they were refused, and a higher rate does not help them.
             let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
             let wait = if still_waiting == 1 { "waits" } else { "wait" };
-            verdict +=
-                &format!(" {} still {wait} when the simulation ends.{advice}", visitors(still_waiting));
+            let still = visitors(still_waiting);
+            return format!("{verdict} {still} still {wait} when the simulation ends.{advice}");
         }
         verdict
     }
