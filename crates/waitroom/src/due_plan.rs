@@ -559,7 +559,8 @@ mod tests {
                 releases(plan).into_iter().map(|(at, size)| (at.as_millis(), size)).filter(move |(at, _)| valve_from(*at) == held)
             }).collect();
             released.sort_unstable();
-            // From any change on, until any later instant. The quota of a window is rounded up, which is one visitor.
+            // From any change on, until any later instant. The quota of a window is rounded up, which is one visitor, less than
+            // one is not waited for, and of an opening that was withdrawn a part of a batch may be forgotten.
             for &(from, _) in &changes {
                 let mut total = 0;
                 let slices = changes.iter().map(|(_, rate)| u64::from(rate.div_ceil(1000))).max().unwrap();
@@ -573,7 +574,7 @@ mod tests {
                         let made_up = || (time * u64::from(then.map_or(0, |(_, rate)| *rate))).min(slices.max(1) * 10 * 60_000);
                         if *rate > 0 { time * u64::from(*rate) } else { made_up() }
                     }).sum();
-                    prop_assert!(total * 60_000 <= allowed + slices.max(1) * (10 + 1) * 60_000, "{total} from {from} to {until}, {} allowed", allowed / 60_000);
+                    prop_assert!(total * 60_000 <= allowed + (slices.max(1) * (10 + 1) + 10) * 60_000, "{total} from {from} to {until}, {} allowed", allowed / 60_000);
                 }
             }
         }
