@@ -1,5 +1,6 @@
 //! Results go to standard output, everything else to standard error. Colours and moving lines only go to a terminal.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -65,6 +66,35 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Whether what is printed may have colours: on a terminal, unless `NO_COLOR` is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    Ansi,
+    None,
+}
+
+impl Colours {
+    pub(crate) fn of_output() -> Self {
+        Self::on(io::stdout().is_terminal())
+    }
+
+    fn on(is_terminal: bool) -> Self {
+        if is_terminal && are_colours_wanted() { Self::Ansi } else { Self::None }
+    }
+
+    /// For what an operator must not miss.
+    pub(crate) fn red(self, text: &str) -> String {
+        match self {
+            Self::Ansi => format!("\x1b[1;31m{text}\x1b[0m"),
+            Self::None => text.to_owned(),
+        }
+    }
+}
+
+pub(crate) fn are_colours_wanted() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// How many columns the terminal has. One that does not know it says 0.
 pub(crate) fn terminal_columns() -> u16 {
     columns_or_usual(terminal::size().ok().map(|(columns, _)| columns))
@@ -88,7 +118,13 @@ impl LiveLine {
     /// Facts that are separated by commas: the first ones that fit into the terminal's width. A longer line would wrap,
     /// and could not be rewritten.
     pub(crate) fn show_facts(&self, text: &str) {
-        self.show(first_facts(text, terminal_columns().into()));
+        self.show_facts_after("", text);
+    }
+
+    /// The same after what an operator must not miss, in red.
+    pub(crate) fn show_facts_after(&self, alarming: &str, text: &str) {
+        let columns = terminal_columns().into();
+        self.show(&coloured_facts(alarming, text, columns, Colours::on(self.shown)));
     }
 
     /// Whether there is a terminal for it.
@@ -116,6 +152,20 @@ fn first_facts(text: &str, columns: usize) -> &str {
     let ends: Vec<usize> = text.match_indices(", ").map(|(end, _)| end).chain([text.len()]).collect();
     let end = ends.iter().rev().find(|end| fits(**end)).or(ends.first());
     end.and_then(|end| text.get(..*end)).unwrap_or(text)
+}
+
+fn coloured_facts(alarming: &str, text: &str, columns: usize, colours: Colours) -> String {
+    if alarming.is_empty() {
+        return first_facts(text, columns).to_owned();
+    }
+    // What alarms is never left out, but cut.
+    let (alarming, text) = match alarming.char_indices().nth(columns.saturating_sub(1)) {
+        Some((end, _)) => (&alarming[..end], ""),
+        None => (alarming, text),
+    };
+    let both = format!("{alarming}, {text}");
+    let rest = first_facts(&both, columns).strip_prefix(alarming).unwrap_or_default();
+    format!("{}{rest}", colours.red(alarming))
 }
 
 impl Drop for LiveLine {
@@ -147,6 +197,19 @@ mod tests {
     #[test]
     fn an_unknown_width_is_the_usual_one() {
         assert_eq!([None, Some(0), Some(50)].map(columns_or_usual), [80, 80, 50]);
+    }
+
+    #[test]
+    fn what_alarms_comes_first_and_is_cut_if_it_must_be() {
+        let line = |columns, colours| {
+            coloured_facts("REFUSED 7: full, wait", "1 joined, 2 waiting", columns, colours)
+        };
+        assert_eq!(line(80, Colours::None), "REFUSED 7: full, wait, 1 joined, 2 waiting");
+        assert_eq!(line(80, Colours::Ansi), "\x1b[1;31mREFUSED 7: full, wait\x1b[0m, 1 joined, 2 waiting");
+        assert_eq!(line(40, Colours::None), "REFUSED 7: full, wait, 1 joined");
+        assert_eq!(line(22, Colours::None), "REFUSED 7: full, wait");
+        assert_eq!(line(21, Colours::Ansi), "\x1b[1;31mREFUSED 7: full, wai\x1b[0m");
+        assert_eq!(coloured_facts("", "1 joined, 2 waiting", 12, Colours::Ansi), "1 joined");
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use operator::{AlarmMail, AlarmMailState, AlarmState, Status};
+use operator::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
+
+use crate::opening_time::shown;
 
 pub(crate) fn word(finding: &Finding) -> &'static str {
     match finding.verdict {
@@ -60,6 +62,23 @@ pub(crate) fn longest_wait(status: &Status) -> Option<String> {
 pub(crate) fn waits(status: &Status) -> impl Iterator<Item = String> {
     let newcomers = newcomers_wait(status).map(|wait| format!("newcomers wait {wait}"));
     newcomers.into_iter().chain(longest_wait(status).map(|wait| format!("longest wait {wait}")))
+}
+
+/// Whom the door refused, and why, in a few words. The first thing to say: these visitors have no place.
+pub(crate) fn refusals(status: &Status) -> Option<String> {
+    let Refusals { requests, reason, .. } = status.refusals.as_ref()?;
+    Some(format!("REFUSED {requests} in two minutes: {reason}"))
+}
+
+/// Who took too many places, in a few words.
+pub(crate) fn limited(status: &Status) -> Option<String> {
+    let Refusals { requests, .. } = status.limited.as_ref()?;
+    Some(format!("--join-limit refused {requests} in two minutes"))
+}
+
+/// When and why requests were refused, in full.
+pub(crate) fn refused(Refusals { since, reason, .. }: &Refusals) -> String {
+    format!("in the last two minutes, since {}: {reason}", shown(*since))
 }
 
 /// How many have joined. On AWS the line is counted only roughly.
@@ -177,6 +196,20 @@ mod tests {
         assert_eq!(waits(&status).collect::<Vec<_>>(), ["newcomers wait 30 min", "longest wait 28 min"]);
         (status.wait, status.longest_wait) = (None, Some(0));
         assert_eq!(waits(&status).collect::<Vec<_>>(), ["longest wait 0 s"]);
+    }
+
+    #[test]
+    fn whom_the_door_refused_is_told_apart_from_whom_the_limit_refused() {
+        let mut status = suffering();
+        assert_eq!((refusals(&status), limited(&status)), (None, None));
+        let some = |requests, reason: &str| {
+            let since = waitroom::Timestamp::from_millis(1_804_000_000_000);
+            Some(Refusals { requests, since, reason: reason.into() })
+        };
+        status.refusals = some(36_251, "the disk is full");
+        status.limited = some(3, "203.0.113.9 took too many places");
+        assert_eq!(refusals(&status).unwrap(), "REFUSED 36251 in two minutes: the disk is full");
+        assert_eq!(limited(&status).unwrap(), "--join-limit refused 3 in two minutes");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! The question is drawn again after every key: the line itself, then the suggestions, and what is wrong with the answer
 //! or how to give one. When it is answered, one line stays.
 
-use std::env;
 use std::io::{self, Write};
 
 use anyhow::Result;
@@ -18,6 +17,7 @@ use ratatui::text::Line;
 
 use super::line_editor::LineEditor;
 use crate::exit::Failure;
+use crate::printer::are_colours_wanted;
 
 const SUGGESTIONS: usize = 7;
 
@@ -83,7 +83,7 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn new(text: &'a TextQuestion<'a>) -> Self {
-        let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let has_colours = are_colours_wanted();
         let mut asked = Self {
             text,
             line: LineEditor::default(),

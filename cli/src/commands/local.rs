@@ -28,7 +28,7 @@ use crate::opening_time::{ahead, shown};
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
 use crate::runtime::{asked_to_stop, listen_for_monitoring};
-use crate::wording::{rate, waits};
+use crate::wording::{limited, rate, refusals, waits};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))
@@ -76,7 +76,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
         let mut ended = ended.clone();
         async move { drop(ended.changed().await) }
     };
-    let doors = tokio::spawn(serve(door, app, limits, access_log, until_the_end()));
+    let doors = tokio::spawn(serve(door, app.clone(), limits, access_log, until_the_end()));
     let shop = demonstration.map(|listener| {
         let site = Arc::new(DemoShop::new(store.clone()));
         tokio::spawn(serve(listener, site, Limits::default(), AccessLog::Off, until_the_end()))
@@ -87,10 +87,10 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     });
     let mut background = vec![
         tokio::spawn(schedule::run(store.clone(), arguments.minute)),
-        tokio::spawn(keep_up(store.clone())),
+        tokio::spawn(keep_up(app.clone())),
         tokio::spawn({
-            let store = store.clone();
-            async move { control.serve(store).await }
+            let app = app.clone();
+            async move { control.serve(app).await }
         }),
     ];
 
@@ -250,11 +250,12 @@ fn greeting_for_scripts(
 }
 
 /// Shows the state of the room on one line, and updates it every second.
-async fn keep_up(store: EmbeddedStore) {
+async fn keep_up(app: Arc<App>) {
     let line = LiveLine::new();
     loop {
-        if let Ok(status) = Status::of(&store, SystemClock.now()).await {
-            line.show_facts(&live_facts(&status, SystemClock.now()));
+        if let Ok(status) = app.status().await {
+            let alarming = refusals(&status).unwrap_or_default();
+            line.show_facts_after(&alarming, &live_facts(&status, SystemClock.now()));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -265,5 +266,11 @@ fn live_facts(status: &Status, now: Timestamp) -> String {
     let counts = format!("{joined} joined, {} waiting, {released} released", line.waiting);
     let rate = format!("rate {}", rate(status));
     let opens = status.room.opens.map(|opens| format!("opens {}", ahead(opens, now)));
-    opens.into_iter().chain([counts, rate]).chain(waits(status)).collect::<Vec<_>>().join(", ")
+    opens
+        .into_iter()
+        .chain([counts, rate])
+        .chain(waits(status))
+        .chain(limited(status))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -8,18 +8,22 @@ use waitroom::Timestamp;
 
 use crate::arguments;
 use crate::opening_time::{ahead, shown};
-use crate::printer::say;
+use crate::printer::{Colours, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, urls};
+use crate::wording::{alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused, urls};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&arguments.which).await?;
         let status = room.status().await?;
         if !arguments.watch {
-            return Ok(say(&if json { serde_json::to_string(&status)? } else { text(&status, room.now()) })?);
+            return Ok(say(&if json {
+                serde_json::to_string(&status)?
+            } else {
+                text(&status, room.now(), Colours::of_output())
+            })?);
         }
         let shows_charts = !json && io::stdout().is_terminal() && io::stdin().is_terminal();
         if shows_charts {
@@ -30,7 +34,7 @@ pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     })
 }
 
-fn text(status: &Status, now: Timestamp) -> String {
+fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     let Status { room, line, released, windows, findings, dead_letters, .. } = status;
     let windows: Vec<_> =
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
@@ -52,6 +56,14 @@ fn text(status: &Status, now: Timestamp) -> String {
     if room.rehearsal.is_some() {
         lines.insert(1, "rehearsal      under way, or left behind: `beekeeper reset` ends it".into());
     }
+    if let Some(limited) = &status.limited {
+        let refused = refused(limited);
+        lines.push(format!("join limit     {} refused {refused}", limited.requests));
+    }
+    if let Some(refusals) = &status.refusals {
+        let refused = format!("refused        {} at the door {}", refusals.requests, refused(refusals));
+        lines.insert(1, colours.red(&refused));
+    }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));
     }
@@ -66,7 +78,7 @@ fn text(status: &Status, now: Timestamp) -> String {
     }
     lines.extend(alarms(status).map(|alarms| format!("alarms         {alarms}")));
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
-        lines.push(format!("               {}: {}", alarm.name, alarm.told()));
+        lines.push(colours.red(&format!("               {}: {}", alarm.name, alarm.told())));
     }
     let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
     lines.extend(mail.map(|mail| format!("alarm e-mails  {mail}")));
@@ -107,7 +119,7 @@ mod tests {
     #[test]
     fn a_status_shows_every_problem_of_a_room_on_aws() {
         snapbox::assert_data_eq!(
-            text(&suffering(), NOW),
+            text(&suffering(), NOW, Colours::None),
             snapbox::str![[r#"
 Seal's Spring Sale (spring-sale), on
 joined         about 13210
@@ -139,7 +151,7 @@ shop           https://shop.example/sale
         let mut line = |state, error: Option<&str>| {
             let mail = status.alarm_mail.as_mut().unwrap();
             (mail.state, mail.error) = (state, error.map(ToOwned::to_owned));
-            let text = text(&status, NOW);
+            let text = text(&status, NOW, Colours::None);
             text.lines().find_map(|line| line.strip_prefix("alarm e-mails  ").map(ToOwned::to_owned))
         };
         assert_eq!(line(AlarmMailState::Confirmed, None), None);
@@ -156,14 +168,38 @@ shop           https://shop.example/sale
     }
 
     #[test]
+    fn a_status_says_first_and_in_red_that_visitors_are_refused() {
+        let mut status = suffering();
+        let reason = "could not put a visitor in line: the disk of /srv/room is full".to_owned();
+        status.refusals = Some(operator::Refusals { requests: 36_251, since: NOW, reason });
+        let text = text(&status, NOW, Colours::Ansi);
+        let line = text.lines().nth(1).unwrap();
+        assert!(
+            line.starts_with(
+                "\x1b[1;31mrefused        36251 at the door in the last two minutes, since 2027-03-0"
+            ),
+            "{line:?}"
+        );
+        assert!(
+            line.ends_with(": could not put a visitor in line: the disk of /srv/room is full\x1b[0m"),
+            "{line:?}"
+        );
+        assert!(
+            text.contains("\x1b[1;31m               producer-errors: the door is broken\x1b[0m\n"),
+            "{text:?}"
+        );
+    }
+
+    #[test]
     fn the_numbers_of_a_status_add_up() {
         let mut status = suffering();
         status.joined += 3;
         assert!(
-            text(&status, NOW).contains("released       4090, and 3 not counted yet or left otherwise\n")
+            text(&status, NOW, Colours::None)
+                .contains("released       4090, and 3 not counted yet or left otherwise\n")
         );
         (status.joined, status.longest_wait) = (0, None);
-        let text = text(&status, NOW);
+        let text = text(&status, NOW, Colours::None);
         assert!(
             text.contains("released       4090\n"),
             "the room's version does not count who joins: {text}"
@@ -175,7 +211,7 @@ shop           https://shop.example/sale
     fn a_room_that_opens_by_itself_says_when() {
         let mut status = suffering();
         status.room.open_at(NOW + std::time::Duration::from_hours(76));
-        let text = text(&status, NOW);
+        let text = text(&status, NOW, Colours::None);
         let line = text.lines().nth(1).unwrap();
         assert!(
             line.starts_with("opens          2027-03-0") && line.ends_with(" UTC), in 3 d 4 h")

@@ -14,7 +14,7 @@ use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
 use crate::opening_time::shown;
-use crate::wording::{alarms, found, joined, rate, urls, waits};
+use crate::wording::{alarms, found, joined, limited, rate, refusals, urls, waits};
 
 /// Below this width there is one chart, because two would have no room for their numbers.
 const TWO_CHARTS: u16 = 60;
@@ -92,10 +92,16 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     }
     let held = if line.slow { palette.strong(Color::Yellow) } else { Style::new() };
     let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
+    if let Some(refusals) = refusals(status) {
+        lines.extend(fit(words(&refusals, palette.strong(Color::Red)), width));
+    }
     if let Some(opens) = room.opens {
         lines.extend(fit(words(&format!("opens {}", shown(opens)), palette.strong(Color::Yellow)), width));
     }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
+    if let Some(limited) = limited(status) {
+        lines.extend(fit(words(&limited, Style::new()), width));
+    }
     let message = room.settings.message.as_str();
     if !message.is_empty() {
         lines.extend(fit(words(&format!("message {message:?}"), Style::new()), width));
@@ -244,6 +250,27 @@ mod tests {
         course.latest.room.open_at(waitroom::Timestamp::from_millis(1_804_244_400_000));
         let picture = picture(&course, 100, 30);
         assert!(picture.contains("PAUSED") && picture.contains("opens 2027-03-05 "), "{picture}");
+    }
+
+    #[test]
+    fn a_room_that_refuses_visitors_says_so_in_red() {
+        let mut course = watched();
+        let refused = |reason: &str| {
+            Some(operator::Refusals { requests: 36_251, since: Timestamp::default(), reason: reason.into() })
+        };
+        course.latest.refusals = refused("the disk of /srv/room is full");
+        course.latest.limited = refused("203.0.113.9 took too many places");
+        let picture = picture(&course, 100, 30);
+        assert!(
+            picture.contains("│REFUSED 36251 in two minutes: the disk of /srv/room is full "),
+            "{picture}"
+        );
+        assert!(picture.contains("│--join-limit refused 36251 in two minutes "), "{picture}");
+        let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
+        terminal.draw(|frame| draw(frame, &course, true)).unwrap();
+        let red = terminal.backend().buffer().content().iter().filter(|cell| cell.fg == Color::Red);
+        let red: String = red.map(ratatui::buffer::Cell::symbol).collect();
+        assert!(red.contains("REFUSED"), "{red}");
     }
 
     #[test]

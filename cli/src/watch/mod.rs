@@ -9,7 +9,6 @@ mod draw;
 mod fit;
 mod orders;
 
-use std::env;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -26,9 +25,9 @@ use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
 use crate::opening_time::shown;
-use crate::printer::{note, say};
+use crate::printer::{are_colours_wanted, note, say};
 use crate::room::RoomHandle;
-use crate::wording::{alarms, joined, rate, waits, word};
+use crate::wording::{alarms, joined, limited, rate, refusals, waits, word};
 use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -73,11 +72,12 @@ fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
     let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
     let opens = room.opens.map(|opens| format!("opens {}", shown(opens)));
-    let mut facts = vec![room.state.to_string()];
+    let mut facts: Vec<_> = refusals(status).into_iter().chain([room.state.to_string()]).collect();
     facts.extend(opens);
     facts.push(counts);
     facts.extend(waits(status));
     facts.push(format!("rate {}", rate(status)));
+    facts.extend(limited(status));
     facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
     facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}")));
     facts.join(", ")
@@ -94,7 +94,7 @@ pub(crate) async fn charts(room: &RoomHandle, every: Duration) -> Result<()> {
     let first = read(room, None).await?;
     let mut last = first.records.last().copied();
     let mut course = Course::new(room.name.clone(), first);
-    let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let has_colours = are_colours_wanted();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut screen = Screen::enter()?;
     let mut keys = keys();
@@ -200,6 +200,22 @@ mod tests {
             in_short(&suffering()),
             "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
         );
+    }
+
+    #[test]
+    fn a_line_says_first_that_visitors_are_refused() {
+        let mut status = suffering();
+        let refused = |requests, reason: &str| {
+            Some(operator::Refusals { requests, since: Timestamp::default(), reason: reason.into() })
+        };
+        status.refusals = refused(36_251, "the disk of /srv/room is full");
+        status.limited = refused(3, "203.0.113.9 took too many places");
+        let line = in_short(&status);
+        assert!(
+            line.starts_with("REFUSED 36251 in two minutes: the disk of /srv/room is full, on, "),
+            "{line}"
+        );
+        assert!(line.contains(", --join-limit refused 3 in two minutes, shop slow"), "{line}");
     }
 
     #[test]

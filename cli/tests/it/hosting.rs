@@ -22,14 +22,19 @@ fn client(room: &Local) -> Client {
 }
 
 pub(crate) fn eventually(what: &str, is_so: impl FnMut() -> bool) {
-    let mut tries = iter::repeat_with(is_so).take(300);
+    within(Duration::from_secs(30), what, is_so);
+}
+
+pub(crate) fn within(patience: Duration, what: &str, is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    let mut tries = iter::repeat_with(is_so).take_while(|_| begun.elapsed() < patience);
     let found = tries.any(|is_so| {
         if !is_so {
             thread::sleep(Duration::from_millis(100));
         }
         is_so
     });
-    assert!(found, "{what}: not within thirty seconds");
+    assert!(found, "{what}: not within {} seconds", patience.as_secs());
 }
 
 /// Pauses the room, and waits until running slices know.

@@ -26,6 +26,7 @@ mod numbers;
 mod orders;
 mod page;
 mod readme;
+mod refusals;
 mod rehearse;
 mod report;
 mod simulate;

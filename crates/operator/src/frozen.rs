@@ -10,7 +10,7 @@ use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
 use waitroom::{AuditNote, Rate, Room, Stretch, Timestamp};
 
 use crate::memory_store::MemoryStore;
-use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Reply};
+use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
 
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -70,6 +70,8 @@ fn complete(reply: Reply) -> Reply {
     let sample = Sample { answered: vec![Duration::from_millis(80); SAMPLE_SIZE], failed: 0 };
     let finding = Finding::new(NOON, &sample, Baseline::of(&sample), Verdict::Well, Rate::MIN);
     status.findings = vec![Finding { refused: true, ..finding }];
+    let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
+    (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
     status.dead_letters = Some(1);
     status.alarms = vec![Alarm {
         name: "a".to_owned(),

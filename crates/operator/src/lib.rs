@@ -22,7 +22,7 @@ use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Times
 
 pub use order::Order;
 pub use reply::Reply;
-pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
+pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
 pub use store::OperatorStore;
 pub use undo::{NothingToUndo, UndoableOrder};
 
@@ -184,8 +184,8 @@ mod tests {
             json["windows"],
             json!([{ "number": 12, "released": 31, "planned": 300, "start": 0, "end": 60_000 }])
         );
-        for only_on_aws in ["dead_letters", "alarms", "alarm_mail"] {
-            assert_eq!(json.get(only_on_aws), None);
+        for only_if_any in ["refusals", "limited", "dead_letters", "alarms", "alarm_mail"] {
+            assert_eq!(json.get(only_if_any), None);
         }
         assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);
     }

@@ -27,6 +27,12 @@ pub struct Status {
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
     pub findings: Vec<Finding>,
+    /// Requests to the door that were refused because the room could not answer them, as with a full disk. Only on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<Refusals>,
+    /// Places that the limit of an address refused. Only on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<Refusals>,
     /// How many messages in the line were not visitors. Only on AWS; `None` on one machine, which does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_letters: Option<u64>,
@@ -50,6 +56,16 @@ pub struct WindowCount {
     pub start: Timestamp,
     #[serde(default)]
     pub end: Timestamp,
+}
+
+/// Requests to the door that were refused in this minute and the one before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    pub requests: u64,
+    /// When the first of them was, or one before it: since then there was no such time without any.
+    pub since: Timestamp,
+    /// Why the latest was refused.
+    pub reason: String,
 }
 
 /// An alarm that watches the room.
@@ -136,7 +152,7 @@ impl AlarmState {
 }
 
 impl Status {
-    /// The status as far as the store knows it. The caller adds dead letters and alarms.
+    /// The status as far as the store knows it. The caller adds refusals, or dead letters and alarms.
     pub async fn of(store: &impl OperatorStore, now: Timestamp) -> PortResult<Self> {
         let windows = store.recent().await?;
         let (room, progress, waiting) =
@@ -161,6 +177,8 @@ impl Status {
                 })
                 .collect(),
             findings: store.recall().await?.history,
+            refusals: None,
+            limited: None,
             dead_letters: None,
             alarms: Vec::new(),
             alarm_mail: None,

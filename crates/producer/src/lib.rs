@@ -36,7 +36,7 @@ pub use error::ProducerError;
 pub use pass::Nonce;
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
-pub use refusals::RefusalLog;
+pub use refusals::{RecentRefusals, RefusalLog};
 use request::CountedPlace;
 pub use request::{DoorRequest, PlaceLimit};
 pub use tokens::SystemTokens;
@@ -108,6 +108,11 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let room = self.store.room().await?;
         self.proofs.prover(self.keys_of(&room), self.clock.now()).await;
         self.keys.signer(&self.store, room.settings.lifetimes.pass, self.clock.now()).await.map(drop)
+    }
+
+    /// The requests that the door refused lately because it could not answer them.
+    pub fn recent_refusals(&self) -> Option<RecentRefusals> {
+        self.refusals.recent(self.clock.now())
     }
 
     fn keys_of<'a>(&'a self, room: &'a Room) -> KeysOf<'a, S> {
@@ -185,6 +190,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     async fn join(&self, room: &Room, token: Token, path: Option<&str>) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.join(place).await?;
+        self.refusals.note_join(self.clock.now());
         self.wake().await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))

@@ -11,10 +11,13 @@ use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
 use hyper::{HeaderMap, Request, Response, StatusCode};
+use operator::{Refusals, Status};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
-use producer::{DoorCaller, DoorRequest, PlaceLimit, Producer, ProducerError, RefusalLog, SystemTokens};
+use producer::{
+    DoorCaller, DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens,
+};
 use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
@@ -86,6 +89,24 @@ impl App {
     /// Creates the signing keys if there are none, so that they exist before the first visitor needs them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
         self.producer.warm_up().await
+    }
+
+    pub fn store(&self) -> &EmbeddedStore {
+        &self.store
+    }
+
+    /// What the operator sees of the room.
+    pub async fn status(&self) -> PortResult<Status> {
+        let now = SystemClock.now();
+        let refusals = |recent: RecentRefusals| {
+            let RecentRefusals { requests, since, reason } = recent;
+            Refusals { requests, since, reason }
+        };
+        Ok(Status {
+            refusals: self.producer.recent_refusals().map(refusals),
+            limited: self.limited.recent(now).map(refusals),
+            ..Status::of(&self.store, now).await?
+        })
     }
 
     fn route<'a>(&self, path: &'a str) -> Option<(&'static Route, &'a str)> {

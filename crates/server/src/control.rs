@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clock::SystemClock;
@@ -18,6 +19,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 use waitroom::Author;
 use waitroom::ports::Clock;
+
+use crate::app::App;
 
 /// How long a room may take for its reply. It takes milliseconds, and seconds if its disk is busy: the longest order is one
 /// change of its file. A room that takes longer hangs.
@@ -132,14 +135,14 @@ impl Control {
     }
 
     /// Executes one order for each connection, until dropped.
-    pub async fn serve(&self, store: EmbeddedStore) {
+    pub async fn serve(&self, app: Arc<App>) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let (store, directory) = (store.clone(), self.directory().to_owned());
+                    let (app, directory) = (app.clone(), self.directory().to_owned());
                     let start = self.start;
                     tokio::spawn(async move {
-                        if let Err(error) = converse(stream, &store, &directory, start).await {
+                        if let Err(error) = converse(stream, &app, &directory, start).await {
                             tracing::debug!(
                                 error = &error as &dyn std::error::Error,
                                 "the operator closed the connection early"
@@ -165,12 +168,8 @@ impl Drop for Control {
     }
 }
 
-async fn converse(
-    stream: UnixStream,
-    store: &EmbeddedStore,
-    directory: &Path,
-    start: RoomStart,
-) -> io::Result<()> {
+async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomStart) -> io::Result<()> {
+    let store = app.store();
     let who = local_user(stream.peer_cred()?.uid());
     let (reading, mut writing) = stream.into_split();
     let mut line = String::new();
@@ -184,6 +183,7 @@ async fn converse(
         serde_json::to_vec(&reply)?
     } else {
         let reply = match serde_json::from_str(&line) {
+            Ok(Order::Status) => app.status().await.map(Box::new).map_or_else(Reply::from, Reply::Status),
             Ok(order) => execute(store, order, who, SystemClock.now()).await.unwrap_or_else(Reply::from),
             Err(error) => Reply::Failed { error: format!("not an order: {error}") },
         };

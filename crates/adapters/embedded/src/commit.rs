@@ -196,8 +196,7 @@ impl Committer {
                 Err(failed) => failed,
             },
         };
-        let failure = WriteFailure::new(Fault::Broken, &error);
-        self.shared.stop_writes(failure.clone());
+        let failure = self.shared.stop_writes(&error);
         conclude(group, Err(&failure.with(fault)));
         Err(error)
     }

@@ -88,16 +88,15 @@ impl EmbeddedStore {
             let path = path.clone();
             move || open_file(&path)
         };
-        let (store, committer) = Self::new(Box::new(open), Box::new(now), first).map_err(|error| {
-            match error {
+        let (store, committer) = Self::new(Box::new(open), Box::new(now), first, Some(directory.into()))
+            .map_err(|error| match error {
                 redb::Error::DatabaseAlreadyOpen => OpenError::InUse(directory.into()),
                 // Its first bytes are not those of a store.
                 redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
                     OpenError::NoRoom(path)
                 }
                 error => OpenError::Store(path, Box::new(error)),
-            }
-        })?;
+            })?;
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || committer.run())
@@ -113,15 +112,16 @@ impl EmbeddedStore {
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<(Self, Committer), redb::Error> {
         let open = move || builder().create_with_backend(medium.clone());
-        Self::new(Box::new(open), Box::new(now), first)
+        Self::new(Box::new(open), Box::new(now), first, None)
     }
 
     fn new(
         open: shared::OpenDatabase,
         now: shared::Now,
         first: Room,
+        directory: Option<PathBuf>,
     ) -> Result<(Self, Committer), redb::Error> {
-        let shared = Arc::new(SharedState::new(open, now, first)?);
+        let shared = Arc::new(SharedState::new(open, now, first, directory)?);
         let (committer, queue) = Committer::new(shared.clone());
         Ok((Self { shared, queue, thread: Arc::default() }, committer))
     }

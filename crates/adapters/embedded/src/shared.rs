@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -31,6 +32,8 @@ const FORMAT: u32 = 1;
 pub(crate) struct SharedState {
     pub(crate) database: DatabaseHandle,
     open: OpenDatabase,
+    /// Where the file is, for the operator. `None` in tests.
+    directory: Option<PathBuf>,
     pub(crate) now: Now,
     pub(crate) deliveries: Mutex<Deliveries>,
     pub(crate) claimants: Mutex<Claimants>,
@@ -64,10 +67,16 @@ pub(crate) struct WriteFailure {
 
 impl SharedState {
     /// Opens the store. An existing room is kept; a new store gets the room `first`.
-    pub(crate) fn new(open: OpenDatabase, now: Now, first: Room) -> Result<Self, redb::Error> {
+    pub(crate) fn new(
+        open: OpenDatabase,
+        now: Now,
+        first: Room,
+        directory: Option<PathBuf>,
+    ) -> Result<Self, redb::Error> {
         let shared = Self {
             database: DatabaseHandle(RwLock::new(None)),
             open,
+            directory,
             now,
             deliveries: Mutex::default(),
             claimants: Mutex::default(),
@@ -185,15 +194,17 @@ impl SharedState {
         }
     }
 
-    /// Closes the database and rejects changes.
-    pub(crate) fn stop_writes(&self, failure: WriteFailure) {
+    /// Closes the database and rejects changes. Returns what to tell their callers.
+    pub(crate) fn stop_writes(&self, error: &redb::Error) -> WriteFailure {
+        let failure = WriteFailure::new(Fault::Broken, error, self.directory.as_deref());
         self.database.close();
         if !self.is_failure_logged.swap(true, Ordering::Relaxed) {
             tracing::error!(
                 "the store cannot write ({failure}); until it can, visitors are told to retry, and nobody loses their place"
             );
         }
-        *self.write_failure.write() = Some(failure);
+        *self.write_failure.write() = Some(failure.clone());
+        failure
     }
 
     pub(crate) fn resume_writes(&self) {
@@ -273,9 +284,15 @@ impl DatabaseHandle {
 }
 
 impl WriteFailure {
-    pub(crate) fn new(fault: Fault, error: &redb::Error) -> Self {
+    /// `directory` is where the file is.
+    fn new(fault: Fault, error: &redb::Error, directory: Option<&Path>) -> Self {
         let full = matches!(error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull);
-        let why = if full { "the disk is full: free some space".into() } else { error.to_string() };
+        let why = if full {
+            let of = directory.map_or_else(String::new, |directory| format!(" of {}", directory.display()));
+            format!("the disk{of} is full: free some space, and the room goes on by itself")
+        } else {
+            error.to_string()
+        };
         Self { fault, why: why.into() }
     }
 

@@ -155,7 +155,11 @@ fn a_full_disk_is_reported_once_and_recovered_from() {
     room.wait_for("joined", 100);
 
     let (_, log) = room.kill();
-    let reported = log.matches("the store cannot write (the disk is full: free some space)").count();
+    let named = format!(
+        "the store cannot write (the disk of {} is full: free some space",
+        directory.path().display()
+    );
+    let reported = log.matches(&named).count();
     assert_eq!(reported, 1, "one line for the operator:\n{log}");
     assert!(log.contains("the store can write again"), "{log}");
 }
