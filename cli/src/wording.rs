@@ -67,7 +67,10 @@ pub(crate) fn waits(status: &Status) -> impl Iterator<Item = String> {
 /// Whom the door refused, and why, in a few words. The first thing to say: these visitors have no place.
 pub(crate) fn refusals(status: &Status) -> Option<String> {
     let Refusals { requests, reason, .. } = status.refusals.as_ref()?;
-    Some(format!("REFUSED {requests} in two minutes: {reason}"))
+    Some(match requests {
+        0 => format!("NOBODY CAN JOIN: {reason}"),
+        _ => format!("REFUSED {requests} in two minutes: {reason}"),
+    })
 }
 
 /// Who took too many places, in a few words.
@@ -76,8 +79,20 @@ pub(crate) fn limited(status: &Status) -> Option<String> {
     Some(format!("--join-limit refused {requests} in two minutes"))
 }
 
-/// When and why requests were refused, in full.
-pub(crate) fn refused(Refusals { since, reason, .. }: &Refusals) -> String {
+/// The same in full, and since when.
+pub(crate) fn refused_at_door(refusals: &Refusals) -> String {
+    match refusals.requests {
+        0 => format!("nobody yet, but nobody can join, since {}: {}", shown(refusals.since), refusals.reason),
+        requests => format!("{requests} at the door {}", lately(refusals)),
+    }
+}
+
+/// Who took too many places, in full.
+pub(crate) fn refused_by_limit(limited: &Refusals) -> String {
+    format!("{} refused {}", limited.requests, lately(limited))
+}
+
+fn lately(Refusals { since, reason, .. }: &Refusals) -> String {
     format!("in the last two minutes, since {}: {reason}", shown(*since))
 }
 
@@ -209,6 +224,11 @@ mod tests {
         status.refusals = some(36_251, "the disk is full");
         status.limited = some(3, "203.0.113.9 took too many places");
         assert_eq!(refusals(&status).unwrap(), "REFUSED 36251 in two minutes: the disk is full");
+        assert!(
+            refused_at_door(status.refusals.as_ref().unwrap()).starts_with("36251 at the door in the last")
+        );
+        status.refusals = some(0, "the disk is full");
+        assert_eq!(refusals(&status).unwrap(), "NOBODY CAN JOIN: the disk is full");
         assert_eq!(limited(&status).unwrap(), "--join-limit refused 3 in two minutes");
     }
 

@@ -12,7 +12,10 @@ use crate::printer::{Colours, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused, urls};
+use crate::wording::{
+    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused_at_door, refused_by_limit,
+    urls,
+};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -57,12 +60,10 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         lines.insert(1, "rehearsal      under way, or left behind: `beekeeper reset` ends it".into());
     }
     if let Some(limited) = &status.limited {
-        let refused = refused(limited);
-        lines.push(format!("join limit     {} refused {refused}", limited.requests));
+        lines.push(format!("join limit     {}", refused_by_limit(limited)));
     }
     if let Some(refusals) = &status.refusals {
-        let refused = format!("refused        {} at the door {}", refusals.requests, refused(refusals));
-        lines.insert(1, colours.red(&refused));
+        lines.insert(1, colours.red(&format!("refused        {}", refused_at_door(refusals))));
     }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", found(finding)));

@@ -58,7 +58,7 @@ pub struct WindowCount {
     pub end: Timestamp,
 }
 
-/// Requests to the door that were refused in this minute and the one before.
+/// Requests to the door that were refused in this minute and the one before. Or none yet, but the room can store nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
     pub requests: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clock::SystemClock;
-use embedded::EmbeddedStore;
+use embedded::{EmbeddedStore, WriteTrouble};
 use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
@@ -102,8 +102,13 @@ impl App {
             let RecentRefusals { requests, since, reason } = recent;
             Refusals { requests, since, reason }
         };
+        // Before anybody comes, the room's own writes show whether anybody could join.
+        let trouble = || {
+            let WriteTrouble { since, reason } = self.store.write_trouble()?;
+            Some(Refusals { requests: 0, since, reason })
+        };
         Ok(Status {
-            refusals: self.producer.recent_refusals().map(refusals),
+            refusals: self.producer.recent_refusals().map(refusals).or_else(trouble),
             limited: self.limited.recent(now).map(refusals),
             ..Status::of(&self.store, now).await?
         })

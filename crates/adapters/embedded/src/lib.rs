@@ -38,6 +38,7 @@ pub use commit::Committer;
 use commit::Queue;
 use draft::Draft;
 use shared::SharedState;
+pub use shared::WriteTrouble;
 pub use sweep::Swept;
 use tables::TableError;
 pub use upkeep::{BackedUp, BackupError};
@@ -138,6 +139,11 @@ impl EmbeddedStore {
     /// The status of the line, as polls publish it.
     pub fn status(&self) -> LineStatus {
         self.status_of(&self.shared.room())
+    }
+
+    /// Why the store cannot write, if the latest change failed: nobody can join then.
+    pub fn write_trouble(&self) -> Option<WriteTrouble> {
+        self.shared.trouble()
     }
 
     fn status_of(&self, room: &Room) -> LineStatus {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use redb::{
@@ -51,12 +51,19 @@ pub(crate) struct SharedState {
     /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
     pub(crate) leased_at: AtomicU64,
     write_failure: RwLock<Option<WriteFailure>>,
-    /// A failure is logged once, not once for every visitor.
-    is_failure_logged: AtomicBool,
+    /// Since when no change was stored, and why. `None` after a change that was.
+    trouble: Mutex<Option<WriteTrouble>>,
 }
 
 /// The database. Empty from a failed write until it is opened again.
 pub(crate) struct DatabaseHandle(RwLock<Option<Database>>);
+
+/// No change was stored since then, although some were tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteTrouble {
+    pub since: Timestamp,
+    pub reason: String,
+}
 
 /// Why changes are rejected.
 #[derive(Clone, Debug)]
@@ -93,7 +100,7 @@ impl SharedState {
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
             write_failure: RwLock::new(None),
-            is_failure_logged: AtomicBool::new(false),
+            trouble: Mutex::default(),
         };
         shared.open()?;
         Ok(shared)
@@ -189,7 +196,7 @@ impl SharedState {
         self.waiting.store(committed.waiting, Ordering::Relaxed);
         self.joined.store(committed.joined, Ordering::Relaxed);
         self.next_in_line.store(committed.next_in_line, Ordering::Relaxed);
-        if self.is_failure_logged.swap(false, Ordering::Relaxed) {
+        if self.trouble.lock().take().is_some() {
             tracing::info!("the store can write again; visitors join the line as before");
         }
     }
@@ -198,17 +205,25 @@ impl SharedState {
     pub(crate) fn stop_writes(&self, error: &redb::Error) -> WriteFailure {
         let failure = WriteFailure::new(Fault::Broken, error, self.directory.as_deref());
         self.database.close();
-        if !self.is_failure_logged.swap(true, Ordering::Relaxed) {
+        let mut trouble = self.trouble.lock();
+        // Logged once, not once for every visitor.
+        if trouble.is_none() {
             tracing::error!(
                 "the store cannot write ({failure}); until it can, visitors are told to retry, and nobody loses their place"
             );
         }
+        let since = trouble.as_ref().map_or_else(|| (self.now)(), |trouble| trouble.since);
+        *trouble = Some(WriteTrouble { since, reason: failure.to_string() });
         *self.write_failure.write() = Some(failure.clone());
         failure
     }
 
     pub(crate) fn resume_writes(&self) {
         *self.write_failure.write() = None;
+    }
+
+    pub(crate) fn trouble(&self) -> Option<WriteTrouble> {
+        self.trouble.lock().clone()
     }
 
     pub(crate) fn write_failure(&self) -> Option<WriteFailure> {
