@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
-use operator::Status;
+use operator::{AlarmState, Status};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde::Serialize;
@@ -79,8 +79,15 @@ fn in_short(status: &Status) -> String {
     facts.push(format!("rate {}", rate(status)));
     facts.extend(limited(status));
     facts.extend(status.findings.last().map(|finding| format!("shop {}", word(finding))));
-    facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}")));
+    facts.extend(alarms(status).map(|alarms| format!("alarms: {alarms}{}", ringing(status))));
     facts.join(", ")
+}
+
+/// Which alarms ring. On AWS they alone say in a line that visitors are refused.
+fn ringing(status: &Status) -> String {
+    let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
+    let names: Vec<_> = ringing.map(|alarm| alarm.name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(" and ")) }
 }
 
 fn ticks(every: Duration) -> tokio::time::Interval {
@@ -198,7 +205,7 @@ mod tests {
     fn a_line_has_everything_important() {
         assert_eq!(
             in_short(&suffering()),
-            "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing"
+            "on, about 13210 joined, 9120 waiting, 4090 released, newcomers wait 30 min, longest wait 28 min, rate 600 a minute, throttled to 300: the shop is slow or fails, shop slow, alarms: 1 of 2 is ringing (producer-errors)"
         );
     }
 
