@@ -26,6 +26,7 @@ mod numbers;
 mod orders;
 mod page;
 mod readme;
+#[cfg(target_os = "linux")]
 mod refusals;
 mod rehearse;
 mod report;

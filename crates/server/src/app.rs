@@ -98,18 +98,9 @@ impl App {
     /// What the operator sees of the room.
     pub async fn status(&self) -> PortResult<Status> {
         let now = SystemClock.now();
-        let refusals = |recent: RecentRefusals| {
-            let RecentRefusals { requests, since, reason } = recent;
-            Refusals { requests, since, reason }
-        };
-        // Before anybody comes, the room's own writes show whether anybody could join.
-        let trouble = || {
-            let WriteTrouble { since, reason } = self.store.write_trouble()?;
-            Some(Refusals { requests: 0, since, reason })
-        };
         Ok(Status {
-            refusals: self.producer.recent_refusals().map(refusals).or_else(trouble),
-            limited: self.limited.recent(now).map(refusals),
+            refusals: refusals(self.producer.recent_refusals(), self.store.write_trouble()),
+            limited: refusals(self.limited.recent(now), None),
             ..Status::of(&self.store, now).await?
         })
     }
@@ -280,6 +271,13 @@ fn cookies(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     request.headers().get_all(COOKIE).iter().flat_map(|value| readable_cookies(value.as_bytes()))
 }
 
+/// Before anybody comes, the room's own writes show whether anybody could join.
+fn refusals(recent: Option<RecentRefusals>, trouble: Option<WriteTrouble>) -> Option<Refusals> {
+    let recent =
+        recent.map(|RecentRefusals { requests, since, reason }| Refusals { requests, since, reason });
+    recent.or_else(|| trouble.map(|WriteTrouble { since, reason }| Refusals { requests: 0, since, reason }))
+}
+
 /// The value of a parameter as it is written in the URL.
 fn query_value<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
@@ -297,4 +295,22 @@ fn readable_by_shop(mut response: HttpResponse, room: &Room) -> HttpResponse {
         headers.insert(VARY, HeaderValue::from_static("Origin"));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_write_is_told_even_if_nobody_was_refused() {
+        let (since, earlier) = (Timestamp::from_millis(2000), Timestamp::from_millis(1000));
+        let full = || Some(WriteTrouble { since: earlier, reason: "the disk is full".into() });
+        let recent = RecentRefusals { requests: 7, since, reason: "could not join: the disk is full".into() };
+        let told = |requests, since, reason: &str| Some(Refusals { requests, since, reason: reason.into() });
+        assert_eq!(refusals(None, None), None);
+        assert_eq!(refusals(None, full()), told(0, earlier, "the disk is full"));
+        assert_eq!(refusals(Some(recent), full()), told(7, since, "could not join: the disk is full"));
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use consumer::{Consumer, SliceOutcome};
-use embedded::{Committer, EmbeddedStore};
+use embedded::{Committer, EmbeddedStore, WriteTrouble};
 use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, abortable};
@@ -476,6 +476,10 @@ impl World {
     pub fn status(&mut self) -> LineStatus {
         let published = self.line.as_ref().and_then(SimLine::published);
         published.unwrap_or_else(|| self.process().store.inner().status())
+    }
+
+    pub fn write_trouble(&mut self) -> Option<WriteTrouble> {
+        self.process().store.inner().write_trouble()
     }
 
     pub fn room(&mut self) -> Arc<Room> {

@@ -40,11 +40,14 @@ fn on_a_full_disk_visitors_retry_and_the_room_recovers_without_a_restart() {
     let mut world = World::new(1, 600);
     world.join(500);
     world.run(Duration::from_secs(10));
+    assert_eq!(world.write_trouble(), None);
     world.disk.set_full(true);
     for _ in 0..20 {
         world.join(10);
         world.run(Duration::from_secs(1));
     }
+    let trouble = world.write_trouble().unwrap();
+    assert!(trouble.reason.starts_with("the disk is full: free some space"), "{trouble:?}");
     {
         let observations = world.observations.lock();
         assert_eq!((observations.redirected.len(), observations.told_to_retry), (500, 200));
@@ -52,8 +55,14 @@ fn on_a_full_disk_visitors_retry_and_the_room_recovers_without_a_restart() {
     world.disk.set_full(false);
     world.run(Duration::from_secs(1));
     world.reopen();
+    assert_eq!(
+        world.write_trouble(),
+        Some(trouble),
+        "since the first change that failed, until one is stored"
+    );
     world.join(100);
     world.drain(10);
+    assert_eq!(world.write_trouble(), None);
     let outcome = world.outcome();
     assert_eq!((outcome.redirected, outcome.told_to_retry), (600, 200));
     assert_eq!((outcome.lost.len(), outcome.twice.len()), (0, 0), "lost, twice");
