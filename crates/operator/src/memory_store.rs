@@ -131,6 +131,7 @@ impl Plans for MemoryStore {
             rate: Rate::MIN,
             quota: 300,
             releases_from: window.start,
+            ahead: 0,
             valve_from: Timestamp::default(),
             made_at: Timestamp::default(),
             planned_before: Timestamp::default(),

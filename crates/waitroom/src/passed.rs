@@ -76,8 +76,17 @@ mod tests {
             let (number, rate) = (u64::from(minute) + 1, Rate::new(600).unwrap());
             let (releases_from, made_at) = (window.start, window.start);
             let (valve_from, planned_before) = Default::default();
-            let plan =
-                Plan { number, window, releases_from, rate, quota: 600, valve_from, made_at, planned_before };
+            let plan = Plan {
+                number,
+                window,
+                releases_from,
+                ahead: 0,
+                rate,
+                quota: 600,
+                valve_from,
+                made_at,
+                planned_before,
+            };
             PlanRecord { plan, released: lowest.map_or(0, |_| 600), lowest: *lowest }
         };
         let mut windows: Vec<_> = (0..).zip(lowest).map(window).collect();

@@ -33,6 +33,10 @@ pub struct Plan {
     /// the window's start.
     #[serde(default)]
     pub releases_from: Timestamp,
+    /// For how many milliseconds of this rate the windows before were ahead when they ended, so long before `releases_from`.
+    /// If this plan is withdrawn, the next one still makes up for it, at its own rate.
+    #[serde(default)]
+    pub ahead: u64,
     /// How many visitors a minute this window releases.
     pub rate: Rate,
     /// The most visitors that this window releases.

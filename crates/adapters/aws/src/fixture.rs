@@ -87,6 +87,7 @@ fn plan() -> Plan {
         rate: Rate::new(3300).unwrap(),
         quota: 3300,
         releases_from: Timestamp::default(),
+        ahead: 0,
         valve_from: Timestamp::default(),
         made_at: Timestamp::default(),
         planned_before: Timestamp::default(),

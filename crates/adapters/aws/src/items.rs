@@ -204,6 +204,7 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
             ("rate", number(plan.rate.get())),
             ("quota", number(plan.quota)),
             ("releases_from", number(plan.releases_from.as_millis())),
+            ("ahead", number(plan.ahead)),
             ("valve_from", number(plan.valve_from.as_millis())),
             ("made_at", number(plan.made_at.as_millis())),
             ("planned_before", number(plan.planned_before.as_millis())),
@@ -226,6 +227,7 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
         quota: reader.bounded::<u32, u32>("quota")?,
         // Older plans do not have these.
         releases_from: reader.optional("releases_from", Reader::time)?.unwrap_or_default(),
+        ahead: reader.optional("ahead", Reader::number)?.unwrap_or_default(),
         valve_from: reader.optional("valve_from", Reader::time)?.unwrap_or_default(),
         made_at: reader.optional("made_at", Reader::time)?.unwrap_or_default(),
         planned_before: reader.optional("planned_before", Reader::time)?.unwrap_or_default(),
@@ -370,6 +372,7 @@ pub(crate) mod tests {
             number: 2,
             window: Window { start: at(0), end: at(60) },
             releases_from: at(1),
+            ahead: 400,
             rate: Rate::MAX,
             quota: 265_500,
             valve_from: at(0),
@@ -442,7 +445,7 @@ pub(crate) mod tests {
     fn invalid_attributes_are_errors() {
         let visitor = encode_admission(token(), &admission(AdmittedBy::Slice(SliceId { plan: 1, index: 2 })));
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
-        let later = ["releases_from", "valve_from", "made_at", "planned_before"];
+        let later = ["releases_from", "ahead", "valve_from", "made_at", "planned_before"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
         let progress =
             ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };

@@ -156,8 +156,7 @@ impl SimOutcome {
                     })
                     .sum();
                 let released = released as u128 + 1;
-                // A window's quota is rounded up, and of an opening that was withdrawn a part of a batch may be forgotten.
-                if released * 60_000 > allowed + (slices * (10 + 1) + 10) * 60_000 {
+                if released * 60_000 > allowed + slices * (10 + 1) * 60_000 {
                     let seconds = until.since(*from).as_secs_f64();
                     let allowed = allowed / 60_000;
                     return Some(format!("{released} of {allowed} in the {seconds} s from {from:?} on"));

@@ -21,6 +21,7 @@ pub fn plan_from(last: Option<&Plan>, start: Timestamp, rate: Rate) -> Plan {
         number,
         window,
         releases_from: start,
+        ahead: 0,
         rate,
         quota: rate.get(),
         valve_from,
