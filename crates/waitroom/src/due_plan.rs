@@ -36,7 +36,7 @@ impl Plan {
         // that one.
         let still_ahead = || {
             let first = recent.iter().map(|record| record.plan).find(Self::is_first_of_its_change);
-            first.map_or(Ahead::default(), |first| first.ahead_before())
+            first.map_or(HeadStart::default(), |first| first.ahead_before())
         };
         // A plan for a change that was withdrawn releases nobody.
         let known: Vec<_> =
@@ -76,7 +76,7 @@ impl Plan {
         number: u64,
         valve_from: Timestamp,
         rate: Rate,
-        ahead: Ahead,
+        ahead: HeadStart,
         start: Timestamp,
         grid: Timestamp,
         minute: Duration,
@@ -121,29 +121,29 @@ impl Plan {
     }
 
     /// How far the windows before this one were ahead.
-    fn ahead_before(&self) -> Ahead {
+    fn ahead_before(&self) -> HeadStart {
         let ahead = Duration::from_millis(self.ahead);
-        Ahead { at: self.releases_from - ahead, owed: u64::from(self.rate.get()) * self.ahead }
+        HeadStart { at: self.releases_from - ahead, owed: u64::from(self.rate.get()) * self.ahead }
     }
 
     /// How far this window is ahead, with those before it, if it ends at `at` and has released so many.
-    fn ahead_at(&self, at: Timestamp, released: u64, minute: Duration) -> Ahead {
+    fn ahead_at(&self, at: Timestamp, released: u64, minute: Duration) -> HeadStart {
         let begun = self.releases_from.max(self.window.start);
         let allowed = u64::from(self.rate.get()) * millis(at.since(begun));
         // The plan has not begun to release, because the window before it was ahead.
         let still_ahead = u64::from(self.rate.get()) * millis(self.releases_from.since(at));
-        Ahead { at, owed: (released * millis(minute) + still_ahead).saturating_sub(allowed) }
+        HeadStart { at, owed: (released * millis(minute) + still_ahead).saturating_sub(allowed) }
     }
 }
 
 /// What windows have released by `at` above what their rates allow, in visitors times the milliseconds of a minute.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ahead {
+struct HeadStart {
     at: Timestamp,
     owed: u64,
 }
 
-impl Ahead {
+impl HeadStart {
     /// How long releasing nobody at this rate makes up for it.
     fn made_up_in(self, rate: Rate) -> Duration {
         Duration::from_millis(self.owed.div_ceil(u64::from(rate.get())))
