@@ -4,7 +4,7 @@ use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, HeaderValue, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorAnswer, DoorCaller, Nonce};
+use producer::{DoorAnswer, DoorRequest, Nonce};
 use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
@@ -28,10 +28,10 @@ pub fn cookies(request: &Request) -> Vec<&str> {
 }
 
 /// Converts the request to the producer's type, with these cookies.
-pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> producer::DoorRequest<'a> {
+pub fn door_request<'a>(request: &'a Request, cookies: &'a [&'a str]) -> DoorRequest<'a> {
     let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
-    producer::DoorRequest {
-        caller: DoorCaller::of(request.method().as_str(), header),
+    DoorRequest {
+        shown: DoorRequest::shown(request.method().as_str(), header),
         cookies,
         nonce: request.query_string_parameters_ref().and_then(|query| query.first(Nonce::PARAMETER)),
         // The firewall in front of the API limits clients.
@@ -79,6 +79,7 @@ fn try_respond(answer: &DoorAnswer) -> Result<Response<Body>, Error> {
 mod tests {
     use lambda_http::Context;
     use lambda_http::request::from_str;
+    use producer::ShownIn;
     use serde_json::{Map, Value};
 
     use super::*;
@@ -138,22 +139,22 @@ mod tests {
     fn what_the_browser_says_is_passed_on() {
         let head = request("HEAD", "{}");
         let head = door_request(&head, &[]);
-        assert_eq!(head.caller, DoorCaller::Nobody);
+        assert_eq!(head.shown, ShownIn::Nothing);
         assert_eq!(head.nonce, Some("c29tZS1ub25jZS0xMjM0NQ"));
         assert_eq!(head.path, Some("/prod/beekeeper"));
-        for (headers, caller) in [
-            ("{}", DoorCaller::Person),
-            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, DoorCaller::Nobody),
-            (r#"{"Purpose":["prefetch"]}"#, DoorCaller::Nobody),
-            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, DoorCaller::Person),
-            (r#"{"Sec-Fetch-Dest":["document"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Person),
-            (r#"{"sec-fetch-dest":["image"],"sec-fetch-mode":["no-cors"]}"#, DoorCaller::Nobody),
-            (r#"{"SEC-FETCH-DEST":["iframe"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Frame),
-            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["navigate"]}"#, DoorCaller::Person),
-            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["cors"]}"#, DoorCaller::Nobody),
+        for (headers, shown) in [
+            ("{}", ShownIn::Window),
+            (r#"{"Sec-Purpose":["prefetch;prerender"]}"#, ShownIn::Nothing),
+            (r#"{"Purpose":["prefetch"]}"#, ShownIn::Nothing),
+            (r#"{"Purpose":["prefetch"],"Sec-Purpose":["other"]}"#, ShownIn::Nothing),
+            (r#"{"Sec-Fetch-Dest":["document"],"Sec-Fetch-Mode":["navigate"]}"#, ShownIn::Window),
+            (r#"{"sec-fetch-dest":["image"],"sec-fetch-mode":["no-cors"]}"#, ShownIn::Nothing),
+            (r#"{"SEC-FETCH-DEST":["iframe"],"Sec-Fetch-Mode":["navigate"]}"#, ShownIn::Frame),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["navigate"]}"#, ShownIn::Window),
+            (r#"{"Sec-Fetch-Dest":["empty"],"Sec-Fetch-Mode":["cors"]}"#, ShownIn::Nothing),
         ] {
             let request = request("GET", headers);
-            assert_eq!(door_request(&request, &[]).caller, caller, "{headers}");
+            assert_eq!(door_request(&request, &[]).shown, shown, "{headers}");
         }
     }
 

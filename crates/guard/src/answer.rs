@@ -1,8 +1,7 @@
 use http::{HeaderMap, Method};
-use pass::Refused;
+use pass::{Refused, ShownIn};
 
 use crate::GuardedRequest;
-use crate::request::ShownIn;
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

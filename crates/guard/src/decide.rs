@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use http::Method;
 use parking_lot::Mutex;
-use pass::{Claims, Nonce, Refused, Verifier};
+use pass::{Claims, Nonce, Refused, ShownIn, Verifier};
 
 use crate::complaints::Complaints;
 use crate::exchange::BrowserSecret;
-use crate::request::ShownIn;
 use crate::session::Session;
 use crate::target::{self, ReturnPath};
 use crate::visitor_cookie::SentVisitor;

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`Claims`], [`Nonce`] | both sides: what a pass says |
 //! | [`Jwk`], [`Jwks`], [`Verifier`] | the shop: public keys, and the check of a pass. No private key, no network. |
+//! | [`ShownIn`] | both sides: whether a person sees the answer |
 //! | [`Discovery`] | both sides: where an issuer publishes its keys |
 //! | [`KeyRecord`] | the room and its operator: which keys are published, and when the room signs with which |
 //! | [`SecretKeys`], [`PrivateKey`], [`Signer`] | the room: what it signs with |
@@ -23,6 +24,7 @@ mod nonce;
 mod parts;
 mod proof_key;
 mod secret_keys;
+mod shown_in;
 mod signer;
 mod verifier;
 
@@ -35,6 +37,7 @@ pub use key_ring::{KeyRing, PrivateKey};
 pub use nonce::{Nonce, NonceError};
 pub use proof_key::{ProofKey, Prover};
 pub use secret_keys::SecretKeys;
+pub use shown_in::ShownIn;
 pub use signer::Signer;
 pub use verifier::{Refused, Verifier, key_id};
 

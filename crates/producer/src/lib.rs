@@ -5,7 +5,6 @@
 //! Only somebody who opens the room in a window gets a place or a pass.
 
 mod answer;
-mod caller;
 mod claims;
 mod error;
 mod pass_keys;
@@ -30,10 +29,9 @@ use waitroom::{
 };
 
 pub use answer::DoorAnswer;
-pub use caller::DoorCaller;
 use claims::claims;
 pub use error::ProducerError;
-pub use pass::Nonce;
+pub use pass::{Nonce, ShownIn};
 use pass_keys::PassKeys;
 use proofs::{KeysOf, Proofs};
 pub use refusals::{RecentRefusals, RefusalLog};
@@ -143,10 +141,10 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let room = self.store.room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
-        match request.caller {
-            DoorCaller::Person => {}
-            DoorCaller::Nobody => return Ok(DoorAnswer::look()),
-            DoorCaller::Frame => return Ok(DoorAnswer::in_frame()),
+        match request.shown {
+            ShownIn::Window => {}
+            ShownIn::Nothing => return Ok(DoorAnswer::look()),
+            ShownIn::Frame => return Ok(DoorAnswer::in_frame()),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
         if room.state == RoomState::Off {

@@ -1,14 +1,12 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use pass::Nonce;
-
-use crate::DoorCaller;
+use pass::{Nonce, ShownIn};
 
 /// What the producer needs to know of a request to `/beekeeper`.
 #[derive(Clone, Copy, Debug)]
 pub struct DoorRequest<'a> {
-    pub caller: DoorCaller,
+    pub shown: ShownIn,
     /// The values of the request's `Cookie` headers. HTTP/2 may send several.
     pub cookies: &'a [&'a str],
     /// The value of the parameter [`Nonce::PARAMETER`](pass::Nonce::PARAMETER) of the URL.
@@ -58,11 +56,15 @@ impl Drop for CountedPlace<'_> {
 
 impl DoorRequest<'static> {
     /// A visit by somebody without a place, and nothing else.
-    pub const GET: Self =
-        Self { caller: DoorCaller::Person, cookies: &[], nonce: None, limit: None, path: None };
+    pub const GET: Self = Self { shown: ShownIn::Window, cookies: &[], nonce: None, limit: None, path: None };
 }
 
 impl DoorRequest<'_> {
+    /// Where the answer to a request is seen. Nobody sees the one to a `HEAD` request.
+    pub fn shown<'h>(method: &str, header: impl Fn(&str) -> Option<&'h [u8]>) -> ShownIn {
+        if method == "HEAD" { ShownIn::Nothing } else { ShownIn::of(header) }
+    }
+
     /// What the shop wants to find in the pass. Anything else than a nonce is ignored: the pass is good without it.
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         self.nonce?.parse().ok()

@@ -15,9 +15,7 @@ use operator::{Refusals, Status};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
-use producer::{
-    DoorCaller, DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens,
-};
+use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens};
 use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
@@ -143,7 +141,7 @@ impl App {
         let cookies: Vec<&str> = cookies(request).collect();
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let request = DoorRequest {
-            caller: DoorCaller::of(request.method().as_str(), header),
+            shown: DoorRequest::shown(request.method().as_str(), header),
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
             limit: client.as_ref().map(|client| client as &dyn PlaceLimit),

@@ -267,7 +267,7 @@ impl World {
         limit: Option<&'static dyn PlaceLimit>,
     ) -> Result<DoorAnswer, ProducerError> {
         let producer = self.process().producer.clone();
-        let caller = request.caller;
+        let shown = request.shown;
         let cookies: Vec<_> = request.cookies.iter().map(ToString::to_string).collect();
         let [nonce, path] = [request.nonce, request.path].map(|text| text.map(ToOwned::to_owned));
         let received = Arc::new(Mutex::new(None));
@@ -275,7 +275,7 @@ impl World {
         self.spawn(async move {
             let cookies: Vec<_> = cookies.iter().map(String::as_str).collect();
             let (nonce, path) = (nonce.as_deref(), path.as_deref());
-            let request = DoorRequest { caller, cookies: &cookies, nonce, limit, path };
+            let request = DoorRequest { shown, cookies: &cookies, nonce, limit, path };
             let result = producer.answer(&request).await;
             *answer.lock() = Some(result);
         });

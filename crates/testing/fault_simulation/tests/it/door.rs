@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
-use producer::{DoorAnswer, DoorCaller, DoorRequest, PlaceLimit};
+use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
 use simulation::LineBehaviour;
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const GET: DoorRequest<'_> = DoorRequest::GET;
-const LOOK: DoorRequest<'_> = DoorRequest { caller: DoorCaller::Nobody, ..GET };
-const FRAME: DoorRequest<'_> = DoorRequest { caller: DoorCaller::Frame, ..GET };
+const LOOK: DoorRequest<'_> = DoorRequest { shown: ShownIn::Nothing, ..GET };
+const FRAME: DoorRequest<'_> = DoorRequest { shown: ShownIn::Frame, ..GET };
 
 fn world() -> World {
     World::new(31, 60)

@@ -1,0 +1,98 @@
+/// Where a person sees the answer to a request, as far as its headers say. Browsers write them, and no page can change them.
+///
+/// The door gives a place or a pass, and the guard a session, only to somebody who opens a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownIn {
+    /// In a window or a tab of its own. Old browsers and programs say nothing, and are taken at their word.
+    Window,
+    /// Inside another page, perhaps of another site, to people who see nothing of it. Often no cookie is sent with it.
+    Frame,
+    /// It is a picture, or for a script, or fetched before anybody asks for it.
+    Nothing,
+}
+
+impl ShownIn {
+    /// `header` returns the value of the first header with this name, which is in lower case.
+    pub fn of<'a>(header: impl Fn(&str) -> Option<&'a [u8]>) -> Self {
+        let mode = header("sec-fetch-mode");
+        // Safari and older versions of Chrome send the second one.
+        let purposes = ["sec-purpose", "purpose"];
+        if mode.is_some_and(|mode| mode != b"navigate")
+            || purposes.iter().filter_map(|name| header(name)).any(is_prefetch)
+        {
+            return Self::Nothing;
+        }
+        match header("sec-fetch-dest") {
+            None | Some(b"document") => Self::Window,
+            // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
+            Some(b"empty") if mode.is_some() => Self::Window,
+            Some(b"iframe" | b"frame" | b"embed" | b"object" | b"fencedframe") => Self::Frame,
+            Some(_) => Self::Nothing,
+        }
+    }
+}
+
+fn is_prefetch(purpose: &[u8]) -> bool {
+    purpose
+        .split(|byte| b";,".contains(byte))
+        .any(|token| token.trim_ascii().eq_ignore_ascii_case(b"prefetch"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_window_is_a_window() {
+        let [window, frame, nothing] = [ShownIn::Window, ShownIn::Frame, ShownIn::Nothing];
+        for (dest, mode, purpose, expected) in [
+            ("", "", "", window),
+            ("", "navigate", "", window),
+            ("document", "", "", window),
+            ("document", "navigate", "", window),
+            ("iframe", "navigate", "", frame),
+            ("iframe", "", "", frame),
+            ("fencedframe", "navigate", "", frame),
+            ("object", "navigate", "", frame),
+            ("embed", "navigate", "", frame),
+            ("frame", "navigate", "", frame),
+            ("image", "no-cors", "", nothing),
+            ("image", "", "", nothing),
+            ("", "cors", "", nothing),
+            ("empty", "cors", "", nothing),
+            ("empty", "same-origin", "", nothing),
+            ("empty", "navigate", "", window),
+            ("empty", "", "", nothing),
+            ("document", "no-cors", "", nothing),
+            ("Document", "navigate", "", nothing),
+            ("document, image", "navigate", "", nothing),
+            ("\u{fe}", "navigate", "", nothing),
+            ("something-new", "navigate", "", nothing),
+            ("document", "navigate", "prefetch", nothing),
+            ("document", "navigate", "prefetch;prerender", nothing),
+            ("document", "navigate", "Prefetch; anonymous-client-ip", nothing),
+            ("document", "navigate", "prefetching", window),
+        ] {
+            for purpose_header in ["sec-purpose", "purpose"] {
+                let said = [("sec-fetch-dest", dest), ("sec-fetch-mode", mode), (purpose_header, purpose)];
+                let header = |name: &str| {
+                    let found = said.iter().find(|(found, value)| *found == name && !value.is_empty());
+                    found.map(|(_, value)| value.as_bytes())
+                };
+                assert_eq!(ShownIn::of(header), expected, "{said:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn either_header_tells_of_a_prefetch() {
+        for prefetch in ["sec-purpose", "purpose"] {
+            let header = |name: &str| match name {
+                _ if name == prefetch => Some(b"prefetch".as_slice()),
+                "sec-purpose" | "purpose" => Some(b"other".as_slice()),
+                _ => None,
+            };
+            assert_eq!(ShownIn::of(header), ShownIn::Nothing, "{prefetch}");
+        }
+    }
+}
