@@ -9,6 +9,7 @@
 
 /// `cargo xtask test` selects these tests by this name, and runs them last and on their own.
 mod plays {
+    mod after_quiet;
     mod authorizing;
     mod choices;
     mod conforming;
