@@ -2,18 +2,87 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
-/// The visitors by the instant of their next step, in milliseconds since the beginning.
+use crate::arrivals::Arrivals;
+use crate::scenario::Scenario;
+
+/// What a visitor does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    Door,
+    Page,
+    Poll,
+    /// The door once more, for a pass.
+    Turn,
+}
+
+/// A visitor's next step, which knows how often in a row the room has refused it. Whoever is refused comes again without
+/// being looked up: of ten million outside, most steps are of this kind.
+///
+/// In one number, from its highest bit: the instant, the visitor, the refusals, the kind. So steps in order are numbers in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SimulatedStep(u64);
+
+impl SimulatedStep {
+    const VISITOR_BITS: u32 = 24;
+    const REFUSALS_BITS: u32 = 7;
+    const KIND_BITS: u32 = 2;
+    const VISITOR: u32 = Self::REFUSALS_BITS + Self::KIND_BITS;
+    const AT: u32 = Self::VISITOR + Self::VISITOR_BITS;
+    /// The last instant that fits, in milliseconds: 24 days. A simulation ends before.
+    pub(crate) const LAST: u32 = u32::MAX >> 1;
+    pub(crate) const MOST_REFUSALS: u8 = (1 << Self::REFUSALS_BITS) - 1;
+
+    pub(crate) fn new(at: u32, visitor: u32, refusals: u8, kind: StepKind) -> Self {
+        let at = u64::from(at.min(Self::LAST)) << Self::AT;
+        let refusals = u64::from(refusals) << Self::KIND_BITS;
+        Self(at | u64::from(visitor) << Self::VISITOR | refusals | kind as u64)
+    }
+
+    pub(crate) fn at(self) -> u32 {
+        low_bits(self.0 >> Self::AT, 31)
+    }
+
+    pub(crate) fn visitor(self) -> u32 {
+        low_bits(self.0 >> Self::VISITOR, Self::VISITOR_BITS)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "seven bits")]
+    pub(crate) fn refusals(self) -> u8 {
+        low_bits(self.0 >> Self::KIND_BITS, Self::REFUSALS_BITS) as u8
+    }
+
+    pub(crate) fn kind(self) -> StepKind {
+        match low_bits(self.0, Self::KIND_BITS) {
+            0 => StepKind::Door,
+            1 => StepKind::Page,
+            2 => StepKind::Poll,
+            _ => StepKind::Turn,
+        }
+    }
+}
+
+const _: () = assert!(Arrivals::MOST < 1 << SimulatedStep::VISITOR_BITS);
+const _: () =
+    assert!(Scenario::LONGEST.as_millis() < Duration::from_millis(SimulatedStep::LAST as u64).as_millis());
+
+#[expect(clippy::cast_possible_truncation, reason = "at most 31 bits")]
+const fn low_bits(number: u64, bits: u32) -> u32 {
+    (number & ((1 << bits) - 1)) as u32
+}
+
+/// The next steps of all visitors.
 ///
 /// Most steps are at most a few minutes ahead, so they lie in slots of time, each of which is put in order when its time has
 /// come. A heap would compare each of them twenty times. Only what is added to the present slot goes into one.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    slots: Vec<Vec<(u32, u32)>>,
+    slots: Vec<Vec<SimulatedStep>>,
     /// The steps of the present slot, the next one last.
-    present: Vec<(u32, u32)>,
+    present: Vec<SimulatedStep>,
     /// Those that were added to it since it was put in order.
-    added: BinaryHeap<Reverse<(u32, u32)>>,
+    added: BinaryHeap<Reverse<SimulatedStep>>,
     slot: u32,
     len: usize,
 }
@@ -37,41 +106,57 @@ impl Agenda {
         self.len == 0
     }
 
-    /// A visitor's next step. Steps at the same instant are taken in the order of the visitors.
-    pub(crate) fn add(&mut self, at: u32, visitor: u32) {
+    /// Steps at the same instant are taken in the order of the visitors.
+    pub(crate) fn add(&mut self, step: SimulatedStep) {
         self.len += 1;
-        if at / Self::SLOT <= self.slot {
-            self.added.push(Reverse((at, visitor)));
+        let slot = step.at() / Self::SLOT;
+        if slot <= self.slot {
+            self.added.push(Reverse(step));
         } else {
-            self.slots[(at / Self::SLOT % Self::SLOTS) as usize].push((at, visitor));
+            self.slots[(slot % Self::SLOTS) as usize].push(step);
         }
     }
 
-    /// Takes the next step, if it is at `until` or before.
-    pub(crate) fn next(&mut self, until: u32) -> Option<(u32, u32)> {
+    /// When the next step is, if it is at `until` or before.
+    pub(crate) fn next_at(&mut self, until: u32) -> Option<SimulatedStep> {
         loop {
             let present = self.present.last().copied();
             let added = self.added.peek().map(|Reverse(step)| *step);
             if let Some(next) = present.into_iter().chain(added).min() {
-                if next.0 > until {
-                    return None;
-                }
-                self.len -= 1;
-                if added == Some(next) {
-                    self.added.pop();
-                } else {
-                    self.present.pop();
-                }
-                return Some(next);
+                return (next.at() <= until).then_some(next);
             }
             if self.slot >= until / Self::SLOT {
                 return None;
             }
             self.slot += 1;
-            let slot = &mut self.slots[(self.slot % Self::SLOTS) as usize];
-            self.present.extend(slot.extract_if(.., |(at, _)| *at / Self::SLOT == self.slot));
-            self.present.sort_unstable_by(|one, other| other.cmp(one));
+            self.present = self.take_slot();
         }
+    }
+
+    /// Takes the step that [`Self::next_at`] has found.
+    pub(crate) fn take(&mut self, next: SimulatedStep) {
+        self.len -= 1;
+        if self.present.last() == Some(&next) {
+            self.present.pop();
+        } else {
+            self.added.pop();
+        }
+    }
+
+    /// What is still to come, in any order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = SimulatedStep> {
+        let added = self.added.iter().map(|Reverse(step)| *step);
+        self.slots.iter().flatten().chain(&self.present).copied().chain(added)
+    }
+
+    /// The steps of the slot whose time has come, last first. What is a round or more ahead stays. Its memory goes with it:
+    /// four thousand slots, each as large as in the worst rush, would be a gigabyte.
+    fn take_slot(&mut self) -> Vec<SimulatedStep> {
+        let place = &mut self.slots[(self.slot % Self::SLOTS) as usize];
+        let mut slot = std::mem::take(place);
+        place.extend(slot.extract_if(.., |step| step.at() / Self::SLOT != self.slot));
+        slot.sort_unstable_by(|one, other| other.cmp(one));
+        slot
     }
 }
 
@@ -84,26 +169,60 @@ mod tests {
 
     use super::*;
 
+    fn door(at: u32, visitor: u32) -> SimulatedStep {
+        SimulatedStep::new(at, visitor, 0, StepKind::Door)
+    }
+
+    #[test]
+    fn a_step_keeps_all_that_it_is_given() {
+        for kind in [StepKind::Door, StepKind::Page, StepKind::Poll, StepKind::Turn] {
+            for (at, visitor, refusals) in
+                [(0, 0, 0), (1, 2, 3), (SimulatedStep::LAST, Arrivals::MOST, SimulatedStep::MOST_REFUSALS)]
+            {
+                let step = SimulatedStep::new(at, visitor, refusals, kind);
+                let found = (step.at(), step.visitor(), step.refusals(), step.kind());
+                assert_eq!(found, (at, visitor, refusals, kind));
+            }
+        }
+        assert_eq!(door(u32::MAX, 1).at(), SimulatedStep::LAST);
+    }
+
+    #[test]
+    fn a_rush_that_is_over_takes_no_memory() {
+        let mut agenda = Agenda::new();
+        for visitor in 0..100_000 {
+            agenda.add(door(1000 + visitor, visitor));
+        }
+        while let Some(step) = agenda.next_at(200_000) {
+            agenda.take(step);
+        }
+        let kept: usize = agenda.slots.iter().map(Vec::capacity).sum();
+        assert!(agenda.is_empty() && kept == 0, "{kept} steps have room");
+    }
+
     #[test]
     fn steps_are_taken_in_order_however_far_ahead_they_are() {
         let mut rng = StdRng::seed_from_u64(5);
         let (mut agenda, mut expected) = (Agenda::new(), BTreeSet::new());
         for visitor in 0..1000 {
             let at = rng.random_range(0..100_000);
-            agenda.add(at, visitor);
+            agenda.add(door(at, visitor));
             expected.insert((at, visitor));
         }
         let mut until = 0;
         while !agenda.is_empty() {
+            assert_eq!(agenda.all().count(), expected.len());
             until += rng.random_range(1..5_000);
-            while let Some((at, visitor)) = agenda.next(until) {
+            while let Some(step) = agenda.next_at(until) {
+                agenda.take(step);
+                let (at, visitor) = (step.at(), step.visitor());
                 assert_eq!(expected.pop_first(), Some((at, visitor)));
                 assert!(at <= until);
                 if expected.len() > 100 && at < 3_000_000 {
                     // Half of them soon, mostly in the same slot.
                     let most = if rng.random() { 100 } else { 2_000_000 };
                     let next = at + rng.random_range(0..most);
-                    agenda.add(next, visitor);
+                    agenda.add(door(next, visitor));
                     expected.insert((next, visitor));
                 }
             }

@@ -2,6 +2,22 @@
 
 use waitroom::Timestamp;
 
+/// An instant, or none, in four bytes: there may be ten million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaybeAt(u32);
+
+impl MaybeAt {
+    pub(crate) const NEVER: Self = Self(u32::MAX);
+
+    pub(crate) fn at(millis: u32) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) fn get(self) -> Option<u32> {
+        (self != Self::NEVER).then_some(self.0)
+    }
+}
+
 /// What visitors did in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountedSecond {

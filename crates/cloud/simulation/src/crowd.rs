@@ -6,22 +6,11 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::{Ticket, TicketBlock, Timestamp};
 
-use crate::agenda::Agenda;
-use crate::course::CountedCourse;
+use crate::agenda::{Agenda, SimulatedStep, StepKind};
+use crate::course::{CountedCourse, MaybeAt};
 use crate::gate::{GateState, RoomGate};
 use crate::room::RoomOnClock;
 use crate::scenario::{AwsAccount, CrowdHabits, Scenario};
-
-/// What a visitor does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SimulatedStep {
-    Door,
-    Page,
-    Poll,
-    /// The door once more, for a pass.
-    Turn,
-    Nothing,
-}
 
 /// How a visit ended, or did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,27 +22,29 @@ pub(crate) enum VisitEnd {
     GaveUp,
 }
 
+/// One of up to ten million, so in few bytes. What they do next is in the agenda.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimulatedVisitor {
     /// In milliseconds since the beginning, like all instants here.
     pub(crate) arrived: u32,
-    pub(crate) joined: Option<u32>,
+    pub(crate) joined: MaybeAt,
     /// When the page learned that it is their turn.
-    pub(crate) learned: Option<u32>,
-    pub(crate) end: VisitEnd,
-    step: SimulatedStep,
-    refusals: u8,
-    pub(crate) was_refused: bool,
+    pub(crate) learned: MaybeAt,
     ticket: u32,
     /// When a poll was last answered, and in what time it was worth asking again.
-    heard: Option<u32>,
+    heard: MaybeAt,
     ask_in: f32,
-    leaves_at: u32,
+    leaves_at: MaybeAt,
+    pub(crate) end: VisitEnd,
+    pub(crate) was_refused: bool,
 }
 
 pub(crate) struct SimulatedCrowd {
+    /// In the order in which they come.
     pub(crate) visitors: Vec<SimulatedVisitor>,
-    pub(crate) agenda: Agenda,
+    /// How many have come.
+    came: u32,
+    agenda: Agenda,
     pub(crate) course: CountedCourse,
     habits: CrowdHabits,
     rng: StdRng,
@@ -61,6 +52,8 @@ pub(crate) struct SimulatedCrowd {
     gates: Option<DoorGates>,
     round_trip: u32,
 }
+
+const _: () = assert!(size_of::<SimulatedVisitor>() <= 32, "ten million of them are 320 MB");
 
 /// The limits that refuse requests on AWS.
 pub(crate) struct DoorGates {
@@ -79,6 +72,8 @@ struct Producers {
     joined: (u32, u32, u32),
 }
 
+const _: () = assert!(SimulatedCrowd::MOST_REFUSALS <= SimulatedStep::MOST_REFUSALS);
+
 impl SimulatedCrowd {
     /// From a request to its answer, in milliseconds.
     const ROUND_TRIP_ON_AWS: u32 = 100;
@@ -89,28 +84,21 @@ impl SimulatedCrowd {
 
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let account = scenario.aws();
-        let mut agenda = Agenda::new();
-        let times = scenario.arrivals.times(scenario.seed);
-        let mut visitors = Vec::with_capacity(times.len());
-        for (number, arrived) in (0..).zip(times) {
-            agenda.add(arrived, number);
-            visitors.push(SimulatedVisitor {
-                arrived,
-                joined: None,
-                learned: None,
-                end: VisitEnd::StillWaiting,
-                step: SimulatedStep::Door,
-                refusals: 0,
-                was_refused: false,
-                ticket: 0,
-                heard: None,
-                ask_in: 0.0,
-                leaves_at: u32::MAX,
-            });
-        }
+        let visitor = |arrived| SimulatedVisitor {
+            arrived,
+            joined: MaybeAt::NEVER,
+            learned: MaybeAt::NEVER,
+            ticket: 0,
+            heard: MaybeAt::NEVER,
+            ask_in: 0.0,
+            leaves_at: MaybeAt::NEVER,
+            end: VisitEnd::StillWaiting,
+            was_refused: false,
+        };
         Self {
-            visitors,
-            agenda,
+            visitors: scenario.arrivals.times(scenario.seed).into_iter().map(visitor).collect(),
+            came: 0,
+            agenda: Agenda::new(),
             course: CountedCourse::default(),
             habits: scenario.habits,
             rng: StdRng::seed_from_u64(scenario.seed ^ 0x00C0_FFEE),
@@ -120,39 +108,70 @@ impl SimulatedCrowd {
         }
     }
 
-    /// A visitor does what is next, `at` milliseconds since the beginning, which is `now` for the room.
-    pub(crate) fn step(&mut self, room: &mut RoomOnClock, number: u32, at: u32, now: Timestamp) {
-        let index = number as usize;
-        let visitor = self.visitors[index];
-        // Nobody leaves who knows that it is their turn.
-        if at >= visitor.leaves_at && visitor.learned.is_none() {
-            self.visitors[index].end = VisitEnd::GaveUp;
-            return;
+    /// Takes the next step, if it is at `until` or before: that of the visitor who comes next, or of one who has come.
+    pub(crate) fn next(&mut self, until: u32) -> Option<SimulatedStep> {
+        let comes = self.visitors.get(self.came as usize).map(|visitor| visitor.arrived);
+        let comes = comes.map(|at| SimulatedStep::new(at, self.came, 0, StepKind::Door));
+        let next = self.agenda.next_at(comes.map_or(until, |step| until.min(step.at())));
+        match (comes.filter(|step| step.at() <= until), next) {
+            (Some(comes), next) if next.is_none_or(|next| comes < next) => {
+                self.came += 1;
+                Some(comes)
+            }
+            (_, next) => next.inspect(|next| self.agenda.take(*next)),
         }
-        let is_visit = matches!(visitor.step, SimulatedStep::Door | SimulatedStep::Turn);
-        if !self.is_let_through(at, is_visit) {
-            self.be_refused(number, at);
-            return;
+    }
+
+    /// Whether nobody does anything any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.came as usize == self.visitors.len() && self.agenda.is_empty()
+    }
+
+    /// Notes who was refused and is still to come again, when the simulation ends.
+    pub(crate) fn note_refused(&mut self) {
+        for step in self.agenda.all().filter(|step| step.refusals() > 0) {
+            self.visitors[step.visitor() as usize].was_refused = true;
         }
-        self.visitors[index].refusals = 0;
-        match visitor.step {
-            SimulatedStep::Door => self.join(room, number, at, now),
-            SimulatedStep::Page => {
+    }
+
+    /// A visitor does what is next, which is `now` for the room. Returns whether the room was woken.
+    pub(crate) fn step(&mut self, room: &mut RoomOnClock, step: SimulatedStep, now: Timestamp) -> bool {
+        let (at, number, kind) = (step.at(), step.visitor(), step.kind());
+        if self.habits.give_up > 0.0 {
+            let visitor = &mut self.visitors[number as usize];
+            // Nobody leaves who knows that it is their turn.
+            if visitor.leaves_at.get().is_some_and(|leaves| at >= leaves) && visitor.learned.get().is_none() {
+                visitor.was_refused |= step.refusals() > 0;
+                visitor.end = VisitEnd::GaveUp;
+                return false;
+            }
+        }
+        if !self.is_let_through(at, matches!(kind, StepKind::Door | StepKind::Turn)) {
+            self.be_refused(step);
+            return false;
+        }
+        if step.refusals() > 0 {
+            self.visitors[number as usize].was_refused = true;
+        }
+        room.clock.advance_to(now);
+        match kind {
+            StepKind::Door => return self.join(room, number, at, now),
+            StepKind::Page => {
                 if let Some(gates) = &mut self.gates {
                     gates.load_further_files(at);
                 }
-                self.go_on(number, at, SimulatedStep::Poll);
+                self.go_on(number, at, StepKind::Poll);
             }
-            SimulatedStep::Poll => self.poll(room, number, at, now),
-            SimulatedStep::Turn => {
+            StepKind::Poll => self.poll(room, number, at, now),
+            StepKind::Turn => {
                 self.course.at(at).turns += 1;
-                self.visitors[index].end = VisitEnd::Entered;
+                self.visitors[number as usize].end = VisitEnd::Entered;
                 if let Some(shop) = &room.shop {
                     shop.enter();
                 }
             }
-            SimulatedStep::Nothing => {}
         }
+        false
     }
 
     fn is_let_through(&mut self, at: u32, is_visit: bool) -> bool {
@@ -168,52 +187,53 @@ impl SimulatedCrowd {
     }
 
     /// The room refuses a request, and the page pauses.
-    fn be_refused(&mut self, number: u32, at: u32) {
+    fn be_refused(&mut self, step: SimulatedStep) {
+        let (at, number, refusals) = (step.at(), step.visitor(), step.refusals() + 1);
         self.course.at(at).refused += 1;
-        let visitor = &mut self.visitors[number as usize];
-        visitor.refusals += 1;
-        visitor.was_refused = true;
-        if visitor.refusals == Self::MOST_REFUSALS {
+        if refusals == Self::MOST_REFUSALS {
+            self.visitors[number as usize].was_refused = true;
             return;
         }
-        let visitor = *visitor;
-        let usual = if visitor.step == SimulatedStep::Poll { self.usual_wait(&visitor, at) } else { 0.0 };
-        let pause = retry_in(visitor.refusals.into(), usual, self.rng.random());
-        self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
+        let usual = match step.kind() {
+            StepKind::Poll => self.usual_wait(&self.visitors[number as usize], at),
+            _ => 0.0,
+        };
+        let pause = retry_in(refusals.into(), usual, self.rng.random());
+        let again = at.saturating_add(self.round_trip + millis(pause));
+        self.agenda.add(SimulatedStep::new(again, number, refusals, step.kind()));
     }
 
     /// The time between two polls if the room answered now, as the page computes it when it did not. 0 before the first answer.
     fn usual_wait(&self, visitor: &SimulatedVisitor, at: u32) -> f64 {
-        let Some(heard) = visitor.heard else { return 0.0 };
+        let Some(heard) = visitor.heard.get() else { return 0.0 };
         let then = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in: visitor.ask_in.into() };
         (self.habits.next_poll)(&then.later((at - heard).into()), 0.5)
     }
 
-    fn join(&mut self, room: &mut RoomOnClock, number: u32, at: u32, now: Timestamp) {
-        let Some(ticket) = self.producers.ticket(room, at, now, &mut self.rng) else { return };
+    fn join(&mut self, room: &mut RoomOnClock, number: u32, at: u32, now: Timestamp) -> bool {
+        let Some(ticket) = self.producers.ticket(room, at, now, &mut self.rng) else { return false };
         self.course.at(at).joins += 1;
         let visitor = &mut self.visitors[number as usize];
-        visitor.joined.get_or_insert(at);
+        if visitor.joined.get().is_none() {
+            visitor.joined = MaybeAt::at(at);
+        }
         visitor.ticket = u32::try_from(ticket.get()).unwrap_or(u32::MAX);
-        room.join(number, ticket);
-        self.go_on(number, at, SimulatedStep::Page);
+        let was_woken = room.join(number, ticket);
+        self.go_on(number, at, StepKind::Page);
+        was_woken
     }
 
     fn poll(&mut self, room: &RoomOnClock, number: u32, at: u32, now: Timestamp) {
         self.course.at(at).polls += 1;
-        let is_first = self.visitors[number as usize].heard.is_none();
+        let is_first = self.visitors[number as usize].heard.get().is_none();
         if room.ledger.admitted_at(number).is_some_and(|admitted| admitted <= now) {
             let comes = self.habits.never_enter == 0.0 || !self.rng.random_bool(self.habits.never_enter);
             let visitor = &mut self.visitors[number as usize];
-            visitor.learned = Some(at);
+            visitor.learned = MaybeAt::at(at);
             if comes && self.habits.fetch_passes {
-                self.go_on(number, at.saturating_add(millis(TURN_SHOWN)), SimulatedStep::Turn);
-            } else if comes {
-                visitor.end = VisitEnd::Entered;
-                visitor.step = SimulatedStep::Nothing;
+                self.go_on(number, at.saturating_add(millis(TURN_SHOWN)), StepKind::Turn);
             } else {
-                visitor.end = VisitEnd::NeverEntered;
-                visitor.step = SimulatedStep::Nothing;
+                visitor.end = if comes { VisitEnd::Entered } else { VisitEnd::NeverEntered };
             }
             return;
         }
@@ -221,7 +241,7 @@ impl SimulatedCrowd {
         let status = room.status();
         if is_passed(ticket, &status) {
             // The page goes to the door, which gives the visitor a new ticket.
-            self.go_on(number, at, SimulatedStep::Door);
+            self.go_on(number, at, StepKind::Door);
             return;
         }
         let forecast = forecast(ticket, &status);
@@ -229,18 +249,17 @@ impl SimulatedCrowd {
         if is_first && self.habits.give_up > 0.0 && self.rng.random_bool(self.habits.give_up) {
             // Before their turn, as the page first foresees it.
             let stays = self.rng.random::<f64>() * (forecast.latest - MINUTE);
-            self.visitors[number as usize].leaves_at = at.saturating_add(millis(stays));
+            self.visitors[number as usize].leaves_at = MaybeAt::at(at.saturating_add(millis(stays)));
         }
         #[expect(clippy::cast_possible_truncation, reason = "a pause needs no more digits")]
         let ask_in = forecast.ask_in as f32;
         let visitor = &mut self.visitors[number as usize];
-        (visitor.heard, visitor.ask_in) = (Some(at), ask_in);
-        self.agenda.add(at.saturating_add(self.round_trip + millis(pause)), number);
+        (visitor.heard, visitor.ask_in) = (MaybeAt::at(at), ask_in);
+        self.go_on(number, at.saturating_add(millis(pause)), StepKind::Poll);
     }
 
-    fn go_on(&mut self, number: u32, at: u32, step: SimulatedStep) {
-        self.visitors[number as usize].step = step;
-        self.agenda.add(at.saturating_add(self.round_trip), number);
+    fn go_on(&mut self, number: u32, at: u32, kind: StepKind) {
+        self.agenda.add(SimulatedStep::new(at.saturating_add(self.round_trip), number, 0, kind));
     }
 }
 
@@ -338,21 +357,23 @@ mod tests {
         let zero = Timestamp::from_millis(1_800_000_000_000);
         let end = |learned| {
             let (mut crowd, scenario) = crowd();
+            crowd.habits.give_up = 1.0;
             let mut room = RoomOnClock::new(&scenario, zero);
             let visitor = &mut crowd.visitors[0];
-            (visitor.learned, visitor.step, visitor.leaves_at) = (learned, SimulatedStep::Turn, 9_000);
-            crowd.step(&mut room, 0, 9_500, zero + Duration::from_millis(9_500));
+            (visitor.learned, visitor.leaves_at) = (learned, MaybeAt::at(9_000));
+            let step = SimulatedStep::new(9_500, 0, 0, StepKind::Turn);
+            crowd.step(&mut room, step, zero + Duration::from_millis(9_500));
             crowd.visitors[0].end
         };
-        assert_eq!([end(Some(8_000)), end(None)], [VisitEnd::Entered, VisitEnd::GaveUp]);
+        assert_eq!([end(MaybeAt::at(8_000)), end(MaybeAt::NEVER)], [VisitEnd::Entered, VisitEnd::GaveUp]);
     }
 
     #[test]
     fn a_refused_poll_is_sent_again_after_the_pause_that_the_page_makes() {
         let (mut crowd, _) = crowd();
-        let mut usual = |heard, at| {
+        let mut usual = |heard: Option<u32>, at| {
             let visitor = &mut crowd.visitors[0];
-            (visitor.heard, visitor.ask_in) = (heard, 100_000.0);
+            (visitor.heard, visitor.ask_in) = (heard.map_or(MaybeAt::NEVER, MaybeAt::at), 100_000.0);
             millis(crowd.usual_wait(&crowd.visitors[0], at))
         };
         assert_eq!(usual(None, 7_000), 0, "before the first answer");

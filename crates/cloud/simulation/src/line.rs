@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::{Clock, Delivery, LineBack, LineFront, LineLength, PortResult, Receipt, TicketCounter};
-use waitroom::{BATCH, IssuedTickets, LineStatus, Place, Timestamp};
+use waitroom::{BATCH, Epoch, IssuedTickets, LineStatus, Place, Ticket, Timestamp, Token};
 
 use crate::SimClock;
 
@@ -72,7 +72,7 @@ struct LineState {
     hidden: BTreeSet<(Timestamp, u64)>,
     /// When, and whom, a third receipt has put behind all others.
     moved_back: Vec<(Timestamp, Place)>,
-    next_position: u64,
+    next_position: u32,
     next_delivery: u64,
     /// The counts of the last while, oldest first.
     counts: VecDeque<(Timestamp, u64)>,
@@ -84,7 +84,19 @@ struct LineState {
 /// The messages on one host, by their position in the order in which visitors joined.
 struct LineHost {
     speed: f64,
-    messages: BTreeMap<u64, SimMessage>,
+    /// Those that nobody has received, in order. Millions may lie here.
+    fresh: VecDeque<FreshMessage>,
+    /// Those that were received before.
+    returned: BTreeMap<u64, SimMessage>,
+}
+
+/// A place, and its position, in few bytes.
+#[derive(Clone, Copy)]
+struct FreshMessage {
+    token: Token,
+    ticket: Ticket,
+    epoch: Epoch,
+    position: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -92,6 +104,37 @@ struct SimMessage {
     visitor: Place,
     /// How often it was received.
     receipts: u32,
+}
+
+impl LineHost {
+    fn len(&self) -> usize {
+        self.fresh.len() + self.returned.len()
+    }
+
+    fn first(&self) -> Option<u64> {
+        let fresh = self.fresh.front().map(|message| message.position.into());
+        let returned = self.returned.first_key_value().map(|(position, _)| *position);
+        fresh.into_iter().chain(returned).min()
+    }
+
+    fn push(&mut self, position: u32, visitor: Place) {
+        let Place { epoch, token, ticket } = visitor;
+        if self.fresh.len() == self.fresh.capacity() {
+            // Twice as much, as usual, would be hundreds of megabytes for nothing.
+            self.fresh.reserve_exact(64.max(self.fresh.len() / 8));
+        }
+        self.fresh.push_back(FreshMessage { token, ticket, epoch, position });
+    }
+
+    /// Takes the first message.
+    fn pop(&mut self) -> Option<(u64, SimMessage)> {
+        let first = self.first()?;
+        if let Some(returned) = self.returned.remove(&first) {
+            return Some((first, returned));
+        }
+        let FreshMessage { token, ticket, epoch, .. } = self.fresh.pop_front()?;
+        Some((first, SimMessage { visitor: Place { epoch, token, ticket }, receipts: 0 }))
+    }
 }
 
 struct InFlight {
@@ -110,7 +153,7 @@ impl SimLine {
     const ASKED: usize = 3;
 
     pub fn new(clock: SimClock, seed: u64, behaviour: LineBehaviour) -> Self {
-        let host = || LineHost { speed: 1.0, messages: BTreeMap::new() };
+        let host = || LineHost { speed: 1.0, fresh: VecDeque::new(), returned: BTreeMap::new() };
         let state = LineState {
             behaviour,
             rng: StdRng::seed_from_u64(seed),
@@ -143,7 +186,10 @@ impl SimLine {
         let mut state = self.state.lock();
         state.in_flight.clear();
         state.hidden.clear();
-        state.hosts.iter_mut().for_each(|host| host.messages.clear());
+        for host in &mut state.hosts {
+            host.fresh.clear();
+            host.returned.clear();
+        }
     }
 
     /// When, and whom, a third receipt has put behind all others.
@@ -164,7 +210,7 @@ impl SimLine {
 
 impl LineState {
     fn len(&self) -> u64 {
-        let visible: usize = self.hosts.iter().map(|host| host.messages.len()).sum();
+        let visible: usize = self.hosts.iter().map(LineHost::len).sum();
         (visible + self.in_flight.len()) as u64
     }
 
@@ -190,11 +236,11 @@ impl LineState {
                 continue;
             };
             if message.receipts >= SimLine::RECEIPTS {
-                position = self.next_position;
+                position = self.next_position.into();
                 self.next_position += 1;
                 self.moved_back.push((now, message.visitor));
             }
-            self.hosts[host].messages.insert(position, message);
+            self.hosts[host].returned.insert(position, message);
         }
     }
 
@@ -228,7 +274,7 @@ impl LineState {
 
     /// The host whose first visitor has waited longest, and that visitor's position.
     fn oldest(&self) -> Option<(u64, usize)> {
-        let first = |(index, host): (usize, &LineHost)| Some((*host.messages.first_key_value()?.0, index));
+        let first = |(index, host): (usize, &LineHost)| Some((host.first()?, index));
         self.hosts.iter().enumerate().filter_map(first).min()
     }
 
@@ -245,11 +291,10 @@ impl LineState {
     /// Delivers the first visitor of this host, unless the line is not yet so far.
     fn deliver_from(&mut self, host: usize, now: Timestamp) -> Option<Delivery> {
         let (oldest, _) = self.oldest()?;
-        let first = self.hosts[host].messages.first_entry()?;
-        if *first.key() > oldest.saturating_add(self.behaviour.disorder) {
+        if self.hosts[host].first()? > oldest.saturating_add(self.behaviour.disorder) {
             return None;
         }
-        let (position, SimMessage { visitor, receipts }) = first.remove_entry();
+        let (position, SimMessage { visitor, receipts }) = self.hosts[host].pop()?;
         let delivery = self.next_delivery;
         self.next_delivery += 1;
         let until = now + Delivery::HIDDEN_FOR;
@@ -296,7 +341,7 @@ impl LineBack for SimLine {
         let mut state = self.state.lock();
         let state = &mut *state;
         let host = state.rng.random_range(0..state.hosts.len());
-        state.hosts[host].messages.insert(state.next_position, SimMessage { visitor, receipts: 0 });
+        state.hosts[host].push(state.next_position, visitor);
         state.next_position += 1;
         state.note_count(self.clock.now());
         Ok(())
@@ -326,7 +371,7 @@ impl LineFront for SimLine {
                 continue;
             };
             if state.behaviour.duplicates > 0.0 && state.rng.random_bool(state.behaviour.duplicates) {
-                state.hosts[host].messages.insert(position, message);
+                state.hosts[host].returned.insert(position, message);
             }
         }
         state.note_count(self.clock.now());

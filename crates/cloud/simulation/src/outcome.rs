@@ -126,17 +126,19 @@ impl SimulatedEvent {
     pub(crate) fn of(
         scenario: &Scenario,
         room: &RoomOnClock,
-        crowd: SimulatedCrowd,
+        mut crowd: SimulatedCrowd,
         zero: Timestamp,
     ) -> Self {
         let since = |at: Timestamp| at.since(zero).as_secs_f64();
+        crowd.note_refused();
         let SimulatedCrowd { visitors, mut course, .. } = crowd;
         let (mut from_link, mut in_line, mut waits) = (Vec::new(), Vec::new(), Vec::new());
         let (mut drained, mut everybody) = (zero, true);
         for (number, visitor) in (0..).zip(&visitors) {
-            from_link.extend(visitor.learned.map(|learned| learned - visitor.arrived));
-            in_line.extend(visitor.joined.map(|joined| joined - visitor.arrived));
-            waits.extend(visitor.joined.zip(visitor.learned).map(|(joined, learned)| learned - joined));
+            let (joined, learned) = (visitor.joined.get(), visitor.learned.get());
+            from_link.extend(learned.map(|learned| learned - visitor.arrived));
+            in_line.extend(joined.map(|joined| joined - visitor.arrived));
+            waits.extend(joined.zip(learned).map(|(joined, learned)| learned - joined));
             let admitted = room.ledger.admitted_at(number);
             everybody &= admitted.is_some();
             if let Some(at) = admitted {

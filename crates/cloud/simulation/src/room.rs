@@ -103,15 +103,17 @@ impl RoomOnClock {
         }
     }
 
-    /// Puts a visitor in line with this number, as the door does.
-    pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) {
+    /// Puts a visitor in line with this number, as the door does. Returns whether that woke the room.
+    pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) -> bool {
         let place = Place { epoch: self.epoch, token: MemoryLedger::token(visitor), ticket };
         // Nothing in memory is waited for.
         drop(self.ledger.join(place).now_or_never());
-        if self.ledger.is_quiet() {
+        let is_quiet = self.ledger.is_quiet();
+        if is_quiet {
             drop(self.ledger.set_quiet(false).now_or_never());
             self.run(self.clock.now());
         }
+        is_quiet
     }
 
     /// Reserves ticket numbers and returns the first.

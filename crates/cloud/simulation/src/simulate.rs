@@ -36,28 +36,27 @@ impl Simulation {
         let mut crowd = SimulatedCrowd::new(scenario);
         let ends = Self::ZERO + scenario.longest;
         let (mut counted, mut watched, mut steps) = (Self::ZERO, Self::ZERO, 0);
-        loop {
-            let next = room.next();
-            if next > Self::ZERO {
-                // Visitors before the room, so that both see the same order in every run.
-                let until = millis_between(Self::ZERO, next) - 1;
-                if let Some((at, visitor)) = crowd.agenda.next(until) {
-                    let now = Self::ZERO + Duration::from_millis(at.into());
-                    count(&mut crowd, &room, &mut counted, now);
-                    room.clock.advance_to(now);
-                    crowd.step(&mut room, visitor, at, now);
-                    steps += 1;
-                    if steps == Self::UNWATCHED_STEPS {
-                        steps = 0;
-                        if !watch(progress(scenario, &room, now)) {
-                            break;
-                        }
+        'run: loop {
+            let mut next = room.next();
+            // Visitors before the room, so that both see the same order in every run.
+            while next > Self::ZERO
+                && let Some(step) = crowd.next(millis_between(Self::ZERO, next) - 1)
+            {
+                let now = Self::ZERO + Duration::from_millis(step.at().into());
+                count(&mut crowd, &room, &mut counted, now);
+                if crowd.step(&mut room, step, now) {
+                    next = room.next();
+                }
+                steps += 1;
+                if steps == Self::UNWATCHED_STEPS {
+                    steps = 0;
+                    if !watch(progress(scenario, &room, now)) {
+                        break 'run;
                     }
-                    continue;
                 }
             }
             count(&mut crowd, &room, &mut counted, next);
-            let is_over = crowd.agenda.is_empty() && room.line.is_empty();
+            let is_over = crowd.is_over() && room.line.is_empty();
             if is_over || next > ends {
                 break;
             }

@@ -15,6 +15,7 @@ use waitroom::{
     Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
+use crate::course::{MaybeAt, millis_between};
 use crate::{SimClock, SimLine};
 
 /// A handle to the ledger. Clones share it.
@@ -31,8 +32,10 @@ pub(crate) struct MemoryLedger {
 struct LedgerState {
     room: Arc<Room>,
     valve_changed: bool,
+    /// When the room was turned on.
+    begin: Timestamp,
     /// When each visitor was admitted, by their number.
-    admitted: Vec<Option<AdmissionInMemory>>,
+    admitted: Vec<AdmissionInMemory>,
     plans: Vec<PlanInMemory>,
     slices: HashMap<SliceId, SliceProgress>,
     progress: LineProgress,
@@ -41,10 +44,12 @@ struct LedgerState {
     rates: Vec<(Timestamp, Rate)>,
 }
 
+/// Of each of up to ten million visitors, so in few bytes.
 #[derive(Clone, Copy, Debug)]
 struct AdmissionInMemory {
-    at: Timestamp,
-    plan: u64,
+    /// Since the room was turned on.
+    at: MaybeAt,
+    plan: u32,
 }
 
 /// A plan, and how many it has admitted.
@@ -68,7 +73,8 @@ impl MemoryLedger {
         let state = LedgerState {
             room: Arc::new(room),
             valve_changed: false,
-            admitted: vec![None; visitors as usize],
+            begin: clock.now(),
+            admitted: vec![AdmissionInMemory { at: MaybeAt::NEVER, plan: 0 }; visitors as usize],
             plans: Vec::new(),
             slices: HashMap::new(),
             progress: LineProgress::default(),
@@ -92,7 +98,9 @@ impl MemoryLedger {
 
     /// When this visitor was admitted.
     pub(crate) fn admitted_at(&self, visitor: u32) -> Option<Timestamp> {
-        self.state.lock().admitted[visitor as usize].map(|admission| admission.at)
+        let state = self.state.lock();
+        let at = state.admitted[visitor as usize].at.get()?;
+        Some(state.begin + Duration::from_millis(at.into()))
     }
 
     /// Whether the valve has changed since this was last asked. Then the trigger has to run.
@@ -224,12 +232,15 @@ impl Admissions for MemoryLedger {
             AdmittedBy::Slice(slice) => slice.plan,
             AdmittedBy::Door => 0,
         };
+        let begin = state.begin;
         let place = &mut state.admitted[Self::visitor(token)];
-        if let Some(before) = *place {
-            let by = AdmittedBy::Slice(SliceId { plan: before.plan, index: u16::MAX });
-            return Ok(Admitted::Before(Admission { at: before.at, by, ..admission }));
+        if let Some(before) = place.at.get() {
+            let by = AdmittedBy::Slice(SliceId { plan: place.plan.into(), index: u16::MAX });
+            let at = begin + Duration::from_millis(before.into());
+            return Ok(Admitted::Before(Admission { at, by, ..admission }));
         }
-        *place = Some(AdmissionInMemory { at: admission.at, plan });
+        let at = MaybeAt::at(millis_between(begin, admission.at));
+        *place = AdmissionInMemory { at, plan: u32::try_from(plan).unwrap_or(u32::MAX) };
         if let Some(known) = state.plan_mut(plan) {
             known.admitted += 1;
         }
