@@ -40,6 +40,24 @@ pub enum Limit {
 }
 
 impl Limit {
+    pub const ALL: [Self; 15] = [
+        Self::ApiRequests,
+        Self::RoomRequests,
+        Self::Concurrency,
+        Self::NewEnvironments,
+        Self::TicketCounter,
+        Self::RoomItem,
+        Self::StatusCopies,
+        Self::WarmReads,
+        Self::WarmWrites,
+        Self::TableReads,
+        Self::TableWrites,
+        Self::PageReads,
+        Self::InFlight,
+        Self::Retention,
+        Self::LargestRate,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::ApiRequests => "API Gateway's requests a second",
