@@ -31,7 +31,16 @@ impl Simulation {
 
     /// Runs until nobody waits any more. `watch` is called once a simulated minute, and more often while a large crowd comes;
     /// the run ends early when it returns false.
-    pub fn run(scenario: &Scenario, mut watch: impl FnMut(SimulationProgress) -> bool) -> SimulatedEvent {
+    pub fn run(scenario: &Scenario, watch: impl FnMut(SimulationProgress) -> bool) -> SimulatedEvent {
+        let (room, crowd) = Self::play(scenario, watch);
+        SimulatedEvent::of(scenario, &room, crowd, Self::ZERO)
+    }
+
+    /// The room and its crowd when the run ends.
+    fn play(
+        scenario: &Scenario,
+        mut watch: impl FnMut(SimulationProgress) -> bool,
+    ) -> (RoomOnClock, SimulatedCrowd) {
         let mut room = RoomOnClock::new(scenario, Self::ZERO - scenario.on_before);
         let mut crowd = SimulatedCrowd::new(scenario);
         let ends = Self::ZERO + scenario.longest;
@@ -68,7 +77,7 @@ impl Simulation {
             }
             room.run(next);
         }
-        SimulatedEvent::of(scenario, &room, crowd, Self::ZERO)
+        (room, crowd)
     }
 }
 
@@ -86,5 +95,53 @@ fn count(crowd: &mut SimulatedCrowd, room: &RoomOnClock, counted: &mut Timestamp
         let second = millis_between(Simulation::ZERO, *counted);
         crowd.course.at(second).waiting = room.waiting();
         *counted = *counted + Duration::from_secs(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_model::{AccountLimits, ModelledRoom};
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::{ArrivalShape, Arrivals, AwsAccount, RoomHost, WaitSpread};
+
+    /// A spike in a new account.
+    fn spike(visitors: u64) -> Scenario {
+        let rate = Rate::new(3000).unwrap();
+        let account = AwsAccount::new(AccountLimits::of_new_account("us-east-1"), ModelledRoom::new(rate));
+        let arrivals = Arrivals::new(ArrivalShape::Spike, Some(visitors)).unwrap();
+        Scenario::new(arrivals, rate, RoomHost::Aws(Box::new(account)))
+    }
+
+    /// The middle, the 95th percentile and the largest of these milliseconds, in seconds.
+    fn spread(mut waits: Vec<u64>) -> [f64; 3] {
+        waits.sort_unstable();
+        let rank = |part: f64| waits[(part * waits.len() as f64).ceil() as usize - 1];
+        [0.5, 0.95, 1.0].map(|part| rank(part) as f64 / 1000.0)
+    }
+
+    /// Each visitor's click is drawn anew, and their admission read from the ledger: neither is what the headline is made of.
+    #[test]
+    fn the_headline_is_what_visitors_wait_from_their_first_click() {
+        for visitors in [500, 20_000] {
+            let scenario = spike(visitors);
+            let (room, crowd) = Simulation::play(&scenario, |_| true);
+            let clicks = scenario.arrivals.times(scenario.seed);
+            let begin = Simulation::ZERO.as_millis();
+            let wait = |(number, click): (u32, &u32)| {
+                room.ledger.admitted_at(number).unwrap().as_millis() - begin - u64::from(*click)
+            };
+            let waits = spread((0..).zip(&clicks).map(wait).collect());
+            let event = SimulatedEvent::of(&scenario, &room, crowd, Simulation::ZERO);
+            let WaitSpread { median, p95, longest, .. } = event.from_link;
+            println!("{visitors}: until admitted {waits:?}; the headline {median} {p95} {longest}");
+            // A page learns by a poll that it is admitted: a visitor whose line is empty within seconds, and every one
+            // before the next poll.
+            for (headline, wait) in [median, p95, longest].into_iter().zip(waits) {
+                assert!((0.0..12.0).contains(&(headline - wait)), "{visitors}: {headline} and {wait}");
+            }
+            assert!(event.waits.median < 0.05 * median || visitors < 20_000, "most of it is before the line");
+        }
     }
 }
