@@ -72,6 +72,12 @@ pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
     spread(forecast.ask_in.clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1), random) * stretch
 }
 
+/// The time until the next poll before an opening, which is `opens_in` away.
+pub fn poll_around_opening(opens_in: f64, forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
+    let usual = spread(MAX_POLL_INTERVAL / 1.1, random) * stretch;
+    if opens_in > usual { usual } else { opens_in + random * next_poll(forecast, stretch, 1.0) }
+}
+
 /// The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones, or
 /// 0 before the first answer. The page that says "one moment" retries so too.
 pub fn retry_in(failures: i32, usual: f64, random: f64) -> f64 {

@@ -123,9 +123,9 @@ impl Traffic {
     }
 }
 
-/// How many visits a second the functions of an account serve at the door, beside the room's other functions.
-pub fn visits_per_second(limits: &AccountLimits, room: &ModelledRoom) -> f64 {
-    let beside = room.consumers_at(room.rate) + other_functions(room.throttle);
+/// How many visits a second the functions of an account serve at the door, beside the room's other functions at this rate.
+pub fn visits_per_second(limits: &AccountLimits, room: &ModelledRoom, rate: Rate) -> f64 {
+    let beside = room.consumers_at(rate) + other_functions(room.throttle);
     (limits.concurrency - beside).max(0.0) / environments_per_visit(room)
 }
 

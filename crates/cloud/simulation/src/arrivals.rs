@@ -29,6 +29,15 @@ pub enum ArrivalShape {
 pub struct Arrivals {
     shape: ArrivalShape,
     visitors: u32,
+    early: Option<EarlyVisitors>,
+}
+
+/// Visitors who come before the room opens, evenly. The others come in their shape from then on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EarlyVisitors {
+    /// The part of all who come early.
+    pub share: f64,
+    pub before: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -155,7 +164,13 @@ impl Arrivals {
     pub fn new(shape: ArrivalShape, visitors: Option<u64>) -> Result<Self, ArrivalsError> {
         let visitors = visitors.or(shape.counted()).ok_or(ArrivalsError::NoVisitors)?;
         let visitors = u32::try_from(visitors).ok().filter(|visitors| (1..=Self::MOST).contains(visitors));
-        Ok(Self { shape, visitors: visitors.ok_or(ArrivalsError::WrongNumber)? })
+        Ok(Self { shape, visitors: visitors.ok_or(ArrivalsError::WrongNumber)?, early: None })
+    }
+
+    /// The same crowd, some of whom come early.
+    #[must_use]
+    pub fn with_early(self, early: EarlyVisitors) -> Self {
+        Self { early: Some(early), ..self }
     }
 
     pub fn visitors(&self) -> u32 {
@@ -166,11 +181,20 @@ impl Arrivals {
         &self.shape
     }
 
+    /// How many come early, and until when, in milliseconds.
+    fn early(&self) -> (u32, f64) {
+        self.early.map_or((0, 0.0), |EarlyVisitors { share, before }| {
+            (whole(f64::from(self.visitors) * share), before.as_secs_f64() * 1000.0)
+        })
+    }
+
     /// When each of them comes, in milliseconds since the beginning, first to last. The same seed gives the same times.
     pub fn times(&self, seed: u64) -> Vec<u32> {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut times: Vec<u32> = match &self.shape {
-            ArrivalShape::Counted(stretches) if self.shape.counted() == Some(self.visitors.into()) => {
+            ArrivalShape::Counted(stretches)
+                if self.early.is_none() && self.shape.counted() == Some(self.visitors.into()) =>
+            {
                 let of_stretch = |stretch: &CountedStretch| {
                     let stretch = *stretch;
                     (0..stretch.visitors).map(move |_| stretch)
@@ -180,7 +204,11 @@ impl Arrivals {
             }
             shape => {
                 let counted = shape.running_counts();
-                (0..self.visitors).map(|_| whole(shape.one(&counted, &mut rng))).collect()
+                let (early, before) = self.early();
+                let come_early = (0..early).map(|_| rng.random::<f64>() * before);
+                let mut times: Vec<u32> = come_early.map(whole).collect();
+                times.extend((early..self.visitors).map(|_| whole(before + shape.one(&counted, &mut rng))));
+                times
             }
         };
         times.sort_unstable();
@@ -188,9 +216,13 @@ impl Arrivals {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most seven days")]
-fn whole(millis: f64) -> u32 {
-    millis as u32
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most some weeks, or ten million"
+)]
+fn whole(number: f64) -> u32 {
+    number as u32
 }
 
 #[cfg(test)]
@@ -254,6 +286,17 @@ mod tests {
         let times = Arrivals::new(shape, Some(2_000_000)).unwrap().times(3);
         let half = before(&times, 7 * 24 * 3600 / 2);
         assert!((990_000..1_010_000).contains(&half) && times.len() == 2_000_000, "{half}");
+    }
+
+    #[test]
+    fn some_come_before_the_opening_and_the_others_in_their_shape_from_then_on() {
+        let early = EarlyVisitors { share: 0.4, before: Duration::from_mins(30) };
+        let times = Arrivals::new(ArrivalShape::Spike, Some(10_000)).unwrap().with_early(early).times(7);
+        assert_eq!([1800, 1860].map(|second| before(&times, second)), [4_000, 10_000]);
+        assert!((1_900..2_100).contains(&before(&times, 900)), "{}", before(&times, 900));
+        assert!((6_900..7_200).contains(&before(&times, 1810)), "{}", before(&times, 1810));
+        let counted = ArrivalShape::from_record("30\n0\n10\n").unwrap();
+        assert_eq!(before(&Arrivals::new(counted, None).unwrap().with_early(early).times(7), 1800), 16);
     }
 
     #[test]

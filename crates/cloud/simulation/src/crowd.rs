@@ -1,7 +1,7 @@
 //! The visitors of a simulation: what each does, and when next.
 
 use aws_model::Limit;
-use page::line::{MINUTE, PageForecast, TURN_SHOWN, forecast, is_passed, retry_in};
+use page::line::{MINUTE, PageForecast, TURN_SHOWN, forecast, is_passed, poll_around_opening, retry_in};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::{Ticket, TicketBlock, Timestamp};
@@ -103,7 +103,7 @@ impl SimulatedCrowd {
             habits: scenario.habits,
             rng: StdRng::seed_from_u64(scenario.seed ^ 0x00C0_FFEE),
             producers: Producers::new(account),
-            gates: account.filter(|_| scenario.refuses).map(DoorGates::new),
+            gates: account.filter(|_| scenario.refuses).map(|account| DoorGates::new(account, scenario)),
             round_trip: if account.is_some() { Self::ROUND_TRIP_ON_AWS } else { Self::ROUND_TRIP },
         }
     }
@@ -245,14 +245,20 @@ impl SimulatedCrowd {
             return;
         }
         let forecast = forecast(ticket, &status);
-        let pause = (self.habits.next_poll)(&forecast, self.rng.random());
+        let opens_in = room.opens_in(now).map_or(0.0, |left| left.as_secs_f64() * 1000.0);
+        let random = self.rng.random();
+        let pause = if opens_in > 0.0 {
+            poll_around_opening(opens_in, &forecast, 1.0, random)
+        } else {
+            (self.habits.next_poll)(&forecast, random)
+        };
         if is_first && self.habits.give_up > 0.0 && self.rng.random_bool(self.habits.give_up) {
             // Before their turn, as the page first foresees it.
-            let stays = self.rng.random::<f64>() * (forecast.latest - MINUTE);
+            let stays = self.rng.random::<f64>() * (opens_in + forecast.latest - MINUTE);
             self.visitors[number as usize].leaves_at = MaybeAt::at(at.saturating_add(millis(stays)));
         }
         #[expect(clippy::cast_possible_truncation, reason = "a pause needs no more digits")]
-        let ask_in = forecast.ask_in as f32;
+        let ask_in = (forecast.ask_in + opens_in) as f32;
         let visitor = &mut self.visitors[number as usize];
         (visitor.heard, visitor.ask_in) = (MaybeAt::at(at), ask_in);
         self.go_on(number, at.saturating_add(millis(pause)), StepKind::Poll);
@@ -268,14 +274,14 @@ impl DoorGates {
         matches!(limit, Limit::ApiRequests | Limit::RoomRequests | Limit::Concurrency)
     }
 
-    fn new(account: &AwsAccount) -> Self {
+    fn new(account: &AwsAccount, scenario: &Scenario) -> Self {
         let AwsAccount { limits, room } = account;
         let least = |own: Option<f64>, limit: f64| whole(own.map_or(limit, |own| own.min(limit)));
         let api = RoomGate {
             per_second: least(room.requests_per_second, limits.api_requests),
             burst: least(room.request_burst, limits.api_burst),
         };
-        let visits = whole(aws_model::visits_per_second(limits, room));
+        let visits = whole(aws_model::visits_per_second(limits, room, scenario.highest_rate()));
         let functions = RoomGate { per_second: visits, burst: visits };
         let further_files = room.further_files;
         Self { api: GateState::new(api), functions: GateState::new(functions), further_files }

@@ -2,8 +2,9 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`ArrivalShape`], [`Arrivals`] | when visitors come |
-//! | [`Scenario`] | a crowd, a room, and what visitors and shop do |
+//! | [`ArrivalShape`], [`Arrivals`], [`EarlyVisitors`] | when visitors come |
+//! | [`TimedOrder`] | what the operator does meanwhile |
+//! | [`Scenario`] | a crowd, a room, and what visitors, shop and operator do |
 //! | [`Simulation`] | runs it |
 //! | [`SimulatedEvent`] | what came of it |
 //! | [`SimClock`], [`SimLine`], [`RoomGate`] | the clock, a line that is not in order, API Gateway's limit: the fault simulation uses them too |
@@ -18,6 +19,7 @@ mod course;
 mod crowd;
 mod gate;
 mod line;
+mod orders;
 mod outcome;
 mod record;
 mod room;
@@ -28,10 +30,11 @@ mod simulate;
 mod store;
 mod wait_spread;
 
-pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError};
+pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};
 pub use clock::SimClock;
 pub use gate::{GateState, RoomGate};
 pub use line::{LineBehaviour, SimLine};
+pub use orders::{SimulatedOrder, TimedOrder, TimedOrderError};
 pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount};
 pub use record::{CountedStretch, RecordError};
 pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};

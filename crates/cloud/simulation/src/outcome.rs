@@ -2,7 +2,7 @@
 
 use aws_model::{CostLine, EventWork, Limit, Traffic, Usage, environments_per_visit};
 use serde::Serialize;
-use waitroom::Timestamp;
+use waitroom::{Rate, Timestamp};
 
 use crate::course::{CountedCourse, CountedSecond, millis_between};
 use crate::crowd::{DoorGates, SimulatedCrowd, SimulatedVisitor, VisitEnd};
@@ -165,7 +165,8 @@ impl SimulatedEvent {
         let first = windows.iter().position(|window| window.released > 0).unwrap_or(windows.len());
         let last = windows.iter().rposition(|window| window.released > 0).map_or(first, |last| last + 1);
         let (people, after) = longest_line(&course.seconds);
-        let limits = limits(scenario, &course.seconds);
+        let rates = rates(room, zero);
+        let limits = limits(scenario, &course.seconds, &rates);
         let first_to_break = limits.iter().filter(|limit| limit.broke_after.is_some());
         let costs = costs(scenario, &course, &windows);
         let further_files = further_files(scenario);
@@ -177,7 +178,7 @@ impl SimulatedEvent {
             longest_line: LongestLine { people, after },
             drained_after: everybody.then(|| since(drained)),
             windows: windows[first..last].to_vec(),
-            minutes: minutes(&course.seconds, further_files, &rates(room, zero)),
+            minutes: minutes(&course.seconds, further_files, &rates),
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),
             limits,
             requests: course.total(|second| second.requests(further_files)),
@@ -196,8 +197,13 @@ fn longest_line(seconds: &[CountedSecond]) -> (u32, u64) {
 }
 
 /// The rate in force, whenever it changed, by the second.
-fn rates(room: &RoomOnClock, zero: Timestamp) -> Vec<(u64, u32)> {
-    room.ledger.rates().iter().map(|(at, rate)| (at.since(zero).as_secs(), rate.get())).collect()
+fn rates(room: &RoomOnClock, zero: Timestamp) -> Vec<(u64, Rate)> {
+    room.ledger.rates().iter().map(|(at, rate)| (at.since(zero).as_secs(), *rate)).collect()
+}
+
+/// The rate in force at the end of this second.
+fn rate_at(rates: &[(u64, Rate)], second: u64) -> Option<Rate> {
+    rates.iter().rev().find(|(from, _)| *from <= second).map(|(_, rate)| *rate)
 }
 
 /// The page's files besides its document, if they come from AWS.
@@ -205,17 +211,16 @@ fn further_files(scenario: &Scenario) -> u32 {
     scenario.aws().map_or(0, |account| account.room.further_files)
 }
 
-fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, u32)]) -> Vec<SimulatedMinute> {
+fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, Rate)]) -> Vec<SimulatedMinute> {
     let minute = |(minute, seconds): (u64, &[CountedSecond])| {
         let sum = |of: fn(&CountedSecond) -> u32| seconds.iter().map(|second| u64::from(of(second))).sum();
-        let in_force = rates.iter().rev().find(|(from, _)| *from < 60 * (minute + 1));
         SimulatedMinute {
             minute,
             joined: sum(|second| second.joins),
             released: sum(|second| second.released),
             entered: sum(|second| second.turns),
             waiting: seconds.last().map_or(0, |last| last.waiting),
-            rate: in_force.map_or(0, |(_, rate)| *rate),
+            rate: rate_at(rates, 60 * minute + 59).map_or(0, Rate::get),
             requests_per_second: seconds.iter().map(|one| one.requests(further_files)).max().unwrap_or(0),
             refused: sum(|second| second.refused),
         }
@@ -224,7 +229,7 @@ fn minutes(seconds: &[CountedSecond], further_files: u32, rates: &[(u64, u32)]) 
 }
 
 /// What each second used of AWS's limits.
-fn limits(scenario: &Scenario, seconds: &[CountedSecond]) -> Vec<LimitUse> {
+fn limits(scenario: &Scenario, seconds: &[CountedSecond], rates: &[(u64, Rate)]) -> Vec<LimitUse> {
     /// So many seconds ago, Lambda saw how many environments were needed. It has started them since, and keeps them.
     const STARTED_WITHIN: usize = 10;
     let Some(account) = scenario.aws() else { return Vec::new() };
@@ -247,7 +252,7 @@ fn limits(scenario: &Scenario, seconds: &[CountedSecond]) -> Vec<LimitUse> {
             releases_per_second: second.released.into(),
             refused_per_second: second.refused.into(),
             refused_visits_per_second: second.refused_visits.into(),
-            rate: scenario.rate,
+            rate: rate_at(rates, after as u64).unwrap_or(scenario.rate),
             started: Some(started),
         };
         for usage in traffic.usage(&account.limits, &account.room) {
@@ -307,12 +312,10 @@ fn releasing_minutes(windows: &[ReleaseWindow]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use aws_model::{AccountLimits, ModelledRoom};
-    use waitroom::Rate;
-
     use super::*;
     use crate::arrivals::{ArrivalShape, Arrivals};
     use crate::scenario::{AwsAccount, RoomHost};
+    use aws_model::{AccountLimits, ModelledRoom};
 
     /// The most environments that were new when so many joined in each of these seconds, when, and when they were too many.
     fn new_environments(joins: &[u32]) -> (f64, usize, Option<usize>) {
@@ -321,7 +324,7 @@ mod tests {
         let scenario = Scenario::new(arrivals.unwrap(), rate, RoomHost::Aws(Box::new(account)));
         let second = |joins: &u32| CountedSecond { joins: *joins, ..CountedSecond::default() };
         let seconds: Vec<_> = joins.iter().map(second).collect();
-        let all = limits(&scenario, &seconds);
+        let all = limits(&scenario, &seconds, &[]);
         let used = all.iter().find(|used| used.limit == Limit::NewEnvironments).unwrap();
         (used.used.round(), used.after, used.broke_after)
     }

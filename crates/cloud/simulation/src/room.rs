@@ -13,6 +13,7 @@ use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
 use waitroom::{Epoch, LineStatus, Place, Room, Settings, Slice, Ticket, Timestamp};
 
+use crate::orders::SimulatedOrder;
 use crate::scenario::Scenario;
 use crate::shop::LoadedShop;
 use crate::store::MemoryLedger;
@@ -28,6 +29,8 @@ pub(crate) struct RoomOnClock {
     sent: WantedSlices,
     minute: Duration,
     next_minute: Timestamp,
+    /// The orders that the operator has not given yet, the next one last.
+    orders: Vec<(Timestamp, SimulatedOrder)>,
     /// On AWS, polls read copies of what was published.
     reads_copies: bool,
 }
@@ -58,8 +61,18 @@ impl RoomOnClock {
         let lead_time = if is_on_aws { Self::LEAD_TIME_ON_AWS } else { Self::LEAD_TIME };
         let visitors = scenario.arrivals.visitors();
         let shop = scenario.shop.map(|load| LoadedShop::new(clock.clone(), load, scenario.seed));
+        let zero = begin + scenario.on_before;
+        let ledger = MemoryLedger::new(clock.clone(), line.clone(), room, lead_time, visitors);
+        if let Some(after) = scenario.opens_after {
+            ledger.change(|room| room.open_at(zero + after));
+        }
+        let mut orders: Vec<_> =
+            scenario.orders.iter().map(|order| (zero + order.after, order.order)).collect();
+        // Those of the same instant in the order in which they were written.
+        orders.sort_by_key(|(at, _)| *at);
+        orders.reverse();
         Self {
-            ledger: MemoryLedger::new(clock.clone(), line.clone(), room, lead_time, visitors),
+            ledger,
             clock,
             line,
             shop,
@@ -68,13 +81,15 @@ impl RoomOnClock {
             sent: WantedSlices::default(),
             minute: scenario.minute,
             next_minute: begin,
+            orders,
             reads_copies: is_on_aws,
         }
     }
 
     /// When something happens next in the room itself.
     pub(crate) fn next(&self) -> Timestamp {
-        self.clock.next_wake().map_or(self.next_minute, |wake| wake.min(self.next_minute))
+        let order = self.orders.last().map(|(at, _)| *at);
+        self.clock.next_wake().into_iter().chain(order).fold(self.next_minute, Timestamp::min)
     }
 
     /// Lets the room do what is due at `now`.
@@ -84,6 +99,9 @@ impl RoomOnClock {
             self.next_minute = self.next_minute + self.minute;
             self.trigger(TriggerCause::Minute);
             self.measure_shop();
+        }
+        while let Some((_, order)) = self.orders.pop_if(|(at, _)| *at <= now) {
+            self.ledger.change(|room| order.apply(room));
         }
         loop {
             self.pool.run_until_stalled();
@@ -124,6 +142,11 @@ impl RoomOnClock {
     /// How many are in line.
     pub(crate) fn waiting(&self) -> u32 {
         u32::try_from(self.line.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How long it is until the room opens, if it is to open by itself.
+    pub(crate) fn opens_in(&self, now: Timestamp) -> Option<Duration> {
+        self.ledger.opens().filter(|opens| *opens > now).map(|opens| opens.since(now))
     }
 
     /// What a poll says about the line.

@@ -6,10 +6,11 @@ use aws_model::{AccountLimits, ModelledRoom, Reservation};
 use page::line::{self, PageForecast};
 use waitroom::Rate;
 
+use crate::orders::{SimulatedOrder, TimedOrder};
 use crate::shop::ShopLoad;
 use crate::{Arrivals, LineBehaviour};
 
-/// A crowd, a room, and what visitors and shop do.
+/// A crowd, a room, and what visitors, shop and operator do.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub arrivals: Arrivals,
@@ -19,6 +20,10 @@ pub struct Scenario {
     pub refuses: bool,
     pub line: LineBehaviour,
     pub habits: CrowdHabits,
+    /// When the room opens by itself, after the first visitor could come; without it, the room is on before.
+    pub opens_after: Option<Duration>,
+    /// What the operator does. The last one lets visitors in.
+    pub orders: Vec<TimedOrder>,
     /// Without one, the throttle does not run.
     pub shop: Option<ShopLoad>,
     /// The length of a minute of the room's schedule.
@@ -94,6 +99,8 @@ impl Scenario {
             refuses: true,
             line,
             habits: CrowdHabits::default(),
+            opens_after: None,
+            orders: Vec::new(),
             shop: None,
             minute: Duration::from_mins(1),
             on_before: Self::ON_BEFORE,
@@ -113,6 +120,15 @@ impl Scenario {
             }
         };
         Self { rate, host, ..self.clone() }
+    }
+
+    /// The highest rate that the operator sets: consumers for it take functions from the door.
+    pub(crate) fn highest_rate(&self) -> Rate {
+        let set = self.orders.iter().filter_map(|order| match order.order {
+            SimulatedOrder::SetRate(rate) => Some(rate),
+            SimulatedOrder::Pause | SimulatedOrder::On => None,
+        });
+        set.fold(self.rate, Rate::max)
     }
 
     /// The account, of a room on AWS.

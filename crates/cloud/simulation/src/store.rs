@@ -112,6 +112,11 @@ impl MemoryLedger {
         self.state.lock().room.quiet
     }
 
+    /// When the room is to open by itself.
+    pub(crate) fn opens(&self) -> Option<Timestamp> {
+        self.state.lock().room.opens
+    }
+
     pub(crate) fn plans(&self) -> Vec<PlanInMemory> {
         self.state.lock().plans.clone()
     }
@@ -131,10 +136,10 @@ impl MemoryLedger {
         LineStatus::of(&state.room, state.progress.position(), self.line.len())
     }
 
-    fn change(&self, change: impl FnOnce(&mut Room)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Room)) {
         let now = self.clock.now();
         let mut state = self.state.lock();
-        let mut room = Room::clone(&state.room);
+        let mut room = Room::clone(&state.room.clone().at(now));
         change(&mut room);
         room.version += 1;
         room.schedule_valve(&state.room, now, self.lead_time);
@@ -148,7 +153,7 @@ impl MemoryLedger {
 
 impl RoomReader for MemoryLedger {
     async fn room(&self) -> PortResult<Arc<Room>> {
-        Ok(self.state.lock().room.clone())
+        Ok(self.state.lock().room.clone().at(self.clock.now()))
     }
 
     async fn room_now(&self) -> PortResult<Arc<Room>> {

@@ -1,7 +1,10 @@
 //! Rust and JavaScript get the same values, and must compute the same.
 
 use emulators::with_line_js;
-use page::line::{PageForecast, ShownRange, TURN_SHOWN, forecast, is_passed, narrow, next_poll, retry_in};
+use page::line::{
+    PageForecast, ShownRange, TURN_SHOWN, forecast, is_passed, narrow, next_poll, poll_around_opening,
+    retry_in,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -11,12 +14,13 @@ use waitroom::{LineStatus, Rate};
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
     import { pathToFileURL } from "node:url";
-    const { forecast, isPassed, narrow, nextPoll, retryIn } = await import(pathToFileURL(process.argv[1]));
-    const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now }) => {
+    const { forecast, isPassed, narrow, nextPoll, pollAroundOpening, retryIn } = await import(pathToFileURL(process.argv[1]));
+    const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now, opensIn }) => {
         const expected = forecast(ticket, line);
         const { ahead, earliest, latest, askIn } = expected;
         const { from, to } = narrow(shown ?? undefined, expected, now);
         const pauses = [nextPoll(expected, stretch, random), retryIn(failures, usual, random)];
+        pauses.push(pollAroundOpening(opensIn, expected, stretch, random));
         return [ahead, earliest, latest, askIn, ...pauses, from, to, Number(isPassed(ticket, line))];
     });
     console.log(JSON.stringify(answers));
@@ -48,11 +52,12 @@ fn random_case(rng: &mut StdRng) -> Value {
         "usual": number(rng),
         "shown": shown,
         "now": now,
+        "opensIn": number(rng),
     })
 }
 
 /// The same in Rust.
-fn computed(case: &Value) -> [f64; 9] {
+fn computed(case: &Value) -> [f64; 10] {
     let line: LineStatus = serde_json::from_value(case["line"].clone()).unwrap();
     assert!(line.rate <= Rate::MAX);
     let (ticket, value) = (case["ticket"].as_u64().unwrap(), |name: &str| case[name].as_f64().unwrap());
@@ -63,9 +68,10 @@ fn computed(case: &Value) -> [f64; 9] {
     let poll = next_poll(&expected, value("stretch"), value("random"));
     let failures = case["failures"].as_i64().unwrap().try_into().unwrap();
     let retry = retry_in(failures, value("usual"), value("random"));
+    let opening = poll_around_opening(value("opensIn"), &expected, value("stretch"), value("random"));
     let passed = f64::from(u8::from(is_passed(ticket, &line)));
     let PageForecast { ahead, earliest, latest, ask_in } = expected;
-    [ahead, earliest, latest, ask_in, poll, retry, range.from, range.to, passed]
+    [ahead, earliest, latest, ask_in, poll, retry, opening, range.from, range.to, passed]
 }
 
 #[test]
@@ -74,7 +80,7 @@ fn rust_computes_what_the_page_computes() {
     let mut rng = StdRng::seed_from_u64(1);
     let cases: Vec<_> = (0..5000).map(|_| random_case(&mut rng)).collect();
     let printed = with_line_js(SCRIPT, &json!(cases).to_string()).unwrap();
-    let answers: Vec<[f64; 9]> = serde_json::from_str(&printed).unwrap();
+    let answers: Vec<[f64; 10]> = serde_json::from_str(&printed).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
         let computed = computed(case);

@@ -2,6 +2,7 @@
 
 mod crowd;
 mod limits;
+mod orders;
 mod original;
 mod scenarios;
 mod search;

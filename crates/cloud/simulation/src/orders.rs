@@ -1,0 +1,115 @@
+//! What the operator does while a simulated event runs.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use waitroom::{Rate, Room, RoomState};
+
+/// An order, and how long after the first visitor could come it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedOrder {
+    pub after: Duration,
+    pub order: SimulatedOrder,
+}
+
+/// In the words of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimulatedOrder {
+    SetRate(Rate),
+    Pause,
+    On,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimedOrderError {
+    #[error("write when, and then what: \"10m set-rate 6k\", \"20m pause\" or \"25m on\"")]
+    Form,
+    #[error("an order comes within 7d of the first visitor")]
+    TooLate,
+    #[error("{0}")]
+    Rate(#[from] waitroom::RateError),
+}
+
+impl TimedOrder {
+    const LATEST: Duration = Duration::from_hours(7 * 24);
+
+    /// Whether nobody is released after the last of these orders.
+    pub fn end_paused(orders: &[Self]) -> bool {
+        let states = orders.iter().filter(|order| !matches!(order.order, SimulatedOrder::SetRate(_)));
+        states.max_by_key(|order| order.after).is_some_and(|last| last.order == SimulatedOrder::Pause)
+    }
+}
+
+impl SimulatedOrder {
+    /// As the operator's real order changes the room.
+    pub(crate) fn apply(self, room: &mut Room) {
+        match self {
+            Self::SetRate(rate) => room.settings.rate = rate,
+            Self::Pause => room.turn(RoomState::Paused),
+            Self::On => room.turn(RoomState::On),
+        }
+    }
+}
+
+impl FromStr for TimedOrder {
+    type Err = TimedOrderError;
+
+    fn from_str(text: &str) -> Result<Self, TimedOrderError> {
+        let (after, order) = text.trim().split_once(' ').ok_or(TimedOrderError::Form)?;
+        let after = humantime::parse_duration(after).map_err(|_| TimedOrderError::Form)?;
+        if after > Self::LATEST {
+            return Err(TimedOrderError::TooLate);
+        }
+        let order = match order.split_whitespace().collect::<Vec<_>>()[..] {
+            ["set-rate", rate] => SimulatedOrder::SetRate(rate.parse()?),
+            ["pause"] => SimulatedOrder::Pause,
+            ["on"] => SimulatedOrder::On,
+            _ => return Err(TimedOrderError::Form),
+        };
+        Ok(Self { after, order })
+    }
+}
+
+impl fmt::Display for TimedOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let after = humantime::format_duration(self.after);
+        match self.order {
+            SimulatedOrder::SetRate(rate) => write!(f, "{after} set-rate {rate}"),
+            SimulatedOrder::Pause => write!(f, "{after} pause"),
+            SimulatedOrder::On => write!(f, "{after} on"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(text: &str) -> Result<TimedOrder, TimedOrderError> {
+        text.parse()
+    }
+
+    #[test]
+    fn an_order_is_written_as_it_is_read() {
+        for text in ["10m set-rate 6000", "0s pause", "1h 30m on"] {
+            let text = text.replace("1h 30m", "1h");
+            assert_eq!(order(&text).unwrap().to_string(), text);
+        }
+        assert_eq!(order(" 10m  set-rate 6k "), order("10m set-rate 6000"));
+        for wrong in ["", "10m", "set-rate 600", "10m off", "10m pause now", "noon on", "-5m on"] {
+            assert_eq!(order(wrong), Err(TimedOrderError::Form), "{wrong}");
+        }
+        assert_eq!(order("8d on"), Err(TimedOrderError::TooLate));
+        assert!(order("1m set-rate 0").unwrap_err().to_string().contains("270000"));
+    }
+
+    #[test]
+    fn the_last_order_of_the_state_counts() {
+        let ends_paused = |orders: &[&str]| {
+            TimedOrder::end_paused(&orders.iter().map(|text| order(text).unwrap()).collect::<Vec<_>>())
+        };
+        assert!(ends_paused(&["5m pause"]) && ends_paused(&["9m pause", "2m on", "10m set-rate 6"]));
+        assert!(!ends_paused(&[]) && !ends_paused(&["9m on", "2m pause"]));
+    }
+}
