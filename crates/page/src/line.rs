@@ -81,7 +81,8 @@ pub fn poll_around_opening(opens_in: f64, forecast: &PageForecast, stretch: f64,
 /// The time until the next poll after `failures` failed polls in a row, where `usual` is the time between answered ones, or
 /// 0 before the first answer. The page that says "one moment" retries so too.
 pub fn retry_in(failures: i32, usual: f64, random: f64) -> f64 {
-    let doubled = 2.0_f64.powi(failures - 1);
+    // More than so many times doubles nothing below.
+    let doubled = f64::from(1_u32 << (failures - 1).clamp(0, 16));
     let within = (FIRST_RETRY * doubled).min(MINUTE);
     (random * within).max(spread((usual / 2.0 * doubled).min(usual), random))
 }

@@ -34,13 +34,12 @@ impl SimClock {
     pub fn advance_to(&self, now: Timestamp) {
         let mut timers = self.0.lock();
         timers.now = timers.now.max(now);
-        if timers.sleepers.first_key_value().is_none_or(|((at, _), _)| *at > now) {
-            return;
+        let mut woken = Vec::new();
+        while let Some(first) = timers.sleepers.first_entry().filter(|first| first.key().0 <= now) {
+            woken.push(first.remove());
         }
-        let still_sleeping = timers.sleepers.split_off(&(Timestamp::from_millis(now.as_millis() + 1), 0));
-        let woken = std::mem::replace(&mut timers.sleepers, still_sleeping);
         drop(timers);
-        woken.into_values().for_each(Waker::wake);
+        woken.into_iter().for_each(Waker::wake);
     }
 }
 

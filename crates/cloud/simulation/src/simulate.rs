@@ -51,7 +51,7 @@ impl Simulation {
             while next > Self::ZERO
                 && let Some(step) = crowd.next(millis_between(Self::ZERO, next) - 1)
             {
-                let now = Self::ZERO + Duration::from_millis(step.at().into());
+                let now = Timestamp::from_millis(Self::ZERO.as_millis() + u64::from(step.at()));
                 count(&mut crowd, &room, &mut counted, now);
                 if crowd.step(&mut room, step, now) {
                     next = room.next();
@@ -91,7 +91,7 @@ fn progress(scenario: &Scenario, room: &RoomOnClock, now: Timestamp) -> Simulati
 
 /// Notes how many wait at the end of every second that is over by `now`.
 fn count(crowd: &mut SimulatedCrowd, room: &RoomOnClock, counted: &mut Timestamp, now: Timestamp) {
-    while *counted + Duration::from_secs(1) <= now {
+    while counted.as_millis() + 1000 <= now.as_millis() {
         let second = millis_between(Simulation::ZERO, *counted);
         crowd.course.at(second).waiting = room.waiting();
         *counted = *counted + Duration::from_secs(1);
@@ -117,8 +117,8 @@ mod tests {
     /// The middle, the 95th percentile and the largest of these milliseconds, in seconds.
     fn spread(mut waits: Vec<u64>) -> [f64; 3] {
         waits.sort_unstable();
-        let rank = |part: f64| waits[(part * waits.len() as f64).ceil() as usize - 1];
-        [0.5, 0.95, 1.0].map(|part| rank(part) as f64 / 1000.0)
+        let rank = |percent: usize| waits[(percent * waits.len()).div_ceil(100) - 1];
+        [50, 95, 100].map(|percent| Duration::from_millis(rank(percent)).as_secs_f64())
     }
 
     /// Each visitor's click is drawn anew, and their admission read from the ledger: neither is what the headline is made of.
@@ -135,9 +135,7 @@ mod tests {
             let waits = spread((0..).zip(&clicks).map(wait).collect());
             let event = SimulatedEvent::of(&scenario, &room, crowd, Simulation::ZERO);
             let WaitSpread { median, p95, longest, .. } = event.from_link;
-            println!("{visitors}: until admitted {waits:?}; the headline {median} {p95} {longest}");
-            // A page learns by a poll that it is admitted: a visitor whose line is empty within seconds, and every one
-            // before the next poll.
+            // A page learns by its next poll that it is admitted.
             for (headline, wait) in [median, p95, longest].into_iter().zip(waits) {
                 assert!((0.0..12.0).contains(&(headline - wait)), "{visitors}: {headline} and {wait}");
             }
