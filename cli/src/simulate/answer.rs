@@ -72,6 +72,17 @@ impl SimulationAnswer {
         format!("From their click, {}. {last}", waits(&event.from_link))
     }
 
+    /// The verdict in three words.
+    pub(super) fn verdict_in_short(&self) -> &'static str {
+        let event = &self.event;
+        let everybody = event.drained_after.is_some() && event.visitors.still_waiting == 0;
+        match (event.first_to_break.is_none() && everybody, event.visitors.refused) {
+            (true, 0) => "It holds",
+            (true, _) => "It holds, but some are refused",
+            (false, _) => "It doesn't hold",
+        }
+    }
+
     /// Whether it holds. If not: what breaks, when, for how many, and what to do.
     pub(super) fn verdict(&self) -> String {
         let event = &self.event;
@@ -212,7 +223,7 @@ pub(super) fn dollars(dollars: f64) -> String {
     format!("${dollars:.2}")
 }
 
-pub(super) fn capital(text: &str) -> String {
+fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -64,6 +64,16 @@ fn the_text_begins_with_the_answer_and_the_page_is_one_file() {
         }
     }
     assert!(html.contains("<h1>Simulation of a room</h1>") && html.contains("<svg"), "{html}");
+    // The cards say verdict and waits, each short enough for a phone.
+    let value = |card: &str| {
+        let (_, rest) =
+            html.split_once(&format!("<dt>{card}</dt><dd>")).unwrap_or_else(|| panic!("{card}: {html}"));
+        rest.split_once("</dd>").unwrap().0.to_owned()
+    };
+    assert_eq!(value("Verdict"), "It doesn&#39;t hold");
+    let waits = ["Half wait at most", "95% wait at most", "Longest wait"].map(value);
+    let told = text.lines().find(|line| line.starts_with("From their click")).unwrap();
+    assert!(waits.iter().all(|wait| wait.len() <= 12 && told.contains(wait)), "{waits:?}: {told}");
 }
 
 #[test]
