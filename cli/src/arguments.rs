@@ -35,7 +35,7 @@ pub(crate) use local::Local;
 pub(crate) use rehearse::{Rehearse, RehearsedRoom};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
-pub(crate) use simulate::{SimulateEvent, Sought};
+pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::Which;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use aws_model::AccountLimit;
 use clap::{Args, ValueEnum, ValueHint};
 use config::Region;
-use simulation::{ArrivalShape, Arrivals};
+use simulation::{ArrivalShape, Arrivals, TimedOrder};
 use waitroom::{Rate, RoomId};
 
 use super::{rehearse, time};
@@ -15,6 +15,7 @@ use super::{rehearse, time};
   beekeeper simulate spring-sale --visitors 50k                 with a configured room's rate, region and options
   beekeeper simulate --local --visitors 20k --rate 600          on one machine
   beekeeper simulate spring-sale --arrivals last-year.csv --html simulation.html
+  beekeeper simulate --scenario sale.toml --rate 6k             what a file says, at another rate
   beekeeper simulate --visitors 50k --find rate --within 2h     the lowest rate that is enough
   beekeeper simulate --visitors 1m --rate 30k --find quota      the limits to raise before
 
@@ -22,36 +23,65 @@ Nothing is sent anywhere, and AWS is not asked: limits are those that every acco
 A limit that breaks is an answer, so the exit code is 0. The same flags give the same answer: docs/simulate.md")]
 pub(crate) struct SimulateEvent {
     /// Name of a configured room, whose rate, region and options are used
+    #[arg(allow_negative_numbers = true)]
     pub(crate) name: Option<RoomId>,
+    /// A TOML file of the flags from --local to --seed; what is given here too counts instead
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: ScenarioFlags,
+    /// Find the lowest rate that is enough, or the limits to raise
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) find: Option<Sought>,
+    /// Within which time the last visitor has to be released, from 1m to 14d
+    #[arg(long, value_name = "TIME", value_parser = within, requires = "find", required_if_eq("find", "rate"))]
+    pub(crate) within: Option<Duration>,
+    /// Also write the answer as a page into this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// What is simulated, as flags or as the keys of a scenario file.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ScenarioFlags {
     /// Simulate a room on one machine, instead of AWS
     #[arg(long)]
     pub(crate) local: bool,
     /// How many visitors come, up to 10m; 50k is 50000. A file of counts knows it by itself
-    #[arg(long, value_name = "N", value_parser = visitors)]
+    #[arg(long, value_name = "N", value_parser = visitors, allow_negative_numbers = true)]
     pub(crate) visitors: Option<u32>,
-    /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts
-    #[arg(long, value_name = "SHAPE", default_value = "spike", value_parser = rehearse::shape)]
-    pub(crate) arrivals: ArrivalShape,
+    /// How they come: spike (within a minute), email (over half an hour), a time like 10m (evenly), or a CSV file of counts [default: spike]
+    #[arg(long, value_name = "SHAPE", value_parser = rehearse::shape)]
+    pub(crate) arrivals: Option<ArrivalShape>,
     /// Visitors a minute, from 1 to 270000; 3k is 3000 [default: the configured room's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
+    /// The room opens so long after the first visitor comes; until then people join and wait
+    #[arg(long, value_name = "TIME", value_parser = opens_after)]
+    pub(crate) opens_after: Option<Duration>,
+    /// How many of a hundred come before it opens, evenly; the others come as --arrivals says, from the opening on
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
+    pub(crate) early: Option<f64>,
+    /// What you do, and how long after the first visitor: "10m set-rate 6k", "20m pause" or "25m on"; repeatable
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) order: Vec<TimedOrder>,
     /// Region of the limits [default: the configured room's, or us-east-1]
     #[arg(long, conflicts_with = "local", value_parser = Region::named)]
     pub(crate) region: Option<Region>,
-    /// How many of a hundred leave while they wait
-    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
-    pub(crate) give_up: f64,
-    /// How many of a hundred wait, and do not come when it is their turn
-    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
-    pub(crate) never_enter: f64,
+    /// How many of a hundred leave while they wait [default: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
+    pub(crate) give_up: Option<f64>,
+    /// How many of a hundred wait, and do not come when it is their turn [default: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
+    pub(crate) never_enter: Option<f64>,
     /// How fast the shop answers while it is well; with it the throttle acts
-    #[arg(long, value_name = "TIME", value_parser = answer, requires = "shop_bears")]
+    #[arg(long, value_name = "TIME", value_parser = answer)]
     pub(crate) shop_answers_in: Option<Duration>,
     /// How many visitors a minute the shop bears; with twice as many it answers four times slower
-    #[arg(long, value_name = "N", requires = "shop_answers_in")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) shop_bears: Option<Rate>,
     /// How many places a visitor may be from their turn [default: 100 on AWS, 0 on one machine]
-    #[arg(long, value_name = "PLACES")]
+    #[arg(long, value_name = "PLACES", value_parser = places, allow_negative_numbers = true)]
     pub(crate) disorder: Option<u64>,
     /// How old the count of the line is [default: 1m on AWS, 0s on one machine]
     #[arg(long, value_name = "TIME", value_parser = lag)]
@@ -62,18 +92,57 @@ pub(crate) struct SimulateEvent {
     /// Take the limits of a new account, in which ten functions may run at the same time
     #[arg(long, conflicts_with = "local")]
     pub(crate) new_account: bool,
-    /// The same number gives the same visitors
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Find the lowest rate that is enough, or the limits to raise
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) find: Option<Sought>,
-    /// Within which time the last visitor has to be released, from 1m to 14d
-    #[arg(long, value_name = "TIME", value_parser = within, requires = "find", required_if_eq("find", "rate"))]
-    pub(crate) within: Option<Duration>,
-    /// Also write the answer as a page into this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) html: Option<PathBuf>,
+    /// The same number gives the same visitors [default: 1]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+}
+
+impl ScenarioFlags {
+    /// These, and what a file says of the others.
+    pub(crate) fn or(self, file: Self) -> Self {
+        Self {
+            local: self.local || file.local,
+            visitors: self.visitors.or(file.visitors),
+            arrivals: self.arrivals.or(file.arrivals),
+            rate: self.rate.or(file.rate),
+            opens_after: self.opens_after.or(file.opens_after),
+            early: self.early.or(file.early),
+            order: if self.order.is_empty() { file.order } else { self.order },
+            region: self.region.or(file.region),
+            give_up: self.give_up.or(file.give_up),
+            never_enter: self.never_enter.or(file.never_enter),
+            shop_answers_in: self.shop_answers_in.or(file.shop_answers_in),
+            shop_bears: self.shop_bears.or(file.shop_bears),
+            disorder: self.disorder.or(file.disorder),
+            count_lag: self.count_lag.or(file.count_lag),
+            // The last one of a name counts.
+            limit: [file.limit, self.limit].concat(),
+            new_account: self.new_account || file.new_account,
+            seed: self.seed.or(file.seed),
+        }
+    }
+
+    /// What does not go together, and what to do. The flags of one command line may be half of what a file completes.
+    pub(crate) fn mistake(&self) -> Option<(&'static str, &'static str)> {
+        let is_of_aws = self.region.is_some() || self.new_account || !self.limit.is_empty();
+        if self.local && is_of_aws {
+            Some(("one machine has neither a region nor limits of an account", "leave them out, or local"))
+        } else if self.shop_answers_in.is_some() != self.shop_bears.is_some() {
+            Some((
+                "how fast a shop answers and how many it bears belong together",
+                "give both: --shop-answers-in 200ms --shop-bears 600",
+            ))
+        } else if self.early.is_some() && self.opens_after.is_none() {
+            Some((
+                "nobody can come before the opening of a room that is open",
+                "say when it opens, like --opens-after 30m, or leave --early out",
+            ))
+        } else if TimedOrder::end_paused(&self.order) {
+            Some(("after the last pause nobody would enter", "add when it goes on, like --order \"25m on\""))
+        } else {
+            None
+        }
+    }
 }
 
 /// What --find looks for.
@@ -89,6 +158,15 @@ fn visitors(text: &str) -> Result<u32, String> {
     rehearse::visitors_up_to(Arrivals::MOST, text)
 }
 
+fn places(text: &str) -> Result<u64, String> {
+    let places = text.parse().ok().filter(|places| *places <= u64::from(Arrivals::MOST));
+    places.ok_or_else(|| format!("must be a whole number of places from 0 to {}", Arrivals::MOST))
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("must be a whole number from 0 to {}", u64::MAX))
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
     number
@@ -102,11 +180,16 @@ fn limit(text: &str) -> Result<(AccountLimit, f64), String> {
     let (name, value) = text.split_once('=').ok_or(EXPECTED)?;
     let limit = AccountLimit::ALL.into_iter().find(|limit| limit.short_name() == name).ok_or(EXPECTED)?;
     let value = value.parse::<u32>().ok().filter(|value| *value > 0);
-    Ok((limit, value.ok_or("the value must be a whole number from 1")?.into()))
+    let refusal = || format!("the value must be a whole number from 1 to {}", u32::MAX);
+    Ok((limit, value.ok_or_else(refusal)?.into()))
 }
 
 fn answer(text: &str) -> Result<Duration, String> {
     time::between(text, Duration::from_millis(1)..=Duration::from_mins(1), "must be from 1ms to 1m")
+}
+
+fn opens_after(text: &str) -> Result<Duration, String> {
+    time::between(text, Duration::from_secs(1)..=Duration::from_hours(7 * 24), "must be from 1s to 7d")
 }
 
 fn lag(text: &str) -> Result<Duration, String> {

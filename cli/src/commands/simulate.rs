@@ -4,39 +4,46 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, Region, RoomConfig};
 use simulation::{
-    Arrivals, AwsAccount, RoomHost, Scenario, ShopLoad, Simulation, SimulationProgress, quotas_to_raise,
-    rate_for,
+    ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ShopLoad, SimulatedOrder,
+    Simulation, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
 };
 use tracing::subscriber::{NoSubscriber, with_default};
 use waitroom::Rate;
 
-use crate::arguments::{SimulateEvent, Sought};
+use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
 use crate::plot::{number, readable_width};
 use crate::printer::{LiveLine, note, say};
 use crate::runtime::{asked_to_stop, block_on};
-use crate::simulate::{ScenarioInputs, SimulationAnswer};
+use crate::simulate::{ScenarioInputs, SimulationAnswer, scenario_file};
 use crate::wording::time;
 
 const DEFAULT_REGION: &str = "us-east-1";
+/// Ten million visitors call so often that a terminal would be busy.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
     let config = match &simulate.name {
         Some(name) => Some(ConfigFolder::of_this_user()?.load(name)?),
         None => None,
     };
-    let scenario = scenario(simulate, config.as_ref())?;
-    if let Some(warning) = simulate.region.as_ref().and_then(Region::warning) {
+    let flags = match &simulate.scenario {
+        Some(file) => simulate.flags.clone().or(scenario_file::read(file)?),
+        None => simulate.flags.clone(),
+    };
+    let scenario = scenario(simulate, &flags, config.as_ref())?;
+    if let Some(warning) = flags.region.as_ref().and_then(Region::warning) {
         note(&format!("warning: {warning}"));
     }
-    let inputs = inputs(simulate, config.as_ref(), &scenario);
+    let inputs = inputs(simulate, &flags, config.as_ref(), &scenario);
     let (find, within) = (simulate.find, simulate.within.map(|within| within.as_secs_f64()));
     let answer = block_on(async {
         let stop = asked_to_stop()?;
@@ -45,7 +52,7 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
         // What the simulated handlers log is of no room, and of no day.
         let unheard = NoSubscriber::default();
         let work = tokio::task::spawn_blocking(move || {
-            with_default(unheard, || simulated(scenario, inputs, find, within, &asked))
+            with_default(unheard, || simulated(scenario, inputs, find, within, json, &asked))
         });
         tokio::pin!(work);
         tokio::select! {
@@ -78,22 +85,27 @@ fn simulated(
     mut inputs: ScenarioInputs,
     find: Option<Sought>,
     within: Option<f64>,
+    json: bool,
     stopped: &AtomicBool,
 ) -> Result<SimulationAnswer> {
-    let live = LiveLine::new();
-    let watch = |progress: SimulationProgress| {
-        live.show_facts(&format!(
-            "{} simulated, {} of {} released",
-            time(progress.time.as_secs()),
-            number(progress.released),
-            number(progress.visitors)
-        ));
+    let live = (!json).then(LiveLine::new);
+    let mut shown = Instant::now();
+    let mut watch = |progress: SimulationProgress| {
+        if let Some(live) = live.as_ref().filter(|_| shown.elapsed() >= SHOWN_EVERY) {
+            shown = Instant::now();
+            live.show_facts(&format!(
+                "{} simulated, {} of {} released",
+                time(progress.time.as_secs()),
+                number(progress.released),
+                number(progress.visitors)
+            ));
+        }
         !stopped.load(Ordering::Relaxed)
     };
     let ended = || if stopped.load(Ordering::Relaxed) { Err(Failure::interrupted()) } else { Ok(()) };
     let mut found_rate = None;
     if let (Some(Sought::Rate), Some(within)) = (find, within) {
-        let found = rate_for(&scenario, within, watch);
+        let found = rate_for(&scenario, within, &mut watch);
         ended()?;
         let rate = found.ok_or_else(|| {
             Failure::new(Exit::Failed, "at no rate is the last visitor released in this time").advising(
@@ -104,58 +116,80 @@ fn simulated(
         inputs.rate = rate.get();
         found_rate = Some(rate.get());
     }
-    let quotas = if find == Some(Sought::Quota) { quotas_to_raise(&scenario, watch) } else { None };
+    let quotas = if find == Some(Sought::Quota) { quotas_to_raise(&scenario, &mut watch) } else { None };
     ended()?;
     let event = Simulation::run(&scenario, watch);
     ended()?;
     Ok(SimulationAnswer { scenario: inputs, event, found_rate, quotas })
 }
 
-fn scenario(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> Result<Scenario> {
-    let visitors = simulate.visitors.map(u64::from);
-    let arrivals = Arrivals::new(simulate.arrivals.clone(), visitors).map_err(|error| {
-        Failure::new(Exit::Usage, error.to_string()).advising("give their number, like --visitors 50k")
-    })?;
-    if simulate.find == Some(Sought::Quota) && simulate.local {
-        let local = Failure::new(Exit::Usage, "one machine has no limits of an account");
-        return Err(local.advising("leave --local out, or use --find rate").into());
+fn scenario(
+    simulate: &SimulateEvent,
+    flags: &ScenarioFlags,
+    config: Option<&RoomConfig>,
+) -> Result<Scenario> {
+    let usage = |problem: &str, advice: &str| Failure::new(Exit::Usage, problem).advising(advice);
+    if let Some((problem, advice)) = flags.mistake() {
+        return Err(usage(problem, advice).into());
     }
-    if simulate.find == Some(Sought::Quota) && simulate.within.is_some() {
-        let both = Failure::new(Exit::Usage, "--within belongs to --find rate");
-        return Err(both.advising("leave --within out, or use --find rate").into());
+    let shape = flags.arrivals.clone().unwrap_or(ArrivalShape::Spike);
+    let arrivals = Arrivals::new(shape, flags.visitors.map(u64::from))
+        .map_err(|error| usage(&error.to_string(), "give their number, like --visitors 50k"))?;
+    let early = flags.early.zip(flags.opens_after);
+    let arrivals = match early {
+        Some((percent, before)) => arrivals.with_early(EarlyVisitors { share: percent / 100.0, before }),
+        None => arrivals,
+    };
+    let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
+    match simulate.find {
+        Some(Sought::Quota) if flags.local => {
+            let advice = "leave --local out, or use --find rate";
+            return Err(usage("one machine has no limits of an account", advice).into());
+        }
+        Some(Sought::Quota) if simulate.within.is_some() => {
+            let advice = "leave --within out, or use --find rate";
+            return Err(usage("--within belongs to --find rate", advice).into());
+        }
+        Some(Sought::Rate) if simulate.flags.rate.is_some() => {
+            let advice = "leave --rate out, or leave --find rate out";
+            return Err(usage("--find rate searches the rate, so --rate has no meaning", advice).into());
+        }
+        Some(Sought::Rate) if flags.order.iter().any(sets_rate) => {
+            let advice = "leave the orders that set the rate out, or leave --find rate out";
+            return Err(usage("--find rate searches one rate, and an order sets another", advice).into());
+        }
+        _ => {}
     }
-    if simulate.find == Some(Sought::Rate) && simulate.rate.is_some() {
-        let both = Failure::new(Exit::Usage, "--find rate searches the rate, so --rate has no meaning");
-        return Err(both.advising("leave --rate out, or leave --find rate out").into());
-    }
-    let given = simulate.rate.or(config.map(|config| config.rate));
+    let given = flags.rate.or(config.map(|config| config.rate));
     // The search begins elsewhere anyway.
     let any = (simulate.find == Some(Sought::Rate)).then_some(Rate::MIN);
     let rate = given.or(any).ok_or_else(|| {
-        Failure::new(Exit::Usage, "how many visitors may enter a minute is not known").advising(
-            "give it, like --rate 3k, name a configured room, or search it with --find rate --within 2h",
-        )
+        let advice =
+            "give it, like --rate 3k, name a configured room, or search it with --find rate --within 2h";
+        usage("how many visitors may enter a minute is not known", advice)
     })?;
-    let host = if simulate.local { RoomHost::Machine } else { account(simulate, config, rate)? };
+    let host = if flags.local { RoomHost::Machine } else { account(flags, config, rate)? };
     let mut scenario = Scenario::new(arrivals, rate, host);
-    scenario.seed = simulate.seed;
-    scenario.habits.give_up = simulate.give_up / 100.0;
-    scenario.habits.never_enter = simulate.never_enter / 100.0;
-    scenario.line.disorder = simulate.disorder.unwrap_or(scenario.line.disorder);
-    scenario.line.count_lag = simulate.count_lag.unwrap_or(scenario.line.count_lag);
-    let shop = simulate.shop_answers_in.zip(simulate.shop_bears);
+    scenario.seed = flags.seed.unwrap_or(scenario.seed);
+    scenario.opens_after = flags.opens_after;
+    scenario.orders.clone_from(&flags.order);
+    scenario.habits.give_up = flags.give_up.unwrap_or_default() / 100.0;
+    scenario.habits.never_enter = flags.never_enter.unwrap_or_default() / 100.0;
+    scenario.line.disorder = flags.disorder.unwrap_or(scenario.line.disorder);
+    scenario.line.count_lag = flags.count_lag.unwrap_or(scenario.line.count_lag);
+    let shop = flags.shop_answers_in.zip(flags.shop_bears);
     scenario.shop = shop.map(|(answers_in, bears)| ShopLoad { answers_in, bears: bears.get() });
     Ok(scenario)
 }
 
-fn account(simulate: &SimulateEvent, config: Option<&RoomConfig>, rate: Rate) -> Result<RoomHost> {
-    let region = region(simulate, config);
-    let mut limits = if simulate.new_account {
+fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Result<RoomHost> {
+    let region = region(flags, config);
+    let mut limits = if flags.new_account {
         AccountLimits::of_new_account(&region)
     } else {
         AccountLimits::default_in(&region)
     };
-    for (limit, value) in &simulate.limit {
+    for (limit, value) in &flags.limit {
         limits.set(*limit, *value);
     }
     let mut room = match config {
@@ -168,35 +202,43 @@ fn account(simulate: &SimulateEvent, config: Option<&RoomConfig>, rate: Rate) ->
     };
     room.rate = rate;
     // The throttle of a shop that becomes slow is a function too.
-    room.throttle |= simulate.shop_bears.is_some();
+    room.throttle |= flags.shop_bears.is_some();
     Ok(RoomHost::Aws(Box::new(AwsAccount::new(limits, room))))
 }
 
-fn region(simulate: &SimulateEvent, config: Option<&RoomConfig>) -> String {
-    let region = simulate.region.as_ref().or(config.map(|config| &config.region));
+fn region(flags: &ScenarioFlags, config: Option<&RoomConfig>) -> String {
+    let region = flags.region.as_ref().or(config.map(|config| &config.region));
     region.map_or_else(|| DEFAULT_REGION.to_owned(), ToString::to_string)
 }
 
-fn inputs(simulate: &SimulateEvent, config: Option<&RoomConfig>, scenario: &Scenario) -> ScenarioInputs {
+fn inputs(
+    simulate: &SimulateEvent,
+    flags: &ScenarioFlags,
+    config: Option<&RoomConfig>,
+    scenario: &Scenario,
+) -> ScenarioInputs {
     let limits = scenario.aws().map(|account| {
         let named = |limit: AccountLimit| (limit.short_name(), account.limits.get(limit));
         AccountLimit::ALL.map(named).into()
     });
     ScenarioInputs {
         room: simulate.name.as_ref().map(ToString::to_string),
-        host: if simulate.local { "machine" } else { "aws" },
-        region: (!simulate.local).then(|| region(simulate, config)),
+        host: if flags.local { "machine" } else { "aws" },
+        region: (!flags.local).then(|| region(flags, config)),
         visitors: scenario.arrivals.visitors(),
         arrivals: scenario.arrivals.shape().to_string(),
         rate: scenario.rate.get(),
-        give_up_percent: simulate.give_up,
-        never_enter_percent: simulate.never_enter,
-        shop_answers_in_millis: simulate.shop_answers_in.map(|time| time.as_millis()),
-        shop_bears: simulate.shop_bears.map(Rate::get),
+        opens_after_seconds: flags.opens_after.map(|after| after.as_secs_f64()),
+        early_percent: flags.early,
+        orders: flags.order.iter().map(ToString::to_string).collect(),
+        give_up_percent: flags.give_up.unwrap_or_default(),
+        never_enter_percent: flags.never_enter.unwrap_or_default(),
+        shop_answers_in_millis: flags.shop_answers_in.map(|time| time.as_millis()),
+        shop_bears: flags.shop_bears.map(Rate::get),
         disorder: scenario.line.disorder,
         count_lag_seconds: scenario.line.count_lag.as_secs_f64(),
         account: limits.unwrap_or_default(),
-        seed: simulate.seed,
+        seed: scenario.seed,
         within_seconds: simulate.within.map(|within| within.as_secs()),
     }
 }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use aws_model::AccountLimit;
 use serde::Serialize;
@@ -15,6 +16,13 @@ pub(crate) struct ScenarioInputs {
     pub(crate) visitors: u32,
     pub(crate) arrivals: String,
     pub(crate) rate: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) opens_after_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) early_percent: Option<f64>,
+    /// As they are typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) orders: Vec<String>,
     pub(crate) give_up_percent: f64,
     pub(crate) never_enter_percent: f64,
     pub(crate) shop_answers_in_millis: Option<u128>,
@@ -50,13 +58,23 @@ impl SimulationAnswer {
             (_, Some(region)) => format!("a room on AWS in {region}"),
             (_, None) => "a room on one machine".into(),
         };
-        format!(
+        let mut crowd = format!(
             "{} {} {}, to {place} that releases {} a minute.",
             visitors(inputs.visitors.into()),
             if inputs.visitors == 1 { "comes" } else { "come" },
             inputs.arrivals,
             thousands(inputs.rate.into())
-        )
+        );
+        if let Some(after) = inputs.opens_after_seconds {
+            let early = inputs
+                .early_percent
+                .map(|percent| format!(", and {percent}% come before, evenly; the others from then on"));
+            let _ = write!(crowd, " It opens after {}{}.", span(after), early.unwrap_or_default());
+        }
+        if !inputs.orders.is_empty() {
+            let _ = write!(crowd, " Orders: {}.", inputs.orders.join(", "));
+        }
+        crowd
     }
 
     /// The waits, as a visitor counts them.

@@ -30,9 +30,10 @@ impl SimulationAnswer {
             plot("Each minute", "visitors", vec![joined, released]),
             plot("The busiest second of each minute", "requests", vec![requests]),
         ];
-        if self.event.minutes.iter().any(|minute| minute.rate < self.scenario.rate) {
+        if self.event.minutes.iter().any(|minute| minute.rate != self.scenario.rate) {
+            let title = if self.scenario.orders.is_empty() { "The throttle" } else { "The rate in force" };
             let rate = of("rate in force", PlotShape::Steps, |minute| minute.rate.into());
-            plots.push(plot("The throttle", "visitors a minute", vec![rate]));
+            plots.push(plot(title, "visitors a minute", vec![rate]));
         }
         plots
     }

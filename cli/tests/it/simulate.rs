@@ -92,6 +92,64 @@ fn a_limit_that_refuses_nobody_here_is_named() {
     assert_eq!(refusing, ["api-requests", "concurrency"]);
 }
 
+#[test]
+fn a_scenario_file_says_what_flags_say_and_flags_count_first() {
+    let home = Home::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/scenario.toml");
+    let of_file = |more: &[&str]| home.printed(&[&["simulate", "--scenario", file], more].concat());
+    let json =
+        |more: &[&str]| -> Value { serde_json::from_str(&of_file(&[more, &["--json"]].concat())).unwrap() };
+
+    let answer = json(&[]);
+    let visitors = &answer["visitors"];
+    assert_eq!((&visitors["came"], &visitors["entered"]), (&20_000.into(), &20_000.into()));
+    let released = |minutes: std::ops::Range<usize>| -> u64 {
+        answer["minutes"].as_array().unwrap()[minutes]
+            .iter()
+            .map(|one| one["released"].as_u64().unwrap())
+            .sum()
+    };
+    // It opens after half an hour at 600 a minute, goes faster ten minutes later, and pauses for five.
+    assert_eq!(released(0..30), 0);
+    assert!(released(30..40).abs_diff(6000) <= 20 && released(40..45).abs_diff(4500) <= 60, "{answer}");
+    assert!(released(45..50) <= 60, "{answer}");
+    let text = of_file(&[]);
+    assert!(text.contains(" It opens after 30 min, and 40% come before, evenly; "), "{text}");
+    assert!(text.contains(" Orders: 40m set-rate 900, 45m pause, 50m on.\n"), "{text}");
+    assert!(text.contains("\nThe rate in force (visitors a minute)\n"), "{text}");
+
+    let changed = json(&["--visitors", "3k", "--order", "31m set-rate 60"]);
+    let scenario = &changed["scenario"];
+    assert_eq!((&scenario["visitors"], &scenario["rate"]), (&3000.into(), &600.into()));
+    assert_eq!(scenario["orders"], serde_json::json!(["31m set-rate 60"]));
+}
+
+#[test]
+fn a_mistake_in_a_scenario_file_is_named_with_its_line() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sale.toml");
+    let file = file.to_str().unwrap();
+    for (text, told) in [
+        (
+            "visitors = 9\nrates = 60\n",
+            "sale.toml, line 2: there is no rates; the keys are local, visitors, ",
+        ),
+        ("# A sale\n\nvisitors = \"many\"\n", "sale.toml, line 3: invalid value 'many' for '--visitors <N>'"),
+        ("visitors = 9\nrate = 60\nearly = 30\n", "nobody can come before the opening"),
+        ("visitors = 9\nlocal = true\nregion = \"us-east-1\"", "cannot be used with"),
+    ] {
+        fs::write(file, text).unwrap();
+        let (code, error) = home.refused(&["simulate", "--scenario", file]);
+        assert!(code == 2 && error.contains(told), "{text}: {code} {error}");
+    }
+    fs::write(file, "visitors = 9\nrate = 60\nregion = \"us-east-1\"").unwrap();
+    let (code, error) = home.refused(&["simulate", "--scenario", file, "--local"]);
+    assert!(code == 2 && error.contains("leave them out"), "{error}");
+    let (code, error) = home.refused(&["simulate", "--scenario", "missing.toml"]);
+    assert!(code == 2 && error.contains("missing.toml"), "{error}");
+}
+
 /// Many stand outside for longer than in line.
 #[test]
 fn a_wait_begins_with_the_click() {
@@ -281,7 +339,30 @@ fn what_cannot_be_simulated_says_what_to_do() {
     let counts = folder.path().join("counts.csv");
     fs::write(&counts, "at,joined\n2027-03-05T12:00:00Z,many\n").unwrap();
     let counts = counts.to_str().unwrap();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 34] = [
+        (&["-5"], "[NAME]"),
+        (&["--visitors", "-5"], "from 1 to 10000000"),
+        (&["--visitors=-5"], "from 1 to 10000000"),
+        (&["--visitors", "1e6"], "like 2000 or 50k"),
+        (&["--visitors", "10 million"], "like 2000 or 50k"),
+        (&["--visitors", "99999999999999999999999"], "from 1 to 10000000"),
+        (&["--rate", "-5"], "from 1 to 270000"),
+        (&["--rate", "1e6"], "from 1 to 270000"),
+        (&["--arrivals", "0s"], "within 1s to 7d"),
+        (&["--arrivals", "99999999999999999999y"], "a time like 10m"),
+        (&["--seed", "-1"], "a whole number from 0 to "),
+        (&["--disorder", "-1"], "a whole number of places from 0 to 10000000"),
+        (&["--disorder", "1e30"], "a whole number of places from 0 to 10000000"),
+        (&["--give-up", "-3"], "from 0 to 100"),
+        (&["--count-lag", "1y"], "from 0s to 1h"),
+        (&["--opens-after", "8d"], "from 1s to 7d"),
+        (&["--limit", "concurrency=99999999999"], "from 1 to 4294967295"),
+        (&["--visitors", "9", "--early", "30"], "--opens-after 30m"),
+        (&["--visitors", "9", "--rate", "60", "--order", "5m pause"], "--order \"25m on\""),
+        (
+            &["--find", "rate", "--within", "1h", "--visitors", "9", "--order", "5m set-rate 6"],
+            "sets another",
+        ),
         (&["--visitors", "0"], "from 1 to 10000000"),
         (&["--visitors", "50m", "--rate", "60"], "from 1 to 10000000"),
         (&["--visitors", "9"], "--rate 3k"),
@@ -290,7 +371,7 @@ fn what_cannot_be_simulated_says_what_to_do() {
         (&["--arrivals", "missing.csv"], "missing.csv: "),
         (&["--arrivals", counts], "line 2"),
         (&["--give-up", "101"], "from 0 to 100"),
-        (&["--shop-bears", "600"], "--shop-answers-in"),
+        (&["--visitors", "9", "--shop-bears", "600"], "--shop-answers-in"),
         (&["--visitors", "9", "--find", "rate"], "--within"),
         (&["--visitors", "9", "--rate", "60", "--find", "quota", "--local"], "no limits of an account"),
         (&["--visitors", "9", "--rate", "60", "--find", "quota", "--within", "1h"], "belongs to --find rate"),

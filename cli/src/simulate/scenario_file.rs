@@ -1,0 +1,119 @@
+//! A scenario file: each key is a flag of `simulate`, with underscores, and is read as that flag is.
+
+use std::ops::Range;
+use std::path::Path;
+
+use clap::{ArgAction, Args, Command, FromArgMatches};
+use toml_edit::{Document, Item, Value};
+
+use crate::arguments::ScenarioFlags;
+use crate::exit::{Exit, Failure};
+
+/// Reads a file. A mistake is named with its line.
+pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
+    let failure = |problem: String| Failure::new(Exit::Usage, problem);
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| failure(format!("could not read the scenario {}: {error}", file.display())))?;
+    parse(&text).map_err(|(line, problem)| {
+        failure(format!("{}, line {line}: {problem}", file.display()))
+            .advising("a key is a flag of simulate with underscores, such as give_up = 15: docs/simulate.md")
+    })
+}
+
+fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
+    let line_of = |span: Option<Range<usize>>| {
+        let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
+        1 + before.matches('\n').count()
+    };
+    let file = Document::parse(text)
+        .map_err(|error| (line_of(error.span()), error.message().trim().replace('\n', "; ")))?;
+    let known = ScenarioFlags::augment_args(Command::new("scenario").no_binary_name(true));
+    let mut all = Vec::new();
+    for (key, item) in file.as_table() {
+        let line = line_of(file.as_table().key(key).and_then(toml_edit::Key::span));
+        let flags = flags(&known, key, item).map_err(|problem| (line, problem))?;
+        known.clone().try_get_matches_from(&flags).map_err(|error| (line, first_line(&error)))?;
+        all.extend(flags);
+    }
+    let matches = known.try_get_matches_from(all).and_then(|found| ScenarioFlags::from_arg_matches(&found));
+    matches.map_err(|error| (1, first_line(&error)))
+}
+
+/// What would be typed for this key.
+fn flags(known: &Command, key: &str, item: &Item) -> Result<Vec<String>, String> {
+    let keys = || known.get_arguments().map(|flag| flag.get_id().as_str()).collect::<Vec<_>>();
+    let found = known.get_arguments().find(|flag| flag.get_id() == key);
+    let flag = found.ok_or_else(|| format!("there is no {key}; the keys are {}", keys().join(", ")))?;
+    let name = key.replace('_', "-");
+    let typed = |value: &Value| match value {
+        Value::String(text) => Ok(format!("--{name}={}", text.value())),
+        Value::Integer(number) => Ok(format!("--{name}={}", number.value())),
+        Value::Float(number) => Ok(format!("--{name}={}", number.value())),
+        _ => Err(format!("{key} must be a text in quotation marks or a number")),
+    };
+    match (flag.get_action(), item.as_value()) {
+        (ArgAction::SetTrue, Some(Value::Boolean(is_set))) => {
+            Ok(is_set.value().then(|| format!("--{name}")).into_iter().collect())
+        }
+        (ArgAction::SetTrue, _) => Err(format!("{key} must be true or false")),
+        (ArgAction::Append, Some(Value::Array(values))) => values.iter().map(typed).collect(),
+        (ArgAction::Append, _) => Err(format!("{key} must be a list: [\"…\", \"…\"]")),
+        (_, Some(value)) => Ok(vec![typed(value)?]),
+        (_, None) => Err(format!("{key} must be a text in quotation marks or a number")),
+    }
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_flags_say_and_flags_count_first() {
+        let file = parse(
+            "# A sale\nvisitors = \"20k\"\nrate = 600\ngive_up = 2.5\nlocal = false\nnew_account = true\n\
+             limit = [\"api-burst=9\", \"concurrency=7\"]\norder = [\n  \"1m pause\",\n  \"2m on\",\n]\n",
+        )
+        .unwrap();
+        let typed = parse("rate = \"3k\"\nlimit = [\"concurrency=8\"]\nopens_after = \"5m\"").unwrap();
+        let both = typed.or(file);
+        assert_eq!((both.visitors, both.rate.map(waitroom::Rate::get)), (Some(20_000), Some(3000)));
+        assert_eq!((both.give_up, both.local, both.new_account), (Some(2.5), false, true));
+        assert_eq!((both.order.len(), both.opens_after), (2, Some(Duration::from_mins(5))));
+        assert_eq!(both.limit.iter().map(|limit| limit.1).collect::<Vec<_>>(), [9.0, 7.0, 8.0]);
+        assert_eq!(both.mistake(), None);
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_line() {
+        for (text, line, told) in [
+            ("rate = 60\nvisitor = 9", 2, "there is no visitor; the keys are local, visitors, "),
+            (
+                "\n\nvisitors = \"many\"",
+                3,
+                "invalid value 'many' for '--visitors <N>': must be a whole number",
+            ),
+            ("visitors = -5", 1, "invalid value '-5' for '--visitors <N>'"),
+            ("rate = 0", 1, "from 1 to 270000"),
+            ("rate = 60\nrate = 61", 2, "duplicate key"),
+            ("rate = 60\norder = \"1m on\"", 2, "order must be a list"),
+            ("order = [\n\"1m on\",\n\"1m dance\"]", 1, "20m pause"),
+            ("local = \"yes\"", 1, "local must be true or false"),
+            ("[visitors]\nmany = 1", 1, "visitors must be a text"),
+            ("rate = true", 1, "rate must be a text"),
+            ("html = \"a.html\"", 1, "there is no html"),
+            ("rate = \n", 1, ""),
+            ("local = true\nnew_account = true", 1, "cannot be used with"),
+        ] {
+            let (at, problem) = parse(text).unwrap_err();
+            assert!(at == line && problem.contains(told), "{text}: line {at}: {problem}");
+        }
+    }
+}
