@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that finds something else fails")]
 
 mod crowd;
+mod documents;
 mod limits;
 mod orders;
 mod original;
