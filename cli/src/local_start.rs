@@ -8,17 +8,20 @@ use clock::SystemClock;
 use config::RoomConfig;
 use embedded::EmbeddedStore;
 use rand::rngs::SysRng;
-use server::control::this_user;
+use server::control::{self, this_user};
+use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
 
-use crate::arguments::Local;
+use crate::arguments::{Local, Which};
 use crate::commands::init::{changes, refuse_own_domain};
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::local_settings::{LocalSettings, saved};
 use crate::printer::note;
+use crate::room::{PATIENCE, RoomHandle};
+use crate::wording::urls;
 
 /// A room that is ready to be opened to visitors.
 pub(crate) struct LocalStart {
@@ -85,6 +88,33 @@ impl LocalStart {
             "warning: a rehearsal was left in this room, and its visitors stand in the line. To end it: beekeeper reset".into()
         })
     }
+}
+
+/// A room runs once. Says where it does, because whoever starts it again looks for it.
+pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
+    let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
+    let directory = data::directory(arguments.data.as_ref(), &name)?;
+    if !control::is_open(&directory) {
+        return Ok(());
+    }
+    let name = arguments.name.clone().or((arguments.data.is_none()).then_some(name));
+    let which = Which { name, local: true, data: arguments.data.clone() };
+    let asked = timeout(PATIENCE, async {
+        let room = RoomHandle::find(&which).await?;
+        let status = room.status().await?;
+        anyhow::Ok((room, status))
+    });
+    // A room that does not answer is refused by its store.
+    let Ok(Ok((room, status))) = asked.await else { return Ok(()) };
+    let process = room.process().await;
+    let runs = process.map(|process| format!(", as process {process}")).unwrap_or_default();
+    let stop = process.map(|process| format!(", or: kill {process}")).unwrap_or_default();
+    let again = format!("the room {} runs already{runs}, at {}", room.name, urls(&status).0);
+    let advice = format!(
+        "to see how it does: beekeeper status {}; to start it again, stop it first with Ctrl-C in its terminal{stop}",
+        room.as_typed()
+    );
+    Err(Failure::new(Exit::Failed, again).advising(advice).into())
 }
 
 /// The room's configuration file, if it has one.

@@ -17,6 +17,9 @@ use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
 
+/// How long a room or an AWS account may take to answer a question that is asked by the way.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
+
 #[derive(Debug)]
 pub(crate) struct RoomHandle {
     pub(crate) name: RoomId,
@@ -99,6 +102,15 @@ impl RoomHandle {
     #[expect(clippy::unused_async, reason = "only AWS is waited for")]
     pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
         without_aws(&config.room).map_err(or_here)
+    }
+
+    /// The process of a room that runs on this machine. None if the system does not tell.
+    pub(crate) async fn process(&self) -> Option<i32> {
+        match &self.place {
+            Location::Here { directory, .. } => control::process(directory).await,
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => None,
+        }
     }
 
     /// How a command names this room.

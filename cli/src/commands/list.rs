@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
 use config::RoomConfig;
@@ -18,11 +17,8 @@ use crate::data;
 use crate::exit::{self, Exit};
 use crate::opening_time::shown;
 use crate::printer::say;
-use crate::room::RoomHandle;
+use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::block_on;
-
-/// How long a room or an AWS account may take to answer.
-const PATIENCE: Duration = Duration::from_secs(4);
 
 #[derive(Default)]
 struct ListedRoom {

@@ -18,15 +18,19 @@ use server::{
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
-use waitroom::{Room, Scheme, Timestamp, WebUrl};
+use waitroom::{Room, RoomId, Scheme, Timestamp, WebUrl};
 
 use crate::arguments::Local;
+use crate::data;
+use crate::exit::{Exit, Failure};
 use crate::local_settings::{DEMO_SHOP, LocalSettings};
-use crate::local_start::LocalStart;
+use crate::local_start::{LocalStart, refuse_second};
 use crate::opening_time::{ahead, shown};
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
+use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::{asked_to_stop, listen_for_monitoring};
 use crate::wording::{limited, rate, refusals, waits};
 
@@ -36,6 +40,7 @@ pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
 
 async fn open(arguments: &Local, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
+    refuse_second(arguments).await?;
     let door = listen(arguments.port).await?;
     let port = door.local_addr()?.port();
     let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
@@ -161,9 +166,30 @@ fn shows_preview(arguments: &Local) -> bool {
 }
 
 async fn listen(port: u16) -> Result<TcpListener> {
-    TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
-        format!("could not listen on 127.0.0.1:{port}; choose another port with --port, or any free one with --port 0")
-    })
+    match TcpListener::bind(("127.0.0.1", port)).await {
+        Ok(listener) => Ok(listener),
+        Err(error) => {
+            let why = match room_at(port).await {
+                Some(room) => format!("the room {room} runs there"),
+                None => error.to_string(),
+            };
+            let advice = "choose another port with --port, or any free one with --port 0";
+            Err(Failure::new(Exit::Failed, format!("could not listen on 127.0.0.1:{port}: {why}"))
+                .advising(advice)
+                .into())
+        }
+    }
+}
+
+/// The room of this user that listens on a port.
+async fn room_at(port: u16) -> Option<RoomId> {
+    for name in data::running() {
+        let room = RoomHandle::here(name).ok()?;
+        if timeout(PATIENCE, room.port()).await.ok().flatten() == Some(port) {
+            return Some(room.name);
+        }
+    }
+    None
 }
 
 fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {

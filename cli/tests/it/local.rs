@@ -227,16 +227,31 @@ fn mistakes_are_explained() {
     let port = room.url.rsplit(':').next().unwrap();
     let second = operate(nowhere.path(), &["local", "--port", port]);
     let expected = format!(
-        "error: could not listen on 127.0.0.1:{port}; choose another port with --port, or any free one with --port 0: Address already in use (os error 98)"
+        "error: could not listen on 127.0.0.1:{port}: Address already in use (os error 98)\n\
+         hint: choose another port with --port, or any free one with --port 0"
     );
     assert_eq!(complaint(second), expected);
 
     let path = room.directory.path();
     let expected = format!(
+        "error: the room demo runs already, as process {pid}, at http://localhost:{port}/beekeeper\n\
+         hint: to see how it does: beekeeper status --local demo --data {}; to start it again, stop it first with Ctrl-C in its \
+         terminal, or: kill {pid}",
+        path.display(),
+        pid = room.process(),
+    );
+    // Also with the port that the room itself listens on, which is not what is wrong.
+    for port in ["0", port] {
+        assert_eq!(complaint(operate(path, &["local", "--port", port])), expected);
+    }
+    room.signal("-STOP");
+    let hung = operate(path, &["local", "--port", "0"]);
+    room.signal("-CONT");
+    let expected = format!(
         "error: the room in {} is open in another process; stop that one, or choose another directory",
         path.display()
     );
-    assert_eq!(complaint(operate(path, &["local", "--port", "0"])), expected);
+    assert_eq!(complaint(hung), expected);
 
     for (arguments, expected) in [
         (["local", "--rate", "0"], "a rate is a whole number of visitors a minute, from 1 to 270000"),

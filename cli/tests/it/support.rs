@@ -115,6 +115,10 @@ impl Local {
         std::iter::from_fn(move || lines.recv_timeout(Duration::from_secs(20)).ok())
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends the room a signal like `-STOP`.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.process.id().to_string();

@@ -272,6 +272,11 @@ pub fn is_open(directory: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(socket(directory)).is_ok()
 }
 
+/// The process that runs the room in this directory. None if the system does not tell.
+pub async fn process(directory: &Path) -> Option<i32> {
+    UnixStream::connect(socket(directory)).await.ok()?.peer_cred().ok()?.pid()
+}
+
 /// Sends an order to the room that runs in this directory. An error of the kind [`io::ErrorKind::TimedOut`] if there is no
 /// reply within [`REPLY_TIMEOUT`].
 pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
