@@ -50,7 +50,7 @@ pub(crate) fn complain_about_usage(error: &clap::Error) {
 
 fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
     if !json {
-        note(&format!("error: {error}"));
+        note(&format!("{} {error}", Colours::of_errors().red("error:")));
         advice.inspect(|advice| note(&format!("hint: {advice}")));
         return;
     }
@@ -78,14 +78,32 @@ impl Colours {
         Self::on(io::stdout().is_terminal())
     }
 
+    pub(crate) fn of_errors() -> Self {
+        Self::on(io::stderr().is_terminal())
+    }
+
     fn on(is_terminal: bool) -> Self {
         if is_terminal && are_colours_wanted() { Self::Ansi } else { Self::None }
     }
 
     /// For what an operator must not miss.
     pub(crate) fn red(self, text: &str) -> String {
+        self.coloured("1;31", text)
+    }
+
+    /// For what to look at.
+    pub(crate) fn yellow(self, text: &str) -> String {
+        self.coloured("33", text)
+    }
+
+    /// For what is as it should be.
+    pub(crate) fn green(self, text: &str) -> String {
+        self.coloured("32", text)
+    }
+
+    fn coloured(self, code: &str, text: &str) -> String {
         match self {
-            Self::Ansi => format!("\x1b[1;31m{text}\x1b[0m"),
+            Self::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
             Self::None => text.to_owned(),
         }
     }

@@ -11,7 +11,7 @@ use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::doctor::{self, CheckResult, DoctorCheck, Examined, RunningCheck};
 use crate::exit::{Exit, Failure};
-use crate::printer::{LiveLine, say};
+use crate::printer::{Colours, LiveLine, say};
 use crate::room::{RoomHandle, hangs};
 use crate::runtime::block_on;
 use crate::wording::counted;
@@ -39,7 +39,7 @@ impl Report {
 
     fn add(&mut self, check: DoctorCheck) {
         if !self.json && self.printed.is_ok() {
-            self.printed = say(&check.to_string()).map_err(Into::into);
+            self.printed = say(&check.text(Colours::of_output())).map_err(Into::into);
         }
         self.checks.push(check);
     }
@@ -93,7 +93,9 @@ impl Report {
         }
         if !self.json {
             let ready = if is_deployed { "ready" } else { "ready to be deployed" };
-            say(&format!("{name} is {ready}: {counts}"))?;
+            let verdict = format!("{name} is {ready}: {counts}");
+            let colours = Colours::of_output();
+            say(&if warnings == 0 { colours.green(&verdict) } else { colours.yellow(&verdict) })?;
         }
         Ok(())
     }

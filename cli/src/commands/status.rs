@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use operator::{AlarmState, Status};
-use waitroom::Timestamp;
+use waitroom::throttle_rules::{Finding, Verdict};
+use waitroom::{RoomState, Timestamp};
 
 use crate::arguments;
 use crate::opening_time::{ahead, shown};
@@ -43,7 +44,7 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
-        format!("{} ({}), {}", room.settings.title, room.settings.room, room.state),
+        format!("{} ({}), {}", room.settings.title, room.settings.room, state(room.state, colours)),
         format!("joined         {}", joined(status)),
         format!("waiting        {}{}", line.waiting, for_newcomers(status)),
         format!("released       {released}{}", rest(status)),
@@ -51,22 +52,23 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("served up to   {}", line.served),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
-        format!("rate           {}", rate(status)),
+        format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
     ];
     if let Some(opens) = room.opens {
         lines.insert(1, format!("opens          {}, {}", shown(opens), ahead(opens, now)));
     }
     if room.rehearsal.is_some() {
-        lines.insert(1, "rehearsal      under way, or left behind: `beekeeper reset` ends it".into());
+        lines
+            .insert(1, colours.yellow("rehearsal      under way, or left behind: `beekeeper reset` ends it"));
     }
     if let Some(limited) = &status.limited {
-        lines.push(format!("join limit     {}", refused_by_limit(limited)));
+        lines.push(colours.yellow(&format!("join limit     {}", refused_by_limit(limited))));
     }
     if let Some(refusals) = &status.refusals {
         lines.insert(1, colours.red(&format!("refused        {}", refused_at_door(refusals))));
     }
     for finding in findings.iter().rev().take(5) {
-        lines.push(format!("shop's health  {}", found(finding)));
+        lines.push(format!("shop's health  {}", health(finding, colours)));
     }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));
@@ -77,16 +79,38 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     if let Some(dead_letters) = dead_letters {
         lines.push(format!("dead letters   {dead_letters}"));
     }
-    lines.extend(alarms(status).map(|alarms| format!("alarms         {alarms}")));
+    let rings = status.alarms.iter().any(|alarm| alarm.state == AlarmState::Ringing);
+    let alarms =
+        alarms(status).map(|alarms| if rings { colours.red(&alarms) } else { colours.green(&alarms) });
+    lines.extend(alarms.map(|alarms| format!("alarms         {alarms}")));
     for alarm in status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing) {
         lines.push(colours.red(&format!("               {}: {}", alarm.name, alarm.told())));
     }
     let mail = status.alarm_mail.as_ref().and_then(alarm_mail);
-    lines.extend(mail.map(|mail| format!("alarm e-mails  {mail}")));
+    lines.extend(mail.map(|mail| colours.yellow(&format!("alarm e-mails  {mail}"))));
     lines.push(format!("waiting room   {waiting_room}"));
     lines.push(format!("client check   {client_check}"));
     lines.push(format!("shop           {}", room.settings.shop));
     lines.join("\n")
+}
+
+fn state(state: RoomState, colours: Colours) -> String {
+    match state {
+        RoomState::On => colours.green(state.as_str()),
+        RoomState::Paused => colours.yellow(state.as_str()),
+        // Nobody is kept out of the shop.
+        RoomState::Off => colours.red(state.as_str()),
+    }
+}
+
+fn health(finding: &Finding, colours: Colours) -> String {
+    let found = found(finding);
+    match finding.verdict {
+        _ if finding.refused => colours.yellow(&found),
+        Verdict::Well => colours.green(&found),
+        Verdict::Slow => colours.yellow(&found),
+        Verdict::Failing => colours.red(&found),
+    }
 }
 
 fn for_newcomers(status: &Status) -> String {
@@ -189,6 +213,31 @@ shop           https://shop.example/sale
             text.contains("\x1b[1;31m               producer-errors: the door is broken\x1b[0m\n"),
             "{text:?}"
         );
+    }
+
+    #[test]
+    fn a_colour_says_again_what_a_word_says() {
+        let mut status = suffering();
+        let coloured = text(&status, NOW, Colours::Ansi);
+        for line in [
+            "Seal's Spring Sale (spring-sale), \x1b[32mon\x1b[0m\n",
+            "\nrate           \x1b[33m600 a minute, throttled to 300: the shop is slow or fails\x1b[0m\n",
+            "\nshop's health  \x1b[33mslow: ",
+            "\nshop's health  \x1b[32mwell: ",
+            "\nalarms         \x1b[1;31m1 of 2 is ringing\x1b[0m\n",
+            "\n\x1b[33malarm e-mails  anna@shop.example gets none yet",
+        ] {
+            assert!(coloured.contains(line), "{line:?} in {coloured:?}");
+        }
+        let without: String = ["\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[0m"]
+            .iter()
+            .fold(coloured, |text, code| text.replace(code, ""));
+        assert_eq!(without, text(&status, NOW, Colours::None));
+        for (state, begin) in [(RoomState::Paused, "\x1b[33mpaused"), (RoomState::Off, "\x1b[1;31moff")] {
+            status.room.state = state;
+            let text = text(&status, NOW, Colours::Ansi);
+            assert!(text.lines().next().unwrap().contains(begin), "{text:?}");
+        }
     }
 
     #[test]

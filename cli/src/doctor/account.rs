@@ -253,7 +253,7 @@ mod tests {
         let too_large = ReservationTooLarge { needed: 12, unreserved: 10, kept: 100 };
         let warned = unreserved(&ReservationPlan::TooLarge(too_large)).unwrap();
         assert_eq!(warned.result, CheckResult::Warning);
-        assert!(warned.found.ends_with("AWS wants 100 left of the 10 that are not reserved"), "{warned}");
+        assert!(warned.found.ends_with("AWS wants 100 left of the 10 that are not reserved"), "{warned:?}");
         let unread = |consumers| {
             let before = Reservation::of_consumers(consumers);
             unreserved(&ReservationPlan::Unread { before, error: "AccessDenied".into() })

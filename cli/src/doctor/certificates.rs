@@ -144,11 +144,11 @@ mod tests {
         assert!(judged(13, None, Some(3)).found.contains("13 days left"));
         assert_eq!(judged(20, None, Some(21)).result, CheckResult::Problem);
         let expired = judged(-1, Some("invalid peer certificate: Expired"), None);
-        assert!(expired.result == CheckResult::Problem && expired.found.contains("expired on"), "{expired}");
+        assert!(expired.result == CheckResult::Problem && expired.found.contains("expired on"), "{expired:?}");
         let unknown = judged(300, Some("invalid peer certificate: UnknownIssuer"), None);
         assert!(
             unknown.result == CheckResult::Problem && unknown.found.contains("UnknownIssuer"),
-            "{unknown}"
+            "{unknown:?}"
         );
         let silent = judge(&room(), Err(io::ErrorKind::ConnectionRefused.into()), Timestamp::default(), None);
         assert_eq!(silent.result, CheckResult::Problem);

@@ -3,6 +3,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::exit;
+use crate::printer::Colours;
 
 /// What a check found, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,13 +62,25 @@ impl fmt::Display for CheckResult {
     }
 }
 
-/// One line, and what to do on the next.
-impl fmt::Display for DoctorCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl CheckResult {
+    fn coloured(self, colours: Colours) -> String {
+        let word = format!("{self:<11}");
+        match self {
+            Self::Ok => colours.green(&word),
+            Self::Warning | Self::NotChecked => colours.yellow(&word),
+            Self::Problem => colours.red(&word),
+        }
+    }
+}
+
+impl DoctorCheck {
+    /// One line, and what to do on the next.
+    pub(crate) fn text(&self, colours: Colours) -> String {
         let Self { name, result, found, advice } = self;
         let below = format!("\n{:27}", "");
-        write!(f, "{result:<11}  {name:<12}  {}", found.replace('\n', &below))?;
-        advice.as_ref().map_or(Ok(()), |advice| write!(f, "{below}{advice}"))
+        let found = found.replace('\n', &below);
+        let advice = advice.as_ref().map(|advice| format!("{below}{advice}")).unwrap_or_default();
+        format!("{}  {name:<12}  {found}{advice}", result.coloured(colours))
     }
 }
 
@@ -78,9 +91,15 @@ mod tests {
     #[test]
     fn a_check_is_a_line_and_what_to_do_is_below_it() {
         let fine = DoctorCheck::ok("clock", "as AWS's");
-        assert_eq!(fine.to_string(), "ok           clock         as AWS's");
+        assert_eq!(fine.text(Colours::None), "ok           clock         as AWS's");
+        assert_eq!(fine.text(Colours::Ansi), "\x1b[32mok         \x1b[0m  clock         as AWS's");
         let bad = DoctorCheck::problem("way-around", "everybody\nenters", "guard it");
         let expected = "problem      way-around    everybody\n                           enters\n                           guard it";
-        assert_eq!(bad.to_string(), expected);
+        assert_eq!(bad.text(Colours::None), expected);
+        assert!(
+            bad.text(Colours::Ansi).starts_with("\x1b[1;31mproblem    \x1b[0m  way-around    everybody\n")
+        );
+        let slow = DoctorCheck::warning("shop", "slow", "look at it").text(Colours::Ansi);
+        assert!(slow.starts_with("\x1b[33mwarning    \x1b[0m  shop "), "{slow:?}");
     }
 }

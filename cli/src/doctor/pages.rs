@@ -226,8 +226,8 @@ mod tests {
         examined.custom_page = Ok(Some(page));
         let checks = Box::pin(check(&examined)).await;
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
-        assert!(checks[0].found.contains("bee.png is image/png"), "{}", checks[0]);
-        assert!(checks[0].advice.as_ref().unwrap().starts_with("use SVG images"), "{}", checks[0]);
+        assert!(checks[0].found.contains("bee.png is image/png"), "{:?}", checks[0]);
+        assert!(checks[0].advice.as_ref().unwrap().starts_with("use SVG images"), "{:?}", checks[0]);
     }
 
     #[test]
@@ -243,11 +243,11 @@ mod tests {
             assert_eq!(judged(millis, took).result, CheckResult::Ok, "{millis} {took}");
         }
         let ahead = judged(63_000, 10);
-        assert!(ahead.found.starts_with("this machine's clock is 63 s ahead of that of the room"), "{ahead}");
+        assert!(ahead.found.starts_with("this machine's clock is 63 s ahead of that of the room"), "{ahead:?}");
         let behind = judged(-3_600_000, 10);
         assert!(
             behind.found.starts_with("this machine's clock is 3600 s behind that of the room"),
-            "{behind}"
+            "{behind:?}"
         );
         assert_eq!((ahead.result, behind.result), (CheckResult::Warning, CheckResult::Warning));
     }

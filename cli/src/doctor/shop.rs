@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(warned.result, CheckResult::Warning);
         assert!(
             warned.found.ends_with("2 of 20 requests failed, the last one: no answer within 5 seconds"),
-            "{warned}"
+            "{warned:?}"
         );
         assert_eq!(judged(3).result, CheckResult::Problem, "too often for a shop that is well");
     }

@@ -121,7 +121,7 @@ mod tests {
         assert!(checks[1].advice.as_ref().unwrap().starts_with("click the link"), "{checks:?}");
         mail.state = AlarmMailState::Missing;
         let missing = &of(&mail)[1];
-        assert!(missing.advice.as_ref().unwrap().starts_with("subscribe again: aws sns "), "{missing}");
+        assert!(missing.advice.as_ref().unwrap().starts_with("subscribe again: aws sns "), "{missing:?}");
         mail.state = AlarmMailState::Confirmed;
         assert_eq!(of(&mail)[1].result, CheckResult::Ok);
         mail.state = AlarmMailState::Unknown;
