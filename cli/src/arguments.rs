@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Print JSON, for scripts; errors go to standard error as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Do not ask whether to go ahead; a command that never asks takes it too
+    #[arg(long, short, global = true)]
+    pub(crate) yes: bool,
     /// What to log on standard error: a level, or `info,consumer=debug` [default: `RUST_LOG`, or warn]
     #[arg(long, global = true, value_name = "FILTER")]
     pub(crate) log: Option<LogFilter>,
@@ -104,7 +107,7 @@ pub(crate) enum Command {
     Pause(Which),
     /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
     #[command(after_help = "Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes")]
-    Off(Drastic),
+    Off(Which),
     /// Set how many visitors may enter a minute; asks first if that is far more than before
     SetRate(SetRate),
     /// Show a message to the visitors; an empty text removes it
@@ -118,7 +121,7 @@ pub(crate) enum Command {
     /// A reset cannot be taken back, nor any order before it; the same goes for orders about the keys. Asks first if the room
     /// would be off again while visitors wait.
     #[command(after_help = "Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local")]
-    Undo(Drastic),
+    Undo(Which),
     /// Show the keys that sign passes, replace the one that signs, or drop one that leaked
     #[command(
         after_help = "Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys rotate spring-sale\n  beekeeper keys drop spring-sale Qm9vdH"
@@ -130,7 +133,7 @@ pub(crate) enum Command {
     ///
     /// All waiting visitors lose their places. On AWS this takes a minute, and the room keeps running meanwhile.
     #[command(after_help = "Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes")]
-    Reset(Drastic),
+    Reset(Which),
     /// Copy a room on this machine into a file, while it runs
     Backup(Backup),
     /// Print a script that completes commands and names of rooms in your shell
@@ -158,7 +161,7 @@ pub(crate) struct On {
     #[command(flatten)]
     pub(crate) which: Which,
     /// When the room opens by itself. Until then it is paused: visitors join and wait, and the page counts down. `on`,
-    /// `pause` and `off` withdraw it; `set-rate` sets the rate of the opening
+    /// `pause` and `off` withdraw it; `set-rate` sets the rate of the opening. Asks first if it would pause a sale
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<TypedTime>,
 }
@@ -225,9 +228,6 @@ pub(crate) struct SetRate {
     /// Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md
     #[arg(value_parser = some)]
     pub(crate) rate: Rate,
-    /// Do not ask, whatever the rate
-    #[arg(long, short)]
-    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -252,16 +252,6 @@ pub(crate) struct Polls {
     pub(crate) which: Which,
     /// How many times less often pages poll, from 1 (the usual) to 12
     factor: Stretch,
-}
-
-/// Arguments of an order that takes something from waiting visitors.
-#[derive(Debug, Args)]
-pub(crate) struct Drastic {
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

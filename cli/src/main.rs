@@ -71,33 +71,33 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let json = arguments.json;
+    let (json, yes) = (arguments.json, arguments.yes);
     let access_log = matches!(&arguments.command, Command::Local(local) if local.access_log);
     log::init(arguments.log.as_ref(), access_log)?;
     match &arguments.command {
-        Command::Init(init) => init::run(init, json),
+        Command::Init(init) => init::run(init, json, yes),
         Command::List(list) => list::run(list, json),
         Command::Config(config) => config::run(config, json),
-        Command::Deploy(deploy) => deploy::run(deploy, json),
-        Command::Destroy(destroy) => destroy::run(destroy, json),
+        Command::Deploy(deploy) => deploy::run(deploy, json, yes),
+        Command::Destroy(destroy) => destroy::run(destroy, json, yes),
         Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
-        Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json),
+        Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json, yes),
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),
         Command::Report(report) => report::run(report, json),
-        Command::On(on) => on::run(on, json),
+        Command::On(on) => on::run(on, json, yes),
         Command::Pause(which) => change::run(which, json, Order::Pause),
-        Command::Off(off) => off::run(off, json),
-        Command::SetRate(set_rate) => set_rate::run(set_rate, json),
+        Command::Off(which) => off::run(which, json, yes),
+        Command::SetRate(set_rate) => set_rate::run(set_rate, json, yes),
         Command::Message(set) => message::run(set, json),
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
-        Command::Undo(undo) => undo::run(undo, json),
-        Command::Keys(keys) => keys::run(keys, json),
+        Command::Undo(which) => undo::run(which, json, yes),
+        Command::Keys(keys) => keys::run(keys, json, yes),
         Command::Logs(logs) => logs::run(logs, json),
-        Command::Reset(reset) => reset::run(reset, json),
+        Command::Reset(which) => reset::run(which, json, yes),
         Command::Backup(backup) => backup::run(backup, json),
         Command::Completions(completions) => completions::run(completions),
         Command::Man(man) => man::run(man, json),

@@ -22,9 +22,6 @@ pub(crate) struct Deploy {
     /// How many people you expect at most, from 1 to 100m; 150k is 150000. Without it, a terminal asks
     #[arg(long, value_name = "PEOPLE", value_parser = people)]
     pub(crate) expect: Option<u64>,
-    /// Ask no question
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 /// A number of people: `20000`, `150k`, `2m`.

@@ -12,9 +12,6 @@ interruption; a room that is already removed is not an error. The configuration 
 pub(crate) struct Destroy {
     /// Name of the room, as `beekeeper config` lists it
     pub(crate) name: RoomId,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub(crate) yes: bool,
     /// Do not save a report first
     #[arg(long)]
     pub(crate) no_report: bool,

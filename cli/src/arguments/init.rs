@@ -11,6 +11,7 @@ use super::{Removable, Throttling};
   beekeeper init                                           ask for everything
   beekeeper init spring-sale                               ask again, with the present answers as defaults
   beekeeper init spring-sale --rate 500                    change one answer, without questions
+  beekeeper init spring-sale --shop URL --yes              keep a URL that shows no page yet
   beekeeper init spring-sale --title \"Seal's Spring Sale\" --region eu-central-1 \\
       --shop https://shop.example/sale --rate 300 --no-throttle
                                                            configure a room without questions
@@ -43,9 +44,6 @@ pub(crate) struct Init {
     /// Profile of your AWS configuration to use for this room; '' for the usual one
     #[arg(long, value_name = "PROFILE")]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
-    /// Keep the shop's URL even if it shows no page
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 impl Init {

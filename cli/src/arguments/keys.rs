@@ -64,9 +64,6 @@ pub(crate) struct DropKey {
     /// The id of the key, or its beginning
     #[arg(allow_hyphen_values = true)]
     pub(crate) id: String,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 fn lead_time(text: &str) -> Result<Duration, String> {

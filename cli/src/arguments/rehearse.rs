@@ -48,9 +48,6 @@ pub(crate) struct Rehearse {
     /// Also write the report as a page into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 /// A room as it is typed.

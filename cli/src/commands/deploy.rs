@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::arguments::Deploy;
 
 #[cfg(not(feature = "aws"))]
-pub(crate) fn run(deploy: &Deploy, _: bool) -> Result<()> {
+pub(crate) fn run(deploy: &Deploy, _: bool, _: bool) -> Result<()> {
     crate::room::without_aws(&deploy.name)
 }
 
@@ -31,18 +31,18 @@ mod with_aws {
     use crate::printer::say;
     use crate::wording::alarm_mail;
 
-    pub(crate) fn run(deploy: &Deploy, json: bool) -> Result<()> {
+    pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
-        run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, &begun)))
+        run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
     }
 
-    async fn deployed(deploy: &Deploy, json: bool, begun: &AtomicBool) -> Result<()> {
+    async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
         let folder = ConfigFolder::of_this_user()?;
         let config = folder.load(&deploy.name)?;
         let page = custom_page(&config)?;
         let bundle = bundle();
         let account = Account::sign_in(&access(&config)).await?;
-        let expected = expected(deploy, json)?;
+        let expected = expected(deploy, json || yes)?;
         let plan = account.plan(&config, page.as_ref(), &bundle, expected).await?;
         if deploy.dry_run {
             let changes = account.changes(&config, page.as_ref(), &bundle, &|_| {}).await?;
@@ -57,7 +57,7 @@ mod with_aws {
         } else {
             eprintln!("{}", plan_text(&plan));
         }
-        if !deploy.yes {
+        if !yes {
             ask::confirm("The plan above would be carried out", question(&plan))?;
         }
         if config.account.is_none() {
@@ -88,8 +88,8 @@ mod with_aws {
     }
 
     /// How many people the operator expects, if they want to say so.
-    fn expected(deploy: &Deploy, json: bool) -> Result<Option<u64>> {
-        if !asks_for_crowd(deploy, json, ask::can_ask()) {
+    fn expected(deploy: &Deploy, asks_nothing: bool) -> Result<Option<u64>> {
+        if !asks_for_crowd(deploy, asks_nothing, ask::can_ask()) {
             return Ok(deploy.expect);
         }
         let question = TextQuestion {
@@ -103,8 +103,8 @@ mod with_aws {
     }
 
     /// Only a person at a terminal is asked, who has not said it already.
-    fn asks_for_crowd(deploy: &Deploy, json: bool, at_terminal: bool) -> bool {
-        at_terminal && !json && !deploy.yes && deploy.expect.is_none()
+    fn asks_for_crowd(deploy: &Deploy, asks_nothing: bool, at_terminal: bool) -> bool {
+        at_terminal && !asks_nothing && deploy.expect.is_none()
     }
 
     fn crowd(answer: &str) -> Result<Option<u64>, String> {
@@ -179,12 +179,14 @@ mod with_aws {
 
         #[test]
         fn a_person_at_a_terminal_is_asked_how_many_people_come() {
-            let asks = |flags: &[&str], json, at_terminal| asks_for_crowd(&deploy(flags), json, at_terminal);
+            let asks = |flags: &[&str], asks_nothing, at_terminal| {
+                asks_for_crowd(&deploy(flags), asks_nothing, at_terminal)
+            };
             assert!(asks(&[], false, true));
             assert!(asks(&["--dry-run"], false, true));
             assert!(!asks(&["--expect", "20k"], false, true), "it was said");
-            assert!(!asks(&["--yes"], false, true), "no question is wanted");
-            assert!(!asks(&[], true, true) && !asks(&[], false, false), "nobody is there");
+            assert!(!asks(&[], true, true), "no question is wanted");
+            assert!(!asks(&[], false, false), "nobody is there");
         }
 
         #[test]

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::arguments::Destroy;
 
 #[cfg(not(feature = "aws"))]
-pub(crate) fn run(destroy: &Destroy, _: bool) -> Result<()> {
+pub(crate) fn run(destroy: &Destroy, _: bool, _: bool) -> Result<()> {
     crate::room::without_aws(&destroy.name)
 }
 
@@ -29,16 +29,16 @@ mod with_aws {
     use crate::printer::{note, say};
     use crate::room::RoomHandle;
 
-    pub(crate) fn run(destroy: &Destroy, json: bool) -> Result<()> {
+    pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
         let begun = AtomicBool::new(false);
-        run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, &begun)))
+        run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, yes, &begun)))
     }
 
-    async fn destroyed(destroy: &Destroy, json: bool, begun: &AtomicBool) -> Result<()> {
+    async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
         let config = ConfigFolder::of_this_user()?.load(&destroy.name)?;
         let account = Account::sign_in(&access(&config)).await?;
         let waiting = waiting(&account, destroy).await;
-        if destroy.yes {
+        if yes {
             // With --yes, a line that cannot be counted does not stop the removal.
             if let Ok(waiting) = waiting {
                 note(&waiting);

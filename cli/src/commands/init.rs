@@ -25,7 +25,7 @@ use crate::runtime::block_on;
 /// The advice of a `beekeeper` that cannot deploy, because it was built without AWS.
 const RUN_HERE: &str = "run it on this machine with: beekeeper local";
 
-pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
+pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user()?;
     let asks = ask::can_ask();
     let name = match &init.name {
@@ -42,7 +42,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
         if before.is_some() {
             note(&format!("{name} is already configured. Press Enter to keep an answer."));
         }
-        answers.ask(init, before)?
+        answers.ask(init, before, yes)?
     } else {
         (answers.complete()?, None)
     };
@@ -51,7 +51,7 @@ pub(crate) fn run(init: &Init, json: bool) -> Result<()> {
     refuse_own_domain(&after)?;
     let is_new_shop = before.is_none_or(|before| before.shop != after.shop);
     let journey = match journey {
-        None if is_new_shop => Some(check_shop(&after.shop, init.yes, asks)?),
+        None if is_new_shop => Some(check_shop(&after.shop, yes, asks)?),
         asked => asked,
     };
     for warning in warnings(before, &after, journey.as_ref()) {
@@ -193,7 +193,12 @@ impl InitAnswers {
 
     /// Asks the questions that no flag answers. The answers in the room's file are the defaults.
     /// Also returns what was seen of the shop, if it is another one than before.
-    fn ask(self, init: &Init, before: Option<&RoomConfig>) -> Result<(CompleteAnswers, Option<Journey>)> {
+    fn ask(
+        self,
+        init: &Init,
+        before: Option<&RoomConfig>,
+        yes: bool,
+    ) -> Result<(CompleteAnswers, Option<Journey>)> {
         let title = match &init.title {
             Some(title) => title.clone(),
             None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
@@ -202,7 +207,7 @@ impl InitAnswers {
             Some(region) => region.clone(),
             None => ask_region(self.region)?,
         };
-        let (shop, journey) = ask_shop(init, before, self.shop)?;
+        let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
         let rate = match init.rate {
             Some(rate) => rate,
             None => asked(
@@ -309,6 +314,7 @@ fn ask_shop(
     init: &Init,
     before: Option<&RoomConfig>,
     default: Option<WebUrl>,
+    yes: bool,
 ) -> Result<(WebUrl, Option<Journey>)> {
     let mut default = default;
     let mut given = init.shop.clone();
@@ -328,7 +334,7 @@ fn ask_shop(
         note(&journey.to_string());
         if journey.begins_at_a_door() {
             note(&format!("{}.", is_the_room(&shop)));
-        } else if journey.arrives() || init.yes || keeps_silent_shop()? {
+        } else if journey.arrives() || yes || keeps_silent_shop()? {
             return Ok((shop, Some(journey)));
         }
         default = Some(shop);

@@ -14,12 +14,12 @@ use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
-pub(crate) fn run(keys: &ManageKeys, json: bool) -> Result<()> {
+pub(crate) fn run(keys: &ManageKeys, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         match &keys.command {
             KeysCommand::List(list) => show(&list.which, Order::Keys, json).await,
             KeysCommand::Rotate(rotate) => show(&rotate.which, rotate_order(rotate.lead_time), json).await,
-            KeysCommand::Drop(key) => drop_key(key, json).await,
+            KeysCommand::Drop(key) => drop_key(key, json, yes).await,
         }
     })
 }
@@ -39,12 +39,12 @@ async fn show(which: &Which, order: Order, json: bool) -> Result<()> {
     print(&room, &record, json)
 }
 
-async fn drop_key(key: &DropKey, json: bool) -> Result<()> {
+async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
     let room = RoomHandle::find(&key.which).await?;
     let record = keys_after(&room, Order::Keys).await?;
     let found = record.find(&key.id).map_err(|refusal| anyhow!("the room {} {refusal}", room.name))?;
     let id = found.jwk.kid().to_owned();
-    if !key.yes {
+    if !yes {
         ask::confirm(&consequence(found, &room.name.to_string(), seconds(room.now())), "Drop the key?")?;
     }
     let record = keys_after(&room, Order::DropKey { id }).await?;

@@ -8,7 +8,7 @@ use operator::Order;
 use super::change;
 use waitroom::RoomState;
 
-use crate::arguments::Drastic;
+use crate::arguments::Which;
 use crate::ask;
 use crate::printer::note;
 use crate::room::RoomHandle;
@@ -31,10 +31,10 @@ impl fmt::Display for Way {
     }
 }
 
-pub(crate) fn run(off: &Drastic, json: bool) -> Result<()> {
+pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&off.which).await?;
-        let way = if off.yes { Way::Off } else { way(&room).await? };
+        let room = RoomHandle::find(which).await?;
+        let way = if yes { Way::Off } else { way(&room).await? };
         match way {
             Way::Off => change::order(&room, json, Order::Off).await,
             Way::Pause => change::order(&room, json, Order::Pause).await,

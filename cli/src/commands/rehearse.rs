@@ -33,14 +33,14 @@ use crate::room::RoomHandle;
 use crate::runtime::{asked_to_stop, block_on};
 use crate::wording::time;
 
-pub(crate) fn run(rehearse: &Rehearse, json: bool) -> Result<()> {
+pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let arrivals = arrivals(rehearse)?;
         let target = RehearsalTarget::find(rehearse).await?;
         let status = target.room.status_without_alarms().await?;
         let times = arrivals.times(rehearse.seed);
         refuse_limits(&target.room)?;
-        announce(rehearse, &target, &status, &times)?;
+        announce(rehearse, &target, &status, &times, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
         if let Some(file) = &rehearse.html {
@@ -104,7 +104,13 @@ fn limits_of_an_address(config: &RoomConfig) -> Vec<&'static str> {
 }
 
 /// Says what will happen, and asks.
-fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, times: &[u32]) -> Result<()> {
+fn announce(
+    rehearse: &Rehearse,
+    target: &RehearsalTarget,
+    status: &Status,
+    times: &[u32],
+    yes: bool,
+) -> Result<()> {
     let rate = status.room.rate();
     let expected = ExpectedVisits::of(times, rate);
     note(&format!(
@@ -131,7 +137,7 @@ fn announce(rehearse: &Rehearse, target: &RehearsalTarget, status: &Status, time
     } else {
         return Ok(());
     };
-    if rehearse.yes {
+    if yes {
         note(&format!("{consequence}."));
         return Ok(());
     }

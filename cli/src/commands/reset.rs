@@ -4,17 +4,17 @@ use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::Epoch;
 
-use crate::arguments::Drastic;
+use crate::arguments::Which;
 use crate::ask;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
-pub(crate) fn run(reset: &Drastic, json: bool) -> Result<()> {
+pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&reset.which).await?;
-        if !reset.yes {
+        let room = RoomHandle::find(which).await?;
+        if !yes {
             let waiting = room.status().await?.line.waiting;
             let all = if waiting == 1 {
                 "1 visitor would lose their place".into()

@@ -12,12 +12,10 @@ use crate::printer::note;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
-pub(crate) fn run(set_rate: &SetRate, json: bool) -> Result<()> {
+pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&set_rate.which).await?;
-        if !set_rate.yes
-            && let Some(surprise) = surprise(set_rate.rate, &room.status().await?.room)
-        {
+        if !yes && let Some(surprise) = surprise(set_rate.rate, &room.status().await?.room) {
             ask::confirm(&surprise, "Set this rate?")?;
         }
         change::order(&room, json, Order::SetRate { rate: set_rate.rate }).await?;

@@ -5,18 +5,18 @@ use operator::{Order, UndoableOrder};
 use waitroom::{AuditEntry, AuditedChange, RoomState};
 
 use super::{change, off};
-use crate::arguments::Drastic;
+use crate::arguments::Which;
 use crate::ask;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
-pub(crate) fn run(undo: &Drastic, json: bool) -> Result<()> {
+pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&undo.which).await?;
+        let room = RoomHandle::find(which).await?;
         let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;
-        if turns_off(&last.reverted) && !undo.yes {
+        if turns_off(&last.reverted) && !yes {
             let waiting = room.status().await?.line.waiting;
             if waiting > 0 {
                 ask::confirm(&off::consequence(waiting, &room.name), "Turn the room off again?")?;

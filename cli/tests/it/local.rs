@@ -151,6 +151,33 @@ fn off_and_reset_ask_first_if_visitors_wait() {
 }
 
 #[test]
+fn an_opening_that_would_pause_a_sale_is_asked_about() {
+    let room = Local::start(&["--rate", "1", "--minute", "60s"]);
+    let open_at = |yes: &[&str]| {
+        let output = room.command(&[&["on", "--local", "--at", "in 1h"], yes].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    (0..3).for_each(|_| drop(Client::new(&room.base(), "demo").join()));
+    // At this rate two wait for minutes when one is in.
+    while !text(&room.command(&["status", "--local"]).stdout).contains("released       1\n") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (code, stdout, stderr) = open_at(&[]);
+    assert_eq!((code, &*stdout), (Some(6), ""), "{stderr}");
+    assert!(
+        stderr.starts_with(
+            "error: demo is on, and 2 visitors wait to enter; nobody would enter until it opens at "
+        ) && stderr.ends_with("\nhint: nothing was changed; to go ahead, add --yes\n"),
+        "{stderr}"
+    );
+    let (code, stdout, stderr) = open_at(&["-y"]);
+    assert!(code == Some(0) && stdout.starts_with("room: on -> paused"), "{stdout}{stderr}");
+    // A room that is paused already lets nobody in, whatever its opening.
+    let moved = room.command(&["on", "--local", "--at", "in 2h"]);
+    assert!(moved.status.success() && text(&moved.stdout).contains("(not at "), "{moved:?}");
+}
+
+#[test]
 fn off_offers_to_pause_instead() {
     let room = Local::start(&["--rate", "1", "--minute", "60s"]);
     let client = Client::new(&room.base(), "demo");

@@ -42,6 +42,28 @@ fn a_message_without_quotation_marks_gets_a_tip() {
 }
 
 #[test]
+fn every_command_takes_yes_before_and_after_its_own_words() {
+    let home = Home::new();
+    let room = Local::start(&[]);
+    let data = room.directory.path().to_str().unwrap();
+    for order in [
+        &["pause"][..],
+        &["on"],
+        &["set-rate", "600"],
+        &["message", "More beer at noon"],
+        &["off"],
+        &["undo"],
+    ] {
+        let after = [order, &["--local", "--data", data, "-y"]].concat();
+        home.printed(&after);
+        home.printed(&[&["--yes"][..], order, &["--local", "--data", data]].concat());
+    }
+    for command in ["deploy", "destroy", "init", "keys", "rehearse", "reset", "status"] {
+        assert!(home.printed(&[command, "--help"]).contains("-y, --yes"), "{command}");
+    }
+}
+
+#[test]
 fn a_reader_that_stops_is_not_an_error() {
     let home = Home::new();
     let mut child =

@@ -179,7 +179,7 @@ impl RoomUnderTest for Local {
             }
         };
         let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
-        if command == "set-rate" {
+        if matches!(order, Order::SetRate { .. } | Order::OpenAt { .. }) {
             arguments.push("--yes");
         }
         let output = self.command(&arguments);
