@@ -1,12 +1,17 @@
 //! The command line. What each command does is in `commands`, one file each.
 
+#[cfg(feature = "aws")]
 mod deploy;
+#[cfg(feature = "aws")]
 mod destroy;
 mod doctor;
 mod guard;
 mod init;
 mod keys;
 mod local;
+#[cfg(feature = "aws")]
+mod logs;
+mod people;
 mod rehearse;
 mod removable;
 mod report;
@@ -23,28 +28,32 @@ use clap_complete::Shell;
 use operator::Order;
 use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
 
+#[cfg(feature = "aws")]
 pub(crate) use deploy::Deploy;
 #[cfg(feature = "aws")]
-pub(crate) use deploy::people;
 pub(crate) use destroy::Destroy;
 pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
+#[cfg(feature = "aws")]
+pub(crate) use logs::Logs;
+#[cfg(feature = "aws")]
+pub(crate) use people::people;
 pub(crate) use rehearse::{Rehearse, RehearsedRoom};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
-pub(crate) use which::Which;
+pub(crate) use which::{LOCAL, OnThisMachine, Which, examples};
 
 use crate::log::LogFilter;
 use crate::typed_time::TypedTime;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
-#[command(name = "beekeeper", version, after_help = EXIT_CODES)]
+#[command(name = "beekeeper", version, after_help = exit_codes())]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -57,6 +66,18 @@ pub(crate) struct Arguments {
     /// What to log on standard error: a level, or `info,consumer=debug` [default: `RUST_LOG`, or warn]
     #[arg(long, global = true, value_name = "FILTER")]
     pub(crate) log: Option<LogFilter>,
+}
+
+/// Only AWS denies access and has stacks.
+fn exit_codes() -> String {
+    if cfg!(feature = "aws") {
+        return EXIT_CODES.to_owned();
+    }
+    let lines = EXIT_CODES.lines().filter(|line| !line.contains("AWS"));
+    lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace(", its configuration file or its stack", " or its configuration file")
 }
 
 const EXIT_CODES: &str = "Exit codes:
@@ -89,10 +110,12 @@ pub(crate) enum Command {
     /// Rehearse the event: send real visitors to a room of yours, and report what they saw
     Rehearse(Box<Rehearse>),
     /// Create a room on AWS, or update it
+    #[cfg(feature = "aws")]
     Deploy(Deploy),
     /// Remove a room and all its resources from AWS
+    #[cfg(feature = "aws")]
     Destroy(Destroy),
-    /// Check whether a room is ready: account, page, shop, alarms; before deploying, and before the event
+    #[command(about = DOCTOR)]
     Doctor(ExamineRoom),
     /// Show the state of a room
     Status(ShowStatus),
@@ -103,10 +126,10 @@ pub(crate) enum Command {
     /// Turn a room on after `off` or `pause`, now or with --at: visitors join, and are released at the rate
     On(On),
     /// Pause a room: nobody is released; visitors can join, and keep their places
-    #[command(after_help = "Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local")]
+    #[command(after_help = examples("Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local"))]
     Pause(Which),
     /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
-    #[command(after_help = "Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes")]
+    #[command(after_help = examples("Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes"))]
     Off(Which),
     /// Set how many visitors may enter a minute; asks first if that is far more than before
     SetRate(SetRate),
@@ -120,7 +143,7 @@ pub(crate) enum Command {
     /// before that. An undo is never taken back: to repeat an order, give it again. Decisions of the throttle are skipped.
     /// A reset cannot be taken back, nor any order before it; the same goes for orders about the keys. Asks first if the room
     /// would be off again while visitors wait.
-    #[command(after_help = "Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local")]
+    #[command(after_help = examples("Examples:\n  beekeeper undo spring-sale\n  beekeeper undo --local"))]
     Undo(Which),
     /// Show the keys that sign passes, replace the one that signs, or drop one that leaked
     #[command(
@@ -128,11 +151,13 @@ pub(crate) enum Command {
     )]
     Keys(ManageKeys),
     /// Show the logs of a room's functions on AWS
+    #[cfg(feature = "aws")]
     Logs(Logs),
     /// Empty the line and start again at number 1; asks first
     ///
-    /// All waiting visitors lose their places. On AWS this takes a minute, and the room keeps running meanwhile.
-    #[command(after_help = "Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes")]
+    /// All waiting visitors lose their places.
+    #[cfg_attr(feature = "aws", doc = "On AWS this takes a minute, and the room keeps running meanwhile.")]
+    #[command(after_help = examples("Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes"))]
     Reset(Which),
     /// Copy a room on this machine into a file, while it runs
     Backup(Backup),
@@ -148,15 +173,27 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+const DOCTOR: &str = if cfg!(feature = "aws") {
+    "Check whether a room is ready: account, page, shop, alarms; before deploying, and before the event"
+} else {
+    "Check whether a room is ready: page, certificate, shop, machine; before the event"
+};
+
+const RATE: &str = if cfg!(feature = "aws") {
+    "Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md"
+} else {
+    "Visitors a minute, from 1 to 270000; 3k is 3000"
+};
+
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper on spring-sale
   beekeeper on spring-sale --at 2027-03-05T12:00    in the time zone of this machine
   beekeeper on spring-sale --at 2027-03-05T11:00Z
   beekeeper on spring-sale --at \"Friday 12:00\"
   beekeeper on spring-sale --at \"tomorrow 12pm\"
   beekeeper on spring-sale --at \"in 2h\"
-  beekeeper on --local --at 12:00                   today")]
+  beekeeper on --local --at 12:00                   today"))]
 pub(crate) struct On {
     #[command(flatten)]
     pub(crate) which: Which,
@@ -166,10 +203,15 @@ pub(crate) struct On {
     pub(crate) at: Option<TypedTime>,
 }
 
+const NAMES: &str = if cfg!(feature = "aws") {
+    "Print the names only, and ask no room and no account"
+} else {
+    "Print the names only, and ask no room"
+};
+
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Print the names only, and ask no room and no account
-    #[arg(long)]
+    #[arg(long, help = NAMES)]
     pub(crate) names: bool,
 }
 
@@ -180,11 +222,11 @@ pub(crate) struct Config {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper status spring-sale
   beekeeper status spring-sale --watch              charts in a terminal; q quits
   beekeeper status spring-sale --watch >> sale.log  a line for each change
-  beekeeper status --local --json")]
+  beekeeper status --local --json"))]
 pub(crate) struct ShowStatus {
     #[command(flatten)]
     pub(crate) which: Which,
@@ -197,12 +239,12 @@ pub(crate) struct ShowStatus {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper history spring-sale
   beekeeper history --local --limit 500
   beekeeper history spring-sale --minutes --since 6h
   beekeeper history spring-sale --json | jq -r '[.at, .who, .what, .from, .to] | @csv'
-  beekeeper history spring-sale --minutes --since 14d --json | jq -r '[.at, .joined, .released, .waiting] | @csv'")]
+  beekeeper history spring-sale --minutes --since 14d --json | jq -r '[.at, .joined, .released, .waiting] | @csv'"))]
 pub(crate) struct History {
     #[command(flatten)]
     pub(crate) which: Which,
@@ -220,20 +262,19 @@ pub(crate) struct History {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate spring-sale 3k --yes\n  beekeeper set-rate --local 600"
+    after_help = examples("Examples:\n  beekeeper set-rate spring-sale 600\n  beekeeper set-rate spring-sale 3k --yes\n  beekeeper set-rate --local 600")
 )]
 pub(crate) struct SetRate {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md
-    #[arg(value_parser = some)]
+    #[arg(value_parser = some, help = RATE)]
     pub(crate) rate: Rate,
 }
 
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "Examples:\n  beekeeper message spring-sale \"More beer at noon\"\n  beekeeper message spring-sale \"\"\n  beekeeper message --local \"More beer at noon\""
+    after_help = examples("Examples:\n  beekeeper message spring-sale \"More beer at noon\"\n  beekeeper message spring-sale \"\"\n  beekeeper message --local \"More beer at noon\"")
 )]
 pub(crate) struct SetMessage {
     #[command(flatten)]
@@ -245,7 +286,7 @@ pub(crate) struct SetMessage {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1"
+    after_help = examples("Examples:\n  beekeeper stretch spring-sale 3\n  beekeeper stretch --local 1")
 )]
 pub(crate) struct Polls {
     #[command(flatten)]
@@ -255,26 +296,9 @@ pub(crate) struct Polls {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  beekeeper logs spring-sale
-  beekeeper logs spring-sale --since 2h
-  beekeeper logs spring-sale --follow
-  beekeeper logs spring-sale --json | jq .text")]
-pub(crate) struct Logs {
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// How far back to start: 30s, 10m, 2h, 1d
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
-    pub(crate) since: Duration,
-    /// Keep printing new lines until Ctrl-C
-    #[arg(long)]
-    pub(crate) follow: bool,
-}
-
-#[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo restore it, stop the room and copy the file to room.redb in its directory: docs/hosting.md"
+    after_help = examples("Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo restore it, stop the room and copy the file to room.redb in its directory: docs/hosting.md")
 )]
 pub(crate) struct Backup {
     #[command(flatten)]
@@ -336,6 +360,7 @@ mod tests {
             panic!()
         };
         assert_eq!((message.which.name, message.text.as_str()), (None, "sale"));
-        assert!(read(&["status", "--data", "room"]).is_err(), "a directory is one on this machine");
+        let is_refused = read(&["status", "--data", "room"]).is_err();
+        assert_eq!(is_refused, cfg!(feature = "aws"), "a directory is one on this machine");
     }
 }

@@ -18,12 +18,17 @@ pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
 }
 
 /// The account and region of a room.
-pub(crate) fn access(config: &RoomConfig) -> Access {
-    Access {
-        region: config.region.to_string(),
+pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
+    let room = &config.room;
+    let region = config.region.as_ref().ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("the room {room} has no AWS region"))
+            .advising(format!("choose one with: beekeeper init {room} --region eu-central-1"))
+    })?;
+    Ok(Access {
+        region: region.to_string(),
         aws_profile: config.aws_profile.as_ref().map(ToString::to_string),
         account: config.account.as_ref().map(ToString::to_string),
-    }
+    })
 }
 
 /// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use config::{ConfigValue, Presence, ROWS, RoomConfig, SettingRow};
+use config::{ConfigValue, Presence, RoomConfig, SettingRow};
 use toml_edit::{DocumentMut, Item, TomlError, Value};
 use waitroom::{Mistakes, RoomId};
 
@@ -17,7 +17,7 @@ pub(crate) fn read(room: &RoomId, text: &str) -> Result<RoomConfig, Mistakes> {
 
 /// The new text of the file: the present text, updated to this configuration.
 pub(crate) fn updated(config: &RoomConfig, existing: Option<&str>) -> Result<String, TomlError> {
-    let mut file: DocumentMut = existing.map_or_else(|| new_file(&config.room), ToOwned::to_owned).parse()?;
+    let mut file: DocumentMut = existing.map_or_else(|| new_file(config), ToOwned::to_owned).parse()?;
     for (row, value) in config.entries() {
         let Some(value) = value else {
             file.remove(row.key);
@@ -57,18 +57,21 @@ fn config_value(item: &Item) -> ConfigValue<'_> {
     }
 }
 
-/// A new file: the settings that every room needs, and all others as comments.
-fn new_file(room: &RoomId) -> String {
-    let mut text = format!(
-        "# The configuration of the waiting room {room}. After a change, run: beekeeper deploy {room}\n"
-    );
-    let (optional, written): (Vec<_>, Vec<_>) =
-        ROWS.iter().partition(|row| row.presence == Presence::Optional);
-    for row in written {
+/// A new file: the settings that this room has, and all others as comments. A `beekeeper` without AWS leaves out those for AWS.
+fn new_file(config: &RoomConfig) -> String {
+    let room = &config.room;
+    let applied =
+        if cfg!(feature = "aws") { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
+    let mut text =
+        format!("# The configuration of the waiting room {room}. After a change, {applied} {room}\n");
+    let shown = |row: &SettingRow| cfg!(feature = "aws") || row.presence != Presence::OnAws;
+    let entries = config.entries().into_iter().filter(|(row, _)| shown(row));
+    let (written, optional): (Vec<_>, Vec<_>) = entries.partition(|(_, value)| value.is_some());
+    for (row, _) in written {
         add_setting(&mut text, row, "");
     }
     text.push_str("\n# Optional settings. Uncomment a line to set it. A number or `false` is the default.\n");
-    for row in optional {
+    for (row, _) in optional {
         add_setting(&mut text, row, "# ");
     }
     text
@@ -82,6 +85,8 @@ fn add_setting(text: &mut String, row: &SettingRow, comment: &str) {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "aws")]
+    use config::ROWS;
     use waitroom::Rate;
 
     use super::*;
@@ -124,6 +129,7 @@ mod tests {
         assert_eq!(read(&written).unwrap(), config, "{written}");
     }
 
+    #[cfg(feature = "aws")]
     #[test]
     fn a_new_file_explains_every_setting_and_each_can_be_uncommented() {
         let written = updated(&read(SMALLEST).unwrap(), None).unwrap();

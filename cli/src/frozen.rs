@@ -1,12 +1,15 @@
 //! Compares commands, flags, exit codes and the configuration file's keys with `infra/frozen-names.txt`.
 
+#[cfg(feature = "aws")]
 use clap::{Arg, Command, CommandFactory};
 use frozen_names::{Section, assert_frozen};
 
+#[cfg(feature = "aws")]
 use crate::arguments::Arguments;
 use crate::exit::Exit;
 
 /// The names of a command's arguments, and of its subcommands and their arguments.
+#[cfg(feature = "aws")]
 fn names(command: &Command, path: &str) -> Vec<String> {
     let line = |name: String| if path.is_empty() { name } else { format!("{path} {name}") };
     let argument = |argument: &Arg| match (argument.get_long(), argument.get_short()) {
@@ -29,6 +32,7 @@ fn names(command: &Command, path: &str) -> Vec<String> {
     own.chain(below).collect()
 }
 
+#[cfg(feature = "aws")]
 #[test]
 fn commands_and_flags_keep_their_names() {
     assert_frozen(Section::Commands, names(&Arguments::command(), ""));

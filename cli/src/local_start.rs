@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
 
-use crate::arguments::{Local, Which};
+use crate::arguments::{Local, OnThisMachine, Which};
 use crate::commands::init::{changes, refuse_own_domain};
 use crate::config_folder::ConfigFolder;
 use crate::data;
@@ -98,7 +98,7 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
         return Ok(());
     }
     let name = arguments.name.clone().or((arguments.data.is_none()).then_some(name));
-    let which = Which { name, local: true, data: arguments.data.clone() };
+    let which = Which { name, here: OnThisMachine::at(arguments.data.clone()) };
     let asked = timeout(PATIENCE, async {
         let room = RoomHandle::find(&which).await?;
         let status = room.status().await?;

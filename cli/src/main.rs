@@ -45,10 +45,12 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, deploy, destroy, doctor as doctor_command, guard, history, init,
-    keys, list, local, logs, man, message, off, on, rehearse as rehearse_command, report, reset, set_rate,
+    backup, change, completions, config, doctor as doctor_command, guard, history, init, keys, list, local,
+    man, message, off, on, rehearse as rehearse_command, report, reset, set_rate,
     simulate as simulate_command, status, undo,
 };
+#[cfg(feature = "aws")]
+use commands::{deploy, destroy, logs};
 use exit::Exit;
 use operator::Order;
 
@@ -78,7 +80,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Init(init) => init::run(init, json, yes),
         Command::List(list) => list::run(list, json),
         Command::Config(config) => config::run(config, json),
+        #[cfg(feature = "aws")]
         Command::Deploy(deploy) => deploy::run(deploy, json, yes),
+        #[cfg(feature = "aws")]
         Command::Destroy(destroy) => destroy::run(destroy, json, yes),
         Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
@@ -96,6 +100,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Undo(which) => undo::run(which, json, yes),
         Command::Keys(keys) => keys::run(keys, json, yes),
+        #[cfg(feature = "aws")]
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(which) => reset::run(which, json, yes),
         Command::Backup(backup) => backup::run(backup, json),

@@ -61,6 +61,10 @@ const MEANT: [(&[&str], &[&str]); 4] = [
     ),
 ];
 
+/// What only a `beekeeper` with AWS knows.
+const ON_AWS: [&str; 3] = ["deploy", "destroy", "logs"];
+const WITHOUT_AWS: &str = "this beekeeper was built without AWS; to build one with it: cargo xtask dist";
+
 /// The error for a command line, with tips that are about the meaning of its words.
 pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item = String>) -> clap::Error {
     if error.kind() == ErrorKind::InvalidSubcommand
@@ -70,6 +74,8 @@ pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item
         let similar = harmless(error.remove(ContextKind::SuggestedSubcommand));
         if about_keys {
             tell(&mut error, &["what can be done with the keys that sign passes: beekeeper help keys"]);
+        } else if cfg!(not(feature = "aws")) && ON_AWS.contains(&&*word) {
+            tell(&mut error, &[WITHOUT_AWS]);
         } else if let Some(tips) = meant(&word) {
             tell(&mut error, tips);
         } else if !similar.is_empty() {

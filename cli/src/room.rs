@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
+#[cfg(feature = "aws")]
 use config::RoomConfig;
 use operator::{AlarmChange, Order, Reply, Status};
 use server::control::{self, RunningRoom, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
 use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
 
-use crate::arguments::Which;
+use crate::arguments::{LOCAL, Which};
+#[cfg(feature = "aws")]
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
@@ -44,26 +46,27 @@ pub(crate) struct RoomCopy {
 
 impl RoomHandle {
     pub(crate) async fn find(which: &Which) -> Result<Self> {
-        if which.local {
-            return match &which.data {
-                Some(directory) => Self::in_directory(directory, which.name.as_ref()).await,
-                None => Self::here(which.name.clone().map_or_else(data::default_name, Ok)?),
-            };
+        #[cfg(feature = "aws")]
+        if !which.here.is_meant() {
+            return Self::deployed(&on_aws(which)?).await;
         }
-        Self::deployed(&on_aws(which)?).await
+        match &which.here.data {
+            Some(directory) => Self::in_directory(directory, which.name.as_ref()).await,
+            None => Self::here(which.name.clone().map_or_else(only_here, Ok)?),
+        }
     }
 
     /// The room of this name in the user's data directory.
     pub(crate) fn here(name: RoomId) -> Result<Self> {
         let directory = data::directory(None, &name)?;
-        let as_typed = format!("--local {name}");
+        let as_typed = format!("{LOCAL}{name}");
         Ok(Self { name, place: Location::Here { directory, as_typed } })
     }
 
     /// The room that runs in a directory. It is asked for its name.
     async fn in_directory(directory: &Path, expected: Option<&RoomId>) -> Result<Self> {
         let handle = |name: RoomId| {
-            let as_typed = format!("--local {name} --data {}", directory.display());
+            let as_typed = format!("{LOCAL}{name} --data {}", directory.display());
             Self { name, place: Location::Here { directory: directory.to_owned(), as_typed } }
         };
         let name = match (control::send(directory, &Order::Status).await, expected) {
@@ -71,7 +74,7 @@ impl RoomHandle {
             (Ok(Reply::Status(status)), Some(expected)) if status.room.settings.room != *expected => {
                 let there = status.room.settings.room;
                 let another = format!("{} holds the room {there}, not {expected}", directory.display());
-                let advice = format!("for that room, use --local {there} --data {}", directory.display());
+                let advice = format!("for that room, use {LOCAL}{there} --data {}", directory.display());
                 return Err(Failure::new(Exit::Usage, another).advising(advice).into());
             }
             // The order itself will meet the same failure, and explain it.
@@ -89,19 +92,13 @@ impl RoomHandle {
     /// The room on AWS that has this configuration.
     #[cfg(feature = "aws")]
     pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
-        let account = cloud::Account::sign_in(&crate::aws::access(config)).await?;
+        let account = cloud::Account::sign_in(&crate::aws::access(config)?).await?;
         Ok(Self::of(account.room(&config.room).await?))
     }
 
     #[cfg(feature = "aws")]
     pub(crate) fn of(deployed: cloud::DeployedRoom) -> Self {
         Self { name: deployed.room.clone(), place: Location::Aws(Box::new(deployed)) }
-    }
-
-    #[cfg(not(feature = "aws"))]
-    #[expect(clippy::unused_async, reason = "only AWS is waited for")]
-    pub(crate) async fn deployed(config: &RoomConfig) -> Result<Self> {
-        without_aws(&config.room).map_err(or_here)
     }
 
     /// The process of a room that runs on this machine. None if the system does not tell.
@@ -302,7 +299,7 @@ impl RoomHandle {
     }
 
     fn unreached(&self, error: &io::Error, directory: &Path) -> anyhow::Error {
-        let start = format!("beekeeper local {}", self.as_typed().trim_start_matches("--local "));
+        let start = format!("beekeeper local {}", self.as_typed().trim_start_matches(LOCAL));
         unreached(error, directory, &start)
     }
 }
@@ -343,12 +340,26 @@ fn for_a_room_here(running: &[RoomId]) -> String {
     let names: Vec<_> = running.iter().map(RoomId::as_str).collect();
     match *names {
         [] => "for a room on this machine, use --local".into(),
-        [only] => format!("for the room {only}, which runs on this machine, use --local {only}"),
-        _ => format!("use --local NAME for one of the rooms that run on this machine: {}", names.join(", ")),
+        [only] => format!("for the room {only}, which runs on this machine, use {LOCAL}{only}"),
+        _ => format!("use {LOCAL}NAME for one of the rooms that run on this machine: {}", names.join(", ")),
+    }
+}
+
+/// The room on this machine that a command means which names none: the only one that runs or, if none runs, the only one that is
+/// kept here.
+fn only_here() -> Result<RoomId> {
+    let running = data::running();
+    match (&*running, &*data::rooms()) {
+        ([only], _) | ([], [only]) => Ok(only.clone()),
+        ([], _) => data::default_name(),
+        _ => Err(Failure::new(Exit::Usage, "several rooms run on this machine, and none is named")
+            .advising(for_a_room_here(&running))
+            .into()),
     }
 }
 
 /// The room on AWS that a command names. There is no default room, so a typo cannot hit the wrong one.
+#[cfg(feature = "aws")]
 pub(crate) fn on_aws(which: &Which) -> Result<RoomConfig> {
     let folder = ConfigFolder::of_this_user()?;
     let Some(name) = &which.name else {
@@ -362,20 +373,12 @@ pub(crate) fn on_aws(which: &Which) -> Result<RoomConfig> {
 }
 
 /// Adds to the advice how to name a room on this machine.
+#[cfg(feature = "aws")]
 fn or_here(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => failure.or_advising(&for_a_room_here(&data::running())).into(),
         Err(error) => error,
     }
-}
-
-/// The error of every AWS command in a `beekeeper` built without AWS. Mistakes in the room's file are reported first.
-#[cfg(not(feature = "aws"))]
-pub(crate) fn without_aws<T>(name: &RoomId) -> Result<T> {
-    ConfigFolder::of_this_user()?.load(name)?;
-    Err(Failure::new(Exit::Failed, "this beekeeper was built without AWS")
-        .advising("build one with AWS: cargo xtask dist")
-        .into())
 }
 
 #[cfg(test)]

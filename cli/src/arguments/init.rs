@@ -4,10 +4,16 @@ use clap::{Args, ValueHint};
 use config::{ProfileName, Region};
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
-use super::{Removable, Throttling};
+use super::{Removable, Throttling, examples};
+
+const RATE: &str = if cfg!(feature = "aws") {
+    "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
+} else {
+    "Visitors who may enter a minute, from 1 to 270000"
+};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper init                                           ask for everything
   beekeeper init spring-sale                               ask again, with the present answers as defaults
   beekeeper init spring-sale --rate 500                    change one answer, without questions
@@ -17,7 +23,7 @@ use super::{Removable, Throttling};
                                                            configure a room without questions
 
 The answers are written to beekeeper/NAME.toml in your configuration directory, usually ~/.config. That file explains
-all other settings.")]
+all other settings."))]
 pub(crate) struct Init {
     /// Short name of the room, used in commands and in its cookie
     pub(crate) name: Option<RoomId>,
@@ -25,13 +31,12 @@ pub(crate) struct Init {
     #[arg(long)]
     pub(crate) title: Option<Title>,
     /// AWS region, like eu-central-1 or Frankfurt
-    #[arg(long, value_parser = Region::named)]
+    #[arg(long, value_parser = Region::named, hide = cfg!(not(feature = "aws")))]
     pub(crate) region: Option<Region>,
     /// URL of the shop, where admitted visitors are sent
     #[arg(long, value_name = "URL")]
     pub(crate) shop: Option<WebUrl>,
-    /// Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md
-    #[arg(long)]
+    #[arg(long, help = RATE)]
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]
     pub(crate) throttling: Throttling,
@@ -42,7 +47,7 @@ pub(crate) struct Init {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) page: Option<Removable<PathBuf>>,
     /// Profile of your AWS configuration to use for this room; '' for the usual one
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", hide = cfg!(not(feature = "aws")))]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
 }
 

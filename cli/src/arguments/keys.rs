@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pass::KeyRecord;
 
-use super::time;
-use super::which::Which;
+use super::{Which, examples, time};
 
 #[derive(Debug, Args)]
 pub(crate) struct ManageKeys {
@@ -18,7 +17,7 @@ pub(crate) struct ManageKeys {
 pub(crate) enum KeysCommand {
     /// Show the published keys: which one signs, and how long each stays published
     #[command(
-        after_help = "Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys list --local --json"
+        after_help = examples("Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys list --local --json")
     )]
     List(ListKeys),
     /// Sign with another key; passes that are out stay valid
@@ -35,7 +34,7 @@ pub(crate) enum KeysCommand {
     /// keep to what the room allows. Visitors with such a pass get another one at the door, as long as their admission is
     /// valid. If it was the key that signs, the room makes another one when it signs the next pass.
     #[command(
-        after_help = "Examples:\n  beekeeper keys drop spring-sale Qm9vdH\n  beekeeper keys drop --local Qm9vdH --yes"
+        after_help = examples("Examples:\n  beekeeper keys drop spring-sale Qm9vdH\n  beekeeper keys drop --local Qm9vdH --yes")
     )]
     Drop(DropKey),
 }

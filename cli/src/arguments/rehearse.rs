@@ -6,11 +6,17 @@ use simulation::ArrivalShape;
 use url::Url;
 use waitroom::RoomId;
 
-use super::deploy::people;
-use super::{Which, time};
+use super::people::people;
+use super::{OnThisMachine, Which, examples, time};
+
+const ROOM: &str = if cfg!(feature = "aws") {
+    "Name or URL of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
+} else {
+    "Name or URL of the room [default: the room in --data, or the only one that runs]"
+};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper rehearse --local                                   1,000 visitors within a minute
   beekeeper rehearse --local --visitors 50000 --arrivals 5m    evenly over five minutes
   beekeeper rehearse --local --arrivals spring-sale.csv        as many as the file counts, when it counts them
@@ -20,16 +26,12 @@ use super::{Which, time};
 
 The room has to be on, and its line empty. It is marked for the rehearsal, and the rehearsal ends with a reset: every visitor
 who was admitted since the last one has to wait again. Ctrl-C stops the visitors, resets the room and reports so far.
-The exit code is 0 if every promise was kept: docs/rehearsal.md")]
+The exit code is 0 if every promise was kept: docs/rehearsal.md"))]
 pub(crate) struct Rehearse {
-    /// Name or URL of the room; required unless --local is given [default with --local: the room in --data, or demo]
+    #[arg(help = ROOM)]
     pub(crate) room: Option<RehearsedRoom>,
-    /// Use the room on this machine
-    #[arg(long)]
-    pub(crate) local: bool,
-    /// Directory of the room's data, if the room was started with --data
-    #[arg(long, value_name = "DIR", requires = "local")]
-    pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) here: OnThisMachine,
     /// How many visitors come, up to 100k; 50k is 50000 [default: 1000, or as many as the CSV file counts]
     #[arg(long, value_name = "N", value_parser = visitors)]
     pub(crate) visitors: Option<u32>,
@@ -86,7 +88,7 @@ impl Rehearse {
             Some(RehearsedRoom::Name(name)) => Some(name.clone()),
             None => None,
         };
-        Some(Which { name, local: self.local, data: self.data.clone() })
+        Some(Which { name, here: self.here.clone() })
     }
 }
 

@@ -5,10 +5,16 @@ use std::time::Duration;
 use clap::Args;
 use waitroom::{MinuteRecord, RoomId};
 
-use super::{Which, time};
+use super::{OnThisMachine, Which, examples, time};
+
+const SOURCE: &str = if cfg!(feature = "aws") {
+    "Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
+} else {
+    "Name of the room, or a report in a file that ends in .json [default: the room in --data, or the only one that runs]"
+};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper report spring-sale
   beekeeper report spring-sale --html spring-sale.html
   beekeeper report --local --since 6h --csv minutes.csv
@@ -17,17 +23,12 @@ use super::{Which, time};
 
 Without --since it is about the last event: the minutes in which visitors joined, waited, were released or came for their
 pass, back to an hour in which nobody did. The record of a minute is written when the minute ends, and kept for fourteen
-days.")]
+days."))]
 pub(crate) struct MakeReport {
-    /// Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local:
-    /// the room in --data, or demo]
+    #[arg(help = SOURCE)]
     pub(crate) name: Option<ReportSource>,
-    /// Use the room on this machine
-    #[arg(long)]
-    pub(crate) local: bool,
-    /// Directory of the room's data, if the room was started with --data
-    #[arg(long, value_name = "DIR", requires = "local")]
-    pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) here: OnThisMachine,
     /// How far back the report begins, from 1m to 14d [default: at the beginning of the last event]
     #[arg(long, value_name = "TIME", value_parser = past)]
     pub(crate) since: Option<Duration>,
@@ -67,7 +68,7 @@ impl MakeReport {
             Some(ReportSource::Room(name)) => Some(name.clone()),
             _ => None,
         };
-        Which { name, local: self.local, data: self.data.clone() }
+        Which { name, here: self.here.clone() }
     }
 }
 

@@ -7,10 +7,31 @@ use config::Region;
 use simulation::{ArrivalShape, Arrivals, TimedOrder};
 use waitroom::{Rate, RoomId};
 
-use super::{rehearse, time};
+use super::{examples, rehearse, time};
+
+const CONFIGURED: &str = if cfg!(feature = "aws") {
+    "Name of a configured room, whose rate, region and options are used"
+} else {
+    "Name of a configured room, whose rate is used"
+};
+const DISORDER: &str = if cfg!(feature = "aws") {
+    "How many places a visitor may be from their turn [default: 100 on AWS, 0 on one machine]"
+} else {
+    "How many places a visitor may be from their turn [default: 0]"
+};
+const COUNT_LAG: &str = if cfg!(feature = "aws") {
+    "How old the count of the line is [default: 1m on AWS, 0s on one machine]"
+} else {
+    "How old the count of the line is [default: 0s]"
+};
+const FIND: &str = if cfg!(feature = "aws") {
+    "Find the lowest rate that is enough, or the limits to raise"
+} else {
+    "Find the lowest rate that is enough"
+};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = examples("Examples:
   beekeeper simulate --visitors 100k --arrivals 10m --rate 3k   on AWS, with the limits of every account
   beekeeper simulate spring-sale --visitors 50k                 with a configured room's rate, region and options
   beekeeper simulate --local --visitors 20k --rate 600          on one machine
@@ -19,19 +40,18 @@ use super::{rehearse, time};
   beekeeper simulate --visitors 50k --find rate --within 2h     the lowest rate that is enough
   beekeeper simulate --visitors 1m --rate 30k --find quota      the limits to raise before
 
-Nothing is sent anywhere, and AWS is not asked: limits are those that every account has, unless --limit says otherwise.
-A limit that breaks is an answer, so the exit code is 0. The same flags give the same answer: docs/simulate.md")]
+Nothing is sent anywhere.
+AWS is not asked either: limits are those that every account has, unless --limit says otherwise.
+A limit that breaks is an answer, so the exit code is 0. The same flags give the same answer: docs/simulate.md"))]
 pub(crate) struct SimulateEvent {
-    /// Name of a configured room, whose rate, region and options are used
-    #[arg(allow_negative_numbers = true)]
+    #[arg(help = CONFIGURED, allow_negative_numbers = true)]
     pub(crate) name: Option<RoomId>,
     /// A TOML file of the flags from --local to --seed; what is given here too counts instead
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) flags: ScenarioFlags,
-    /// Find the lowest rate that is enough, or the limits to raise
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT", help = FIND)]
     pub(crate) find: Option<Sought>,
     /// Within which time the last visitor has to be released, from 1m to 14d
     #[arg(long, value_name = "TIME", value_parser = within, requires = "find", required_if_eq("find", "rate"))]
@@ -45,7 +65,7 @@ pub(crate) struct SimulateEvent {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ScenarioFlags {
     /// Simulate a room on one machine, instead of AWS
-    #[arg(long)]
+    #[arg(long, hide = cfg!(not(feature = "aws")))]
     pub(crate) local: bool,
     /// How many visitors come, up to 10m; 50k is 50000. A file of counts knows it by itself
     #[arg(long, value_name = "N", value_parser = visitors, allow_negative_numbers = true)]
@@ -66,7 +86,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Vec<TimedOrder>,
     /// Region of the limits [default: the configured room's, or us-east-1]
-    #[arg(long, conflicts_with = "local", value_parser = Region::named)]
+    #[arg(long, conflicts_with = "local", value_parser = Region::named, hide = cfg!(not(feature = "aws")))]
     pub(crate) region: Option<Region>,
     /// How many of a hundred leave while they wait [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
@@ -80,17 +100,15 @@ pub(crate) struct ScenarioFlags {
     /// How many visitors a minute the shop bears; with twice as many it answers four times slower
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) shop_bears: Option<Rate>,
-    /// How many places a visitor may be from their turn [default: 100 on AWS, 0 on one machine]
-    #[arg(long, value_name = "PLACES", value_parser = places, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PLACES", value_parser = places, help = DISORDER, allow_negative_numbers = true)]
     pub(crate) disorder: Option<u64>,
-    /// How old the count of the line is [default: 1m on AWS, 0s on one machine]
-    #[arg(long, value_name = "TIME", value_parser = lag)]
+    #[arg(long, value_name = "TIME", value_parser = lag, help = COUNT_LAG)]
     pub(crate) count_lag: Option<Duration>,
     /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local", hide = cfg!(not(feature = "aws")))]
     pub(crate) limit: Vec<(AccountLimit, f64)>,
     /// Take the limits of a new account, in which ten functions may run at the same time
-    #[arg(long, conflicts_with = "local")]
+    #[arg(long, conflicts_with = "local", hide = cfg!(not(feature = "aws")))]
     pub(crate) new_account: bool,
     /// The same number gives the same visitors [default: 1]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
@@ -98,6 +116,15 @@ pub(crate) struct ScenarioFlags {
 }
 
 impl ScenarioFlags {
+    /// Whether the room is on this machine. A `beekeeper` without AWS simulates one on AWS for whoever says something about it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.local || cfg!(not(feature = "aws")) && !self.is_about_aws()
+    }
+
+    fn is_about_aws(&self) -> bool {
+        self.region.is_some() || self.new_account || !self.limit.is_empty()
+    }
+
     /// These, and what a file says of the others.
     pub(crate) fn or(self, file: Self) -> Self {
         Self {
@@ -124,8 +151,7 @@ impl ScenarioFlags {
 
     /// What does not go together, and what to do. The flags of one command line may be half of what a file completes.
     pub(crate) fn mistake(&self) -> Option<(&'static str, &'static str)> {
-        let is_of_aws = self.region.is_some() || self.new_account || !self.limit.is_empty();
-        if self.local && is_of_aws {
+        if self.local && self.is_about_aws() {
             Some(("one machine has neither a region nor limits of an account", "leave them out, or local"))
         } else if self.shop_answers_in.is_some() != self.shop_bears.is_some() {
             Some((
@@ -151,6 +177,7 @@ pub(crate) enum Sought {
     /// The lowest rate at which the last visitor is released within --within
     Rate,
     /// The limits that this crowd breaks, and what it needs of them
+    #[value(hide = cfg!(not(feature = "aws")))]
     Quota,
 }
 

@@ -3,15 +3,69 @@ use std::path::PathBuf;
 use clap::Args;
 use waitroom::RoomId;
 
+const NAME: &str = if cfg!(feature = "aws") {
+    "Name of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
+} else {
+    "Name of the room [default: the room in --data, or the only one that runs]"
+};
+
 /// Which room a command is for.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Name of the room; required unless --local is given [default with --local: the room in --data, or demo]
+    #[arg(help = NAME)]
     pub(crate) name: Option<RoomId>,
+    #[command(flatten)]
+    pub(crate) here: OnThisMachine,
+}
+
+/// Whether the room is on this machine, and where.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OnThisMachine {
     /// Use the room on this machine
-    #[arg(long)]
-    pub(crate) local: bool,
+    #[arg(long, hide = cfg!(not(feature = "aws")))]
+    local: bool,
     /// Directory of the room's data, if the room was started with --data
-    #[arg(long, value_name = "DIR", requires = "local")]
+    #[arg(long, value_name = "DIR")]
+    #[cfg_attr(feature = "aws", arg(requires = "local"))]
     pub(crate) data: Option<PathBuf>,
+}
+
+impl OnThisMachine {
+    /// The room in this directory, or one in the user's data directory.
+    pub(crate) fn at(data: Option<PathBuf>) -> Self {
+        Self { local: true, data }
+    }
+
+    /// A `beekeeper` without AWS knows rooms on this machine only.
+    pub(crate) fn is_meant(&self) -> bool {
+        self.local || cfg!(not(feature = "aws"))
+    }
+
+    /// Whether somebody wrote --local or --data.
+    pub(crate) fn is_given(&self) -> bool {
+        self.local || self.data.is_some()
+    }
+}
+
+/// How a command says that a room is on this machine.
+pub(crate) const LOCAL: &str = if cfg!(feature = "aws") { "--local " } else { "" };
+
+/// The text of a help with its examples. Where only this machine is known, without --local and without what is about AWS. Remarks
+/// stay below each other.
+pub(crate) fn examples(text: &str) -> String {
+    const ABOUT_AWS: [&str; 5] = ["AWS", "account", "deploy", "quota", "region"];
+
+    if cfg!(feature = "aws") {
+        return text.to_owned();
+    }
+    let text = text.replace(" --region eu-central-1", "").replace(", also by `destroy`", "");
+    let line = |line: &str| {
+        let Some((before, after)) = line.split_once(" --local") else { return line.to_owned() };
+        match after.split_once("  ") {
+            Some((arguments, remark)) => format!("{before}{arguments}{:10}{remark}", ""),
+            None => format!("{before}{after}"),
+        }
+    };
+    let lines = text.lines().filter(|line| !ABOUT_AWS.iter().any(|word| line.contains(word)));
+    lines.map(line).collect::<Vec<_>>().join("\n")
 }

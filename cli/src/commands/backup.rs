@@ -9,14 +9,14 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use waitroom::RoomId;
 
-use crate::arguments::Backup;
+use crate::arguments::{Backup, LOCAL};
 use crate::exit::{Exit, Failure};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
 pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
-    if !backup.which.local {
+    if !backup.which.here.is_meant() {
         let reason = "only a room on this machine has a file to back up";
         return Err(Failure::new(Exit::Usage, reason).advising("name it with --local").into());
     }
@@ -27,7 +27,7 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
             let unclear = format!("it is unclear whether {file} is the room or the file; nothing was copied");
             return Err(Failure::new(Exit::Usage, unclear)
                 .advising(format!(
-                    "for the room {file}: beekeeper backup --local {file} FILE; \
+                    "for the room {file}: beekeeper backup {LOCAL}{file} FILE; \
                      to copy {0} into the file: beekeeper backup {1} ./{file}",
                     room.name,
                     room.as_typed()

@@ -1,7 +1,7 @@
 //! `beekeeper config`: the configured rooms.
 
 use anyhow::Result;
-use config::{ConfigValue, RoomConfig};
+use config::{ConfigValue, Region, RoomConfig};
 use serde_json::json;
 use waitroom::RoomId;
 
@@ -44,7 +44,8 @@ fn show(folder: &ConfigFolder, name: &RoomId, json: bool) -> Result<()> {
         return Ok(say(&described(folder, &config).to_string())?);
     }
     let mut lines = vec![format!("{name}, in {}", folder.path(name).display())];
-    let place = config.region.place().map(|place| format!("  {place}")).unwrap_or_default();
+    let place =
+        config.region.as_ref().and_then(Region::place).map(|place| format!("  {place}")).unwrap_or_default();
     for (row, value) in config.entries() {
         let Some(value) = value else { continue };
         let place = if row.key == "region" { place.as_str() } else { "" };
@@ -62,7 +63,9 @@ fn list(folder: &ConfigFolder) -> Result<()> {
     for name in names {
         let summary = match folder.find(&name) {
             Ok(Some(config)) => {
-                format!("{:<15} {} a minute to {}", config.region, config.rate, config.shop)
+                let region =
+                    config.region.as_ref().map(|region| format!("{region:<15} ")).unwrap_or_default();
+                format!("{region}{} a minute to {}", config.rate, config.shop)
             }
             Ok(None) => continue,
             Err(error) => format!("{error}; see: beekeeper config {name}"),

@@ -1,199 +1,177 @@
 //! `beekeeper deploy`: creates a room on AWS, or updates it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
+use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
+use operator::AlarmMail;
+use serde_json::json;
+use waitroom::RoomState;
 
-use crate::arguments::Deploy;
+use crate::arguments::{Deploy, people};
+use crate::ask::{self, TextQuestion};
+use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
+use crate::config_folder::ConfigFolder;
+use crate::custom_page::custom_page;
+use crate::plan_text::plan_text;
+use crate::printer::say;
+use crate::wording::alarm_mail;
 
-#[cfg(not(feature = "aws"))]
-pub(crate) fn run(deploy: &Deploy, _: bool, _: bool) -> Result<()> {
-    crate::room::without_aws(&deploy.name)
+pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
+    let begun = AtomicBool::new(false);
+    run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
 }
 
-#[cfg(feature = "aws")]
-pub(crate) use with_aws::run;
-
-#[cfg(feature = "aws")]
-mod with_aws {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
-    use operator::AlarmMail;
-    use serde_json::json;
-    use waitroom::RoomState;
-
-    use super::{Deploy, Result};
-    use crate::arguments::people;
-    use crate::ask::{self, TextQuestion};
-    use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
-    use crate::config_folder::ConfigFolder;
-    use crate::custom_page::custom_page;
-    use crate::plan_text::plan_text;
-    use crate::printer::say;
-    use crate::wording::alarm_mail;
-
-    pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
-        let begun = AtomicBool::new(false);
-        run_async(interruptible("deploy", &deploy.name, &begun, deployed(deploy, json, yes, &begun)))
-    }
-
-    async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
-        let folder = ConfigFolder::of_this_user()?;
-        let config = folder.load(&deploy.name)?;
-        let page = custom_page(&config)?;
-        let bundle = bundle();
-        let account = Account::sign_in(&access(&config)).await?;
-        let expected = expected(deploy, json || yes)?;
-        let plan = account.plan(&config, page.as_ref(), &bundle, expected).await?;
-        if deploy.dry_run {
-            let changes = account.changes(&config, page.as_ref(), &bundle, &|_| {}).await?;
-            if json {
-                return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
-            }
-            say(&plan_text(&plan))?;
-            return Ok(say(&changed(changes.as_deref()))?);
-        }
+async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
+    let folder = ConfigFolder::of_this_user()?;
+    let config = folder.load(&deploy.name)?;
+    let page = custom_page(&config)?;
+    let bundle = bundle();
+    let account = Account::sign_in(&access(&config)?).await?;
+    let expected = expected(deploy, json || yes)?;
+    let plan = account.plan(&config, page.as_ref(), &bundle, expected).await?;
+    if deploy.dry_run {
+        let changes = account.changes(&config, page.as_ref(), &bundle, &|_| {}).await?;
         if json {
-            say(&json!({ "event": "plan", "plan": plan }).to_string())?;
-        } else {
-            eprintln!("{}", plan_text(&plan));
+            return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
         }
-        if !yes {
-            ask::confirm("The plan above would be carried out", question(&plan))?;
-        }
-        if config.account.is_none() {
-            // The account is stored before anything is created, so that later commands find it even if this one fails.
-            // The file is read again, because somebody may have edited it during the question.
-            let mut config = folder.load(&deploy.name)?;
-            config.account = Some(account.id.parse().map_err(anyhow::Error::msg)?);
-            folder.save(&config)?;
-        }
-        begun.store(true, Ordering::Relaxed);
-        let progress = ProgressDisplay::new(json);
-        let tell = |event: DeployEvent| progress.show(&event);
-        let room = account.deploy(&config, page.as_ref(), &bundle, &tell).await?;
-        let found = room.smoke_check(&tell).await?;
-        if found == RoomState::On {
-            room.wait_for_schedule(&tell).await?;
-        }
-        let mail = room.alarm_mail().await;
-        drop(progress);
-        if json {
-            let deployed = json!({
-                "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "account": account.id,
-                "alarm_mail": mail,
-            });
-            return Ok(say(&deployed.to_string())?);
-        }
-        Ok(say(&result(&room, found, mail.as_ref()))?)
+        say(&plan_text(&plan))?;
+        return Ok(say(&changed(changes.as_deref()))?);
     }
-
-    /// How many people the operator expects, if they want to say so.
-    fn expected(deploy: &Deploy, asks_nothing: bool) -> Result<Option<u64>> {
-        if !asks_for_crowd(deploy, asks_nothing, ask::can_ask()) {
-            return Ok(deploy.expect);
-        }
-        let question = TextQuestion {
-            question: "How many people do you expect at most?",
-            help: "like 20000 or 150k, to be warned of what does not fit them; Enter skips this",
-            initial: String::new(),
-            check: &|answer| crowd(answer).map(drop),
-            suggest: &|_| Vec::new(),
-        };
-        crowd(&question.ask()?).map_err(anyhow::Error::msg)
+    if json {
+        say(&json!({ "event": "plan", "plan": plan }).to_string())?;
+    } else {
+        eprintln!("{}", plan_text(&plan));
     }
-
-    /// Only a person at a terminal is asked, who has not said it already.
-    fn asks_for_crowd(deploy: &Deploy, asks_nothing: bool, at_terminal: bool) -> bool {
-        at_terminal && !asks_nothing && deploy.expect.is_none()
+    if !yes {
+        ask::confirm("The plan above would be carried out", question(&plan))?;
     }
-
-    fn crowd(answer: &str) -> Result<Option<u64>, String> {
-        if answer.is_empty() { Ok(None) } else { people(answer).map(Some) }
+    if config.account.is_none() {
+        // The account is stored before anything is created, so that later commands find it even if this one fails.
+        // The file is read again, because somebody may have edited it during the question.
+        let mut config = folder.load(&deploy.name)?;
+        config.account = Some(account.id.parse().map_err(anyhow::Error::msg)?);
+        folder.save(&config)?;
     }
-
-    fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> String {
-        let urls = &room.urls;
-        let mut lines =
-            vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
-        if let Some(target) = &urls.domain_target {
-            lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
-        }
-        lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
-        match found {
-            RoomState::On => {}
-            RoomState::Paused => lines.push(format!(
-                "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
-                room.room
-            )),
-            RoomState::Off => lines.push(format!(
-                "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
-                room.room
-            )),
-        }
-        lines.join("\n")
+    begun.store(true, Ordering::Relaxed);
+    let progress = ProgressDisplay::new(json);
+    let tell = |event: DeployEvent| progress.show(&event);
+    let room = account.deploy(&config, page.as_ref(), &bundle, &tell).await?;
+    let found = room.smoke_check(&tell).await?;
+    if found == RoomState::On {
+        room.wait_for_schedule(&tell).await?;
     }
-
-    fn question(plan: &DeployPlan) -> &'static str {
-        match plan.action {
-            DeployAction::Create => "Create this room?",
-            DeployAction::Update => "Update this room?",
-            DeployAction::Replace { .. } => "Remove the old stack and create this room?",
-            DeployAction::Resume { .. } => "Continue with this room?",
-        }
+    let mail = room.alarm_mail().await;
+    drop(progress);
+    if json {
+        let deployed = json!({
+            "event": "deployed", "room": room.room, "urls": room.urls, "found": found, "account": account.id,
+            "alarm_mail": mail,
+        });
+        return Ok(say(&deployed.to_string())?);
     }
+    Ok(say(&result(&room, found, mail.as_ref()))?)
+}
 
-    fn changed(changes: Option<&[ResourceChange]>) -> String {
-        match changes {
-            None => "Dry run: nothing was changed. Without --dry-run the room is created.".to_owned(),
-            Some([]) => "Dry run: nothing was changed, and nothing would change.".to_owned(),
-            Some(changes) => {
-                let line = |change: &ResourceChange| {
-                    let replaced =
-                        change.replacement.as_deref().is_some_and(|replacement| replacement == "True");
-                    let replaced = if replaced { ", replaced" } else { "" };
-                    format!(
-                        "  {:<8} {:<28} {}{replaced}",
-                        change.action.to_lowercase(),
-                        change.name,
-                        change.kind
-                    )
-                };
-                let lines: Vec<_> = changes.iter().map(line).collect();
-                format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
-            }
-        }
+/// How many people the operator expects, if they want to say so.
+fn expected(deploy: &Deploy, asks_nothing: bool) -> Result<Option<u64>> {
+    if !asks_for_crowd(deploy, asks_nothing, ask::can_ask()) {
+        return Ok(deploy.expect);
     }
+    let question = TextQuestion {
+        question: "How many people do you expect at most?",
+        help: "like 20000 or 150k, to be warned of what does not fit them; Enter skips this",
+        initial: String::new(),
+        check: &|answer| crowd(answer).map(drop),
+        suggest: &|_| Vec::new(),
+    };
+    crowd(&question.ask()?).map_err(anyhow::Error::msg)
+}
 
-    #[cfg(test)]
-    mod tests {
-        use clap::Parser;
+/// Only a person at a terminal is asked, who has not said it already.
+fn asks_for_crowd(deploy: &Deploy, asks_nothing: bool, at_terminal: bool) -> bool {
+    at_terminal && !asks_nothing && deploy.expect.is_none()
+}
 
-        use super::*;
-        use crate::arguments::{Arguments, Command};
+fn crowd(answer: &str) -> Result<Option<u64>, String> {
+    if answer.is_empty() { Ok(None) } else { people(answer).map(Some) }
+}
 
-        fn deploy(flags: &[&str]) -> Deploy {
-            let line = [&["beekeeper", "deploy", "sale"], flags].concat();
-            let Command::Deploy(deploy) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
-            deploy
-        }
+fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> String {
+    let urls = &room.urls;
+    let mut lines = vec![format!("waiting room   {}", urls.room), format!("client check   {}", urls.client)];
+    if let Some(target) = &urls.domain_target {
+        lines.push(format!("your domain    create a CNAME or alias record that points to {target}"));
+    }
+    lines.extend(mail.and_then(alarm_mail).map(|mail| format!("alarm e-mails  {mail}")));
+    match found {
+        RoomState::On => {}
+        RoomState::Paused => lines.push(format!(
+            "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
+            room.room
+        )),
+        RoomState::Off => lines.push(format!(
+            "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
+            room.room
+        )),
+    }
+    lines.join("\n")
+}
 
-        #[test]
-        fn a_person_at_a_terminal_is_asked_how_many_people_come() {
-            let asks = |flags: &[&str], asks_nothing, at_terminal| {
-                asks_for_crowd(&deploy(flags), asks_nothing, at_terminal)
+fn question(plan: &DeployPlan) -> &'static str {
+    match plan.action {
+        DeployAction::Create => "Create this room?",
+        DeployAction::Update => "Update this room?",
+        DeployAction::Replace { .. } => "Remove the old stack and create this room?",
+        DeployAction::Resume { .. } => "Continue with this room?",
+    }
+}
+
+fn changed(changes: Option<&[ResourceChange]>) -> String {
+    match changes {
+        None => "Dry run: nothing was changed. Without --dry-run the room is created.".to_owned(),
+        Some([]) => "Dry run: nothing was changed, and nothing would change.".to_owned(),
+        Some(changes) => {
+            let line = |change: &ResourceChange| {
+                let replaced = change.replacement.as_deref().is_some_and(|replacement| replacement == "True");
+                let replaced = if replaced { ", replaced" } else { "" };
+                format!("  {:<8} {:<28} {}{replaced}", change.action.to_lowercase(), change.name, change.kind)
             };
-            assert!(asks(&[], false, true));
-            assert!(asks(&["--dry-run"], false, true));
-            assert!(!asks(&["--expect", "20k"], false, true), "it was said");
-            assert!(!asks(&[], true, true), "no question is wanted");
-            assert!(!asks(&[], false, false), "nobody is there");
+            let lines: Vec<_> = changes.iter().map(line).collect();
+            format!("Dry run: nothing was changed. These resources would change:\n{}", lines.join("\n"))
         }
+    }
+}
 
-        #[test]
-        fn enter_alone_skips_the_question() {
-            assert_eq!(crowd(""), Ok(None));
-            assert_eq!(crowd("150k"), Ok(Some(150_000)));
-            assert!(crowd("many").is_err());
-        }
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    fn deploy(flags: &[&str]) -> Deploy {
+        let line = [&["beekeeper", "deploy", "sale"], flags].concat();
+        let Command::Deploy(deploy) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
+        deploy
+    }
+
+    #[test]
+    fn a_person_at_a_terminal_is_asked_how_many_people_come() {
+        let asks = |flags: &[&str], asks_nothing, at_terminal| {
+            asks_for_crowd(&deploy(flags), asks_nothing, at_terminal)
+        };
+        assert!(asks(&[], false, true));
+        assert!(asks(&["--dry-run"], false, true));
+        assert!(!asks(&["--expect", "20k"], false, true), "it was said");
+        assert!(!asks(&[], true, true), "no question is wanted");
+        assert!(!asks(&[], false, false), "nobody is there");
+    }
+
+    #[test]
+    fn enter_alone_skips_the_question() {
+        assert_eq!(crowd(""), Ok(None));
+        assert_eq!(crowd("150k"), Ok(Some(150_000)));
+        assert!(crowd("many").is_err());
     }
 }

@@ -1,118 +1,104 @@
 //! `beekeeper destroy`: removes a room and everything that belongs to it.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
+use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
+use waitroom::ports::LineLength;
 
 use crate::arguments::Destroy;
+use crate::ask;
+use crate::aws::{ProgressDisplay, access, interruptible, run_async};
+use crate::config_folder::ConfigFolder;
+use crate::event_report::EventReport;
+use crate::exit::{self, Failure};
+use crate::printer::{note, say};
+use crate::room::RoomHandle;
 
-#[cfg(not(feature = "aws"))]
-pub(crate) fn run(destroy: &Destroy, _: bool, _: bool) -> Result<()> {
-    crate::room::without_aws(&destroy.name)
+pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
+    let begun = AtomicBool::new(false);
+    run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, yes, &begun)))
 }
 
-#[cfg(feature = "aws")]
-pub(crate) use with_aws::run;
-
-#[cfg(feature = "aws")]
-mod with_aws {
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
-    use waitroom::ports::LineLength;
-
-    use super::{Destroy, Result};
-    use crate::ask;
-    use crate::aws::{ProgressDisplay, access, interruptible, run_async};
-    use crate::config_folder::ConfigFolder;
-    use crate::event_report::EventReport;
-    use crate::exit::{self, Failure};
-    use crate::printer::{note, say};
-    use crate::room::RoomHandle;
-
-    pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
-        let begun = AtomicBool::new(false);
-        run_async(interruptible("destroy", &destroy.name, &begun, destroyed(destroy, json, yes, &begun)))
-    }
-
-    async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
-        let config = ConfigFolder::of_this_user()?.load(&destroy.name)?;
-        let account = Account::sign_in(&access(&config)).await?;
-        let waiting = waiting(&account, destroy).await;
-        if yes {
-            // With --yes, a line that cannot be counted does not stop the removal.
-            if let Ok(waiting) = waiting {
-                note(&waiting);
-            }
-        } else {
-            ask::confirm(&waiting?, &format!("Remove the room {} permanently?", destroy.name))?;
+async fn destroyed(destroy: &Destroy, json: bool, yes: bool, begun: &AtomicBool) -> Result<()> {
+    let config = ConfigFolder::of_this_user()?.load(&destroy.name)?;
+    let account = Account::sign_in(&access(&config)?).await?;
+    let waiting = waiting(&account, destroy).await;
+    if yes {
+        // With --yes, a line that cannot be counted does not stop the removal.
+        if let Ok(waiting) = waiting {
+            note(&waiting);
         }
-        let kept = if destroy.no_report { None } else { keep_report(&account, destroy).await? };
-        begun.store(true, Ordering::Relaxed);
-        let progress = ProgressDisplay::new(json);
-        let tell = |event: DeployEvent| progress.show(&event);
-        let removal = account.destroy(&destroy.name, &tell).await?;
-        drop(progress);
-        if json {
-            return Ok(say(&serde_json::json!({
-                "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
-            })
-            .to_string())?);
+    } else {
+        ask::confirm(&waiting?, &format!("Remove the room {} permanently?", destroy.name))?;
+    }
+    let kept = if destroy.no_report { None } else { keep_report(&account, destroy).await? };
+    begun.store(true, Ordering::Relaxed);
+    let progress = ProgressDisplay::new(json);
+    let tell = |event: DeployEvent| progress.show(&event);
+    let removal = account.destroy(&destroy.name, &tell).await?;
+    drop(progress);
+    if json {
+        return Ok(say(&serde_json::json!({
+            "event": "destroyed", "room": destroy.name, "removal": removal, "report": kept,
+        })
+        .to_string())?);
+    }
+    Ok(say(&result(destroy, &removal))?)
+}
+
+/// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
+/// room, or if its removal has begun, because parts of it may be gone.
+async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<PathBuf>> {
+    let failed = |error: anyhow::Error| {
+        let told = format!(
+            "could not save a report of the room {}, so nothing was removed: {error:#}",
+            destroy.name
+        );
+        let remedy = exit::advice(&error).map(|advice| format!("{advice}; or ")).unwrap_or_default();
+        let advice = format!("{remedy}add --no-report to remove the room without it");
+        Failure::new(exit::exit(&error), told).advising(advice)
+    };
+    let room = match account.room(&destroy.name).await {
+        Ok(room) if room.is_being_removed() => return Ok(None),
+        Ok(room) => RoomHandle::of(room),
+        Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let report = Box::pin(EventReport::of_all(&room)).await.map_err(failed)?;
+    let day = &report.made.to_string()[..10];
+    let name = format!("{}-report-{day}", destroy.name);
+    let json = serde_json::to_string(&report)? + "\n";
+    let files = [("json", json), ("html", report.html())];
+    let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
+    note(&format!("saved a report of the room: {} and {}", json.display(), html.display()));
+    Ok(Some(json))
+}
+
+/// How many visitors would lose their places. An incomplete room has no line to count.
+async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
+    match account.room(&destroy.name).await {
+        Ok(room) => Ok(match room.store().waiting().await? {
+            0 => "No visitors wait".to_owned(),
+            1 => "One visitor waits, and loses their place".to_owned(),
+            waiting => format!("About {waiting} visitors wait, and lose their places"),
+        }),
+        Err(error) if error.kind() == CloudErrorKind::NotFound => {
+            Ok("The room is missing or incomplete".to_owned())
         }
-        Ok(say(&result(destroy, &removal))?)
+        Err(error) => Err(error.into()),
     }
+}
 
-    /// Saves what the room knows of its events, because that is removed with it. Returns where it is: none if there is no
-    /// room, or if its removal has begun, because parts of it may be gone.
-    async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<PathBuf>> {
-        let failed = |error: anyhow::Error| {
-            let told = format!(
-                "could not save a report of the room {}, so nothing was removed: {error:#}",
-                destroy.name
-            );
-            let remedy = exit::advice(&error).map(|advice| format!("{advice}; or ")).unwrap_or_default();
-            let advice = format!("{remedy}add --no-report to remove the room without it");
-            Failure::new(exit::exit(&error), told).advising(advice)
-        };
-        let room = match account.room(&destroy.name).await {
-            Ok(room) if room.is_being_removed() => return Ok(None),
-            Ok(room) => RoomHandle::of(room),
-            Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let report = Box::pin(EventReport::of_all(&room)).await.map_err(failed)?;
-        let day = &report.made.to_string()[..10];
-        let name = format!("{}-report-{day}", destroy.name);
-        let json = serde_json::to_string(&report)? + "\n";
-        let files = [("json", json), ("html", report.html())];
-        let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
-        note(&format!("saved a report of the room: {} and {}", json.display(), html.display()));
-        Ok(Some(json))
-    }
-
-    /// How many visitors would lose their places. An incomplete room has no line to count.
-    async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
-        match account.room(&destroy.name).await {
-            Ok(room) => Ok(match room.store().waiting().await? {
-                0 => "No visitors wait".to_owned(),
-                1 => "One visitor waits, and loses their place".to_owned(),
-                waiting => format!("About {waiting} visitors wait, and lose their places"),
-            }),
-            Err(error) if error.kind() == CloudErrorKind::NotFound => {
-                Ok("The room is missing or incomplete".to_owned())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn result(destroy: &Destroy, removal: &Removal) -> String {
-        let mut lines = vec![if removal.removed.is_empty() {
-            format!("the room {} was already removed", destroy.name)
-        } else {
-            format!("the room {} is removed", destroy.name)
-        }];
-        lines.extend(removal.removed.iter().map(|what| format!("  removed          {what}")));
-        lines.extend(removal.gone.iter().map(|what| format!("  none found       {what}")));
-        lines.extend(removal.unverified.iter().map(|what| format!("  not checked      {what}")));
-        lines.join("\n")
-    }
+fn result(destroy: &Destroy, removal: &Removal) -> String {
+    let mut lines = vec![if removal.removed.is_empty() {
+        format!("the room {} was already removed", destroy.name)
+    } else {
+        format!("the room {} is removed", destroy.name)
+    }];
+    lines.extend(removal.removed.iter().map(|what| format!("  removed          {what}")));
+    lines.extend(removal.gone.iter().map(|what| format!("  none found       {what}")));
+    lines.extend(removal.unverified.iter().map(|what| format!("  not checked      {what}")));
+    lines.join("\n")
 }

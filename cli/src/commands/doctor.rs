@@ -21,7 +21,11 @@ const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: &ExamineRoom, json: bool) -> Result<()> {
     block_on(async {
-        if arguments.which.local { here(arguments, json).await } else { on_aws(arguments, json).await }
+        #[cfg(feature = "aws")]
+        if !arguments.which.here.is_meant() {
+            return on_aws(arguments, json).await;
+        }
+        here(arguments, json).await
     })
 }
 
@@ -133,12 +137,6 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     report.end(&examined)
 }
 
-#[cfg(not(feature = "aws"))]
-#[expect(clippy::unused_async, reason = "only AWS is waited for")]
-async fn on_aws(arguments: &ExamineRoom, _: bool) -> Result<()> {
-    crate::room::without_aws(&crate::room::on_aws(&arguments.which)?.room)
-}
-
 #[cfg(feature = "aws")]
 use with_aws::on_aws;
 
@@ -158,7 +156,7 @@ mod with_aws {
         let mut examined = Box::new(Examined::undeployed(&config, arguments.visitors)?);
         let mut report = Report::new(json);
         let line = report.waits_for("credentials");
-        let signed_in = Box::pin(Account::sign_in(&access(&config))).await;
+        let signed_in = Box::pin(Account::sign_in(&access(&config)?)).await;
         drop(line);
         let account = match signed_in {
             Ok(account) => account,

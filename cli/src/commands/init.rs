@@ -22,8 +22,9 @@ use crate::printer::{note, say};
 use crate::reach::{Journey, needs_health};
 use crate::runtime::block_on;
 
-/// The advice of a `beekeeper` that cannot deploy, because it was built without AWS.
-const RUN_HERE: &str = "run it on this machine with: beekeeper local";
+/// What comes next: a `beekeeper` that was built without AWS cannot deploy.
+const NEXT: &str =
+    if cfg!(feature = "aws") { "deploy it with: beekeeper deploy" } else { "start it with: beekeeper local" };
 
 pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user()?;
@@ -64,8 +65,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
         return Ok(say(&described.to_string())?);
     }
     let Some(before) = before else {
-        let next = if cfg!(feature = "aws") { "deploy it with: beekeeper deploy" } else { RUN_HERE };
-        return Ok(say(&format!("{name} is configured in {}\n{next} {name}", path.display()))?);
+        return Ok(say(&format!("{name} is configured in {}\n{NEXT} {name}", path.display()))?);
     };
     say_changes(changes(before, &after).into_iter())
 }
@@ -76,7 +76,7 @@ fn refuse_another_region(
     after: &RoomConfig,
 ) -> Result<(), Failure> {
     let deployed = before.filter(|before| before.account.is_some() && before.region != after.region);
-    let Some(RoomConfig { room: name, region, .. }) = deployed else { return Ok(()) };
+    let Some(RoomConfig { room: name, region: Some(region), .. }) = deployed else { return Ok(()) };
     let reason = format!(
         "cannot change the region of {name}: it was deployed in {region}, and its stack would be left there"
     );
@@ -126,7 +126,7 @@ fn check_shop(shop: &WebUrl, yes: bool, asks: bool) -> Result<Journey> {
 
 /// What is probably a mistake, although the file is valid.
 fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Journey>) -> Vec<String> {
-    let mut warnings: Vec<_> = after.region.warning().into_iter().collect();
+    let mut warnings: Vec<_> = after.region.iter().filter_map(Region::warning).collect();
     let is_new =
         |url: &WebUrl| before.is_none_or(|before| before.shop != *url && before.health.as_ref() != Some(url));
     let urls = [Some(&after.shop), after.health.as_ref()].into_iter().flatten();
@@ -153,7 +153,7 @@ struct InitAnswers {
 /// An answer to every question.
 struct CompleteAnswers {
     title: Title,
-    region: Region,
+    region: Option<Region>,
     shop: WebUrl,
     rate: Rate,
     throttle: bool,
@@ -163,7 +163,7 @@ impl InitAnswers {
     fn new(init: &Init, before: Option<&RoomConfig>) -> Self {
         Self {
             title: init.title.clone().or_else(|| Some(before?.title.clone())),
-            region: init.region.clone().or_else(|| Some(before?.region.clone())),
+            region: init.region.clone().or_else(|| before?.region.clone()),
             shop: init.shop.clone().or_else(|| Some(before?.shop.clone())),
             rate: init.rate.or_else(|| Some(before?.rate)),
             throttle: init.throttling.wanted().or_else(|| Some(before?.throttle)),
@@ -175,7 +175,7 @@ impl InitAnswers {
         let Self { title, region, shop, rate, throttle } = self;
         let missing: Vec<_> = [
             (title.is_none(), "--title"),
-            (region.is_none(), "--region"),
+            (cfg!(feature = "aws") && region.is_none(), "--region"),
             (shop.is_none(), "--shop"),
             (rate.is_none(), "--rate"),
             (throttle.is_none(), "--throttle or --no-throttle"),
@@ -183,8 +183,8 @@ impl InitAnswers {
         .into_iter()
         .filter_map(|(is_missing, flag)| is_missing.then_some(flag))
         .collect();
-        let (Some(title), Some(region), Some(shop), Some(rate), Some(throttle)) =
-            (title, region, shop, rate, throttle)
+        let (Some(title), Some(shop), Some(rate), Some(throttle), []) =
+            (title, shop, rate, throttle, &*missing)
         else {
             return Err(incomplete(&missing));
         };
@@ -204,15 +204,20 @@ impl InitAnswers {
             None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
         };
         let region = match &init.region {
-            Some(region) => region.clone(),
-            None => ask_region(self.region)?,
+            Some(region) => Some(region.clone()),
+            None if cfg!(feature = "aws") => Some(ask_region(self.region)?),
+            None => self.region,
         };
         let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
         let rate = match init.rate {
             Some(rate) => rate,
             None => asked(
                 "How many visitors may enter a minute?",
-                "from 1 to 270000; an AWS account may bear less: docs/crowd.md",
+                if cfg!(feature = "aws") {
+                    "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
+                } else {
+                    "from 1 to 270000"
+                },
                 self.rate,
             )?,
         };
@@ -221,7 +226,7 @@ impl InitAnswers {
             None => answer(
                 Confirm::new("Lower the rate while the shop is slow or fails?")
                     .with_default(self.throttle.unwrap_or(false))
-                    .with_help_message("the throttle measures the shop once a minute, with 20 requests")
+                    .with_help_message("it measures the shop once a minute, with 20 requests")
                     .prompt(),
             )?,
         };
@@ -233,7 +238,7 @@ impl CompleteAnswers {
     /// The configuration: these answers, then the other flags, then the values already in the file.
     fn into_config(self, room: RoomId, init: &Init, before: Option<&RoomConfig>) -> Result<RoomConfig> {
         let Self { title, region, shop, rate, throttle } = self;
-        let new = RoomConfig { throttle, ..RoomConfig::new(room, title, region, shop, rate) };
+        let new = RoomConfig { throttle, region, ..RoomConfig::new(room, title, shop, rate) };
         let mut config = match before {
             None => new,
             Some(before) => RoomConfig {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use config::RoomConfig;
+use config::{Region, RoomConfig};
 use operator::Status;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -14,6 +14,7 @@ use waitroom::{RoomId, RoomState, Timestamp};
 use crate::arguments::List;
 use crate::config_folder::ConfigFolder;
 use crate::data;
+#[cfg(feature = "aws")]
 use crate::exit::{self, Exit};
 use crate::opening_time::shown;
 use crate::printer::say;
@@ -45,6 +46,7 @@ struct Configured {
 enum Deployed {
     No,
     /// The line is none if it could not be read.
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "only AWS says so"))]
     Yes(Option<ListedLine>),
     /// The account could not be asked.
     Unknown,
@@ -134,6 +136,13 @@ async fn ask_here(name: RoomId) -> Result<Here> {
     Ok(here)
 }
 
+#[cfg(not(feature = "aws"))]
+#[expect(clippy::unused_async, reason = "only AWS is waited for")]
+async fn ask_aws(_: &RoomConfig) -> Deployed {
+    Deployed::Unknown
+}
+
+#[cfg(feature = "aws")]
 async fn ask_aws(config: &RoomConfig) -> Deployed {
     match timeout(PATIENCE, Box::pin(RoomHandle::deployed(config))).await {
         Ok(Ok(room)) => {
@@ -176,11 +185,17 @@ impl Configured {
             Deployed::Yes(Some(line)) => format!("deployed, {}", line.text()),
             Deployed::Unknown => "unknown".into(),
         };
-        format!("{}, {deployed}", config.region)
+        match &config.region {
+            Some(region) => format!("{region}, {deployed}"),
+            None => deployed,
+        }
     }
 }
 
 fn table(rooms: &BTreeMap<RoomId, ListedRoom>) -> String {
+    if cfg!(not(feature = "aws")) {
+        return table_of_this_machine(rooms);
+    }
     let heads = ["room", "on this machine", "on AWS"].map(String::from);
     let rows = rooms.iter().map(|(name, room)| {
         let here = room.here.as_ref().map_or_else(|| "-".into(), Here::text);
@@ -192,6 +207,22 @@ fn table(rooms: &BTreeMap<RoomId, ListedRoom>) -> String {
     let (name_width, here_width) = (widest(|[name, _, _]| name), widest(|[_, here, _]| here));
     let lines =
         rows.iter().map(|[name, here, aws]| format!("{name:<name_width$}  {here:<here_width$}  {aws}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Without AWS there is nothing else to tell of a room that was configured and never started.
+fn table_of_this_machine(rooms: &BTreeMap<RoomId, ListedRoom>) -> String {
+    let width = rooms.keys().map(|name| name.as_str().len()).max().unwrap_or(0);
+    let lines = rooms.iter().map(|(name, room)| {
+        let state = match room {
+            ListedRoom { configured: Some(Configured { config: Err(_), .. }), .. } => {
+                format!("invalid file; see: beekeeper config {name}")
+            }
+            ListedRoom { here: Some(here), .. } => here.text(),
+            _ => format!("never started; to start it: beekeeper local {name}"),
+        };
+        format!("{:<width$}  {state}", name.as_str())
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -211,7 +242,7 @@ fn for_scripts(name: &RoomId, room: &ListedRoom) -> Value {
                 Deployed::Yes(line) => ("yes", line.as_ref()),
                 Deployed::Unknown => ("unknown", None),
             };
-            listed["aws"] = json!({ "region": config.region.as_str(), "deployed": word });
+            listed["aws"] = json!({ "region": config.region.as_ref().map(Region::as_str), "deployed": word });
             add_line(&mut listed["aws"], line);
         }
     }
@@ -234,13 +265,13 @@ mod tests {
 
     fn room(here: Option<Here>, deployed: Option<Deployed>) -> ListedRoom {
         let configured = deployed.map(|deployed| {
-            let config = RoomConfig::new(
+            let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),
                 "Sale".parse().unwrap(),
-                "eu-central-1".parse().unwrap(),
                 "https://shop.example".parse().unwrap(),
                 Rate::MIN,
             );
+            config.region = Some("eu-central-1".parse().unwrap());
             Configured { path: "/etc/sale.toml".into(), config: Ok(config), deployed }
         });
         ListedRoom { here, configured }
@@ -263,6 +294,7 @@ mod tests {
         rooms.into_iter().map(|(name, room)| (name.parse().unwrap(), room)).collect()
     }
 
+    #[cfg(feature = "aws")]
     #[test]
     fn a_line_says_where_a_room_is_and_how_it_does() {
         snapbox::assert_data_eq!(

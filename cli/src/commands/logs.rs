@@ -1,17 +1,15 @@
 //! `beekeeper logs`: the functions' logs, in order of time.
 
-#[cfg(feature = "aws")]
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
-#[cfg(feature = "aws")]
 use cloud::LogLine;
 
 use crate::arguments::Logs;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
-    if logs.which.local {
+    if logs.which.here.is_meant() {
         let none = "a room on this machine keeps no logs: it prints them in its terminal";
         let advice = "to print a line for every request, start it with --access-log";
         return Err(Failure::new(Exit::Usage, none).advising(advice).into());
@@ -19,12 +17,6 @@ pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {
     show(logs, json)
 }
 
-#[cfg(not(feature = "aws"))]
-fn show(logs: &Logs, _: bool) -> Result<()> {
-    crate::room::without_aws(&crate::room::on_aws(&logs.which)?.room)
-}
-
-#[cfg(feature = "aws")]
 fn show(logs: &Logs, json: bool) -> Result<()> {
     use clock::SystemClock;
     use tokio::sync::mpsc;
@@ -55,7 +47,6 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
     })
 }
 
-#[cfg(feature = "aws")]
 fn log_line(line: &LogLine, json: bool) -> String {
     if json {
         return serde_json::json!({ "at": line.at, "function": line.function, "text": line.text })
@@ -65,7 +56,7 @@ fn log_line(line: &LogLine, json: bool) -> String {
     format!("{}  {:<9} {}", humantime::format_rfc3339_millis(at), line.function, line.text.trim_end())
 }
 
-#[cfg(all(test, feature = "aws"))]
+#[cfg(test)]
 mod tests {
     use waitroom::Timestamp;
 

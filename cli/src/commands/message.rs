@@ -7,7 +7,7 @@ use operator::Order;
 use waitroom::RoomId;
 
 use super::change;
-use crate::arguments::SetMessage;
+use crate::arguments::{LOCAL, SetMessage};
 use crate::data;
 use crate::exit::{self, Exit, Failure};
 use crate::room::RoomHandle;
@@ -37,7 +37,7 @@ async fn send(message: &SetMessage, json: bool) -> Result<()> {
         let unclear = format!("it is unclear whether {text} is the room or the text; nothing was changed");
         return Err(Failure::new(Exit::Usage, unclear)
             .advising(format!(
-                "for the room {meant}: beekeeper message --local {meant} \"More beer at noon\"; \
+                "for the room {meant}: beekeeper message {LOCAL}{meant} \"More beer at noon\"; \
                  to tell \"{text}\" to the visitors of {}: beekeeper message {} {text}",
                 room.name,
                 room.as_typed()

@@ -2,7 +2,9 @@ pub(crate) mod backup;
 pub(crate) mod change;
 pub(crate) mod completions;
 pub(crate) mod config;
+#[cfg(feature = "aws")]
 pub(crate) mod deploy;
+#[cfg(feature = "aws")]
 pub(crate) mod destroy;
 pub(crate) mod doctor;
 pub(crate) mod guard;
@@ -11,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod local;
+#[cfg(feature = "aws")]
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod message;

@@ -18,10 +18,10 @@ use crate::runtime::block_on;
 pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
     let told = match &report.name {
         Some(ReportSource::File(file)) => {
-            let of_room = report.local || report.since.is_some();
+            let of_room = report.here.is_given() || report.since.is_some();
             if of_room {
-                let both =
-                    format!("{} is a report: --local, --data and --since belong to a room", file.display());
+                let flags = if cfg!(feature = "aws") { "--local, --data" } else { "--data" };
+                let both = format!("{} is a report: {flags} and --since belong to a room", file.display());
                 return Err(Failure::new(Exit::Usage, both).into());
             }
             read(file)?

@@ -142,8 +142,9 @@ fn scenario(
     };
     let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
     match simulate.find {
-        Some(Sought::Quota) if flags.local => {
-            let advice = "leave --local out, or use --find rate";
+        Some(Sought::Quota) if flags.is_here() => {
+            let without = if cfg!(feature = "aws") { "leave --local out, or " } else { "" };
+            let advice = &format!("{without}use --find rate");
             return Err(usage("one machine has no limits of an account", advice).into());
         }
         Some(Sought::Quota) if simulate.within.is_some() => {
@@ -168,7 +169,7 @@ fn scenario(
             "give it, like --rate 3k, name a configured room, or search it with --find rate --within 2h";
         usage("how many visitors may enter a minute is not known", advice)
     })?;
-    let host = if flags.local { RoomHost::Machine } else { account(flags, config, rate)? };
+    let host = if flags.is_here() { RoomHost::Machine } else { account(flags, config, rate)? };
     let mut scenario = Scenario::new(arrivals, rate, host);
     scenario.seed = flags.seed.unwrap_or(scenario.seed);
     scenario.opens_after = flags.opens_after;
@@ -207,7 +208,7 @@ fn account(flags: &ScenarioFlags, config: Option<&RoomConfig>, rate: Rate) -> Re
 }
 
 fn region(flags: &ScenarioFlags, config: Option<&RoomConfig>) -> String {
-    let region = flags.region.as_ref().or(config.map(|config| &config.region));
+    let region = flags.region.as_ref().or(config.and_then(|config| config.region.as_ref()));
     region.map_or_else(|| DEFAULT_REGION.to_owned(), ToString::to_string)
 }
 
@@ -223,8 +224,8 @@ fn inputs(
     });
     ScenarioInputs {
         room: simulate.name.as_ref().map(ToString::to_string),
-        host: if flags.local { "machine" } else { "aws" },
-        region: (!flags.local).then(|| region(flags, config)),
+        host: if flags.is_here() { "machine" } else { "aws" },
+        region: (!flags.is_here()).then(|| region(flags, config)),
         visitors: scenario.arrivals.visitors(),
         arrivals: scenario.arrivals.shape().to_string(),
         rate: scenario.rate.get(),

@@ -144,7 +144,10 @@ mod tests {
         assert!(judged(13, None, Some(3)).found.contains("13 days left"));
         assert_eq!(judged(20, None, Some(21)).result, CheckResult::Problem);
         let expired = judged(-1, Some("invalid peer certificate: Expired"), None);
-        assert!(expired.result == CheckResult::Problem && expired.found.contains("expired on"), "{expired:?}");
+        assert!(
+            expired.result == CheckResult::Problem && expired.found.contains("expired on"),
+            "{expired:?}"
+        );
         let unknown = judged(300, Some("invalid peer certificate: UnknownIssuer"), None);
         assert!(
             unknown.result == CheckResult::Problem && unknown.found.contains("UnknownIssuer"),

@@ -127,7 +127,6 @@ pub(super) fn configured(domain: Option<&str>) -> Examined {
     let mut config = RoomConfig::new(
         "sale".parse().unwrap(),
         "Sale".parse().unwrap(),
-        "eu-central-1".parse().unwrap(),
         "https://shop.example/sale".parse().unwrap(),
         waitroom::Rate::MIN,
     );

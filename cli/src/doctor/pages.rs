@@ -243,7 +243,10 @@ mod tests {
             assert_eq!(judged(millis, took).result, CheckResult::Ok, "{millis} {took}");
         }
         let ahead = judged(63_000, 10);
-        assert!(ahead.found.starts_with("this machine's clock is 63 s ahead of that of the room"), "{ahead:?}");
+        assert!(
+            ahead.found.starts_with("this machine's clock is 63 s ahead of that of the room"),
+            "{ahead:?}"
+        );
         let behind = judged(-3_600_000, 10);
         assert!(
             behind.found.starts_with("this machine's clock is 3600 s behind that of the room"),

@@ -24,10 +24,10 @@ fn they_are_listed_and_shown() {
         shown,
         "spring-sale, in ~/beekeeper/spring-sale.toml
   title                Seal's Spring Sale
-  region               eu-central-1  Frankfurt
   shop                 https://shop.example/sale
   rate                 300
   throttle             false
+  region               eu-central-1  Frankfurt
   log_days             30
 "
     );
@@ -49,7 +49,6 @@ fn every_mistake_in_a_file_is_named_with_its_path() {
     let home = Home::new();
     home.write("sale", "rate = 0\ncolour = \"red\"\n");
     let complaint = "error: ~/beekeeper/sale.toml is invalid: title: is missing
-region: is missing
 shop: is missing
 rate: a rate is a whole number of visitors a minute, from 1 to 270000
 colour: is not a setting; remove the line, or correct the name

@@ -303,14 +303,17 @@ fn advice_names_the_rooms_that_run() {
     assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{start}")));
     let brew = Local::start_at_home(&home, "brew");
     let run_brew = "for the room brew, which runs on this machine, use --local brew";
-    assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{run_brew}; or {start}")));
+    // The only one that runs is meant.
+    assert!(home.printed(&["pause", "--local"]).starts_with("room: on -> paused"));
     let (code, unknown) = said(&["status", "brew"]);
     assert!(code == 3 && unknown.ends_with(&format!("; or {run_brew}\n")), "{unknown}");
     let (code, unnamed) = said(&["status"]);
     assert!(code == 2 && unnamed.ends_with(&format!("; or {run_brew}\n")), "{unnamed}");
     let _ale = Local::start_at_home(&home, "ale");
     let both = "use --local NAME for one of the rooms that run on this machine: ale, brew";
-    assert_eq!(said(&["pause", "--local"]), (3, format!("{demo}{both}; or {start}")));
+    let several = "error: several rooms run on this machine, and none is named\nhint: ";
+    assert_eq!(said(&["pause", "--local"]), (2, format!("{several}{both}\n")));
+    assert_eq!(said(&["pause", "--local", "demo"]), (3, format!("{demo}{both}; or {start}")));
     drop(brew.interrupt());
     let (_, left) = said(&["status"]);
     assert!(left.ends_with("use --local ale\n"), "{left}");

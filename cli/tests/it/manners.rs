@@ -103,23 +103,3 @@ fn a_room_on_this_machine_has_no_logs_to_show() {
         hint: to print a line for every request, start it with --access-log\n";
     assert_eq!(Home::new().refused(&["logs", "--local"]), (2, expected.into()));
 }
-
-#[cfg(not(feature = "aws"))]
-#[test]
-fn without_aws_the_error_says_how_to_build_with_it() {
-    let home = Home::new();
-    home.write(
-        "sale",
-        "title = \"Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example\"\nrate = 300\n",
-    );
-    let without = "error: this beekeeper was built without AWS\nhint: build one with AWS: cargo xtask dist";
-    let here = "; or for a room on this machine, use --local";
-    for (command, here) in [
-        (&["status", "sale"][..], here),
-        (&["on", "sale"], here),
-        (&["set-rate", "sale", "600"], here),
-        (&["logs", "sale"], ""),
-    ] {
-        assert_eq!(home.refused(command), (1, format!("{without}{here}\n")), "{command:?}");
-    }
-}

@@ -228,7 +228,6 @@ mod tests {
             let mut config = RoomConfig::new(
                 "sale".parse().unwrap(),
                 "Sale".parse().unwrap(),
-                "eu-central-1".parse().unwrap(),
                 "https://shop.example".parse().unwrap(),
                 Rate::new(300).unwrap(),
             );

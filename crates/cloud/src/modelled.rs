@@ -50,7 +50,6 @@ mod tests {
         let config = RoomConfig::new(
             "sale".parse().unwrap(),
             "Sale".parse().unwrap(),
-            "us-east-1".parse().unwrap(),
             "https://shop.example".parse().unwrap(),
             Rate::new(300).unwrap(),
         );

@@ -236,13 +236,7 @@ mod tests {
     use super::*;
 
     fn config(shop: &str) -> RoomConfig {
-        RoomConfig::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "eu-central-1".parse().unwrap(),
-            shop.parse().unwrap(),
-            rate(300),
-        )
+        RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop.parse().unwrap(), rate(300))
     }
 
     fn rate(per_minute: u32) -> Rate {

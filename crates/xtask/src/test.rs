@@ -64,7 +64,7 @@ fn quick() -> Result<()> {
 fn everything() -> Result<()> {
     let packages = FunctionPackages::build()?;
     // Runs first, because it leaves a `beekeeper` without AWS in the build directory.
-    run(cargo().args(["test", "--locked", "--workspace", "--test", "command", "without_aws"]))?;
+    run(cargo().args(["test", "--locked", "--workspace", "--test", "without_aws"]))?;
     run(cargo_test(&packages).args(["--", "--include-ignored", "--skip", PLAYS]))?;
     site::test(&packages, None)?;
     // Run last, when nothing else runs or compiles, because these tests measure how soon an order is in force.

@@ -154,7 +154,7 @@ fn every_flag_is_documented() {
         .split_whitespace()
         .filter(|word| word.starts_with("--"))
         .map(|word| word.trim_end_matches([',', ';', '.', ':']));
-    for flag in flags.filter(|flag| !["--json", "--log", "--help", "--version"].contains(flag)) {
+    for flag in flags.filter(|flag| !["--json", "--log", "--yes", "--help", "--version"].contains(flag)) {
         assert!(documented.contains(&format!("`{flag}")), "{flag} in docs/guard.md");
     }
 }

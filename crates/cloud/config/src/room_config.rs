@@ -39,8 +39,12 @@ macro_rules! room_config {
             #[doc = $optional_doc:literal]
             $optional:ident: $optional_type:ty = $optional_example:expr $(=> $optional_parameter:literal)?;
         )+ }
+        on_aws { $(
+            #[doc = $on_aws_doc:literal]
+            $on_aws:ident: $on_aws_type:ty = $on_aws_example:expr $(=> $on_aws_parameter:literal)?;
+        )+ }
     ) => {
-        /// The configuration of a room on AWS. A setting that is `None` has the default of the stack's template.
+        /// The configuration of a room. A setting that is `None` has the default of the stack's template.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct RoomConfig {
             /// The room's name, which is also the name of its file.
@@ -48,6 +52,7 @@ macro_rules! room_config {
             $( #[doc = $required_doc] pub $required: $required_type, )+
             $( #[doc = $defaulted_doc] pub $defaulted: $defaulted_type, )+
             $( #[doc = $optional_doc] pub $optional: Option<$optional_type>, )+
+            $( #[doc = $on_aws_doc] pub $on_aws: Option<$on_aws_type>, )+
         }
 
         /// The rows of the table, each with its type.
@@ -56,6 +61,7 @@ macro_rules! room_config {
             $( pub $required: Setting<$required_type>, )+
             $( pub $defaulted: Setting<$defaulted_type>, )+
             $( pub $optional: Setting<$optional_type>, )+
+            $( pub $on_aws: Setting<$on_aws_type>, )+
         }
 
         pub const SETTINGS: &SettingsTable = &SettingsTable {
@@ -71,6 +77,10 @@ macro_rules! room_config {
                 stringify!($optional), Presence::Optional, $optional_example,
                 parameter!($($optional_parameter)?), $optional_doc,
             ), )+
+            $( $on_aws: Setting::new(
+                stringify!($on_aws), Presence::OnAws, $on_aws_example,
+                parameter!($($on_aws_parameter)?), $on_aws_doc,
+            ), )+
         };
 
         /// The rows of the table, in the order of the file.
@@ -78,6 +88,7 @@ macro_rules! room_config {
             $( SETTINGS.$required.row, )+
             $( SETTINGS.$defaulted.row, )+
             $( SETTINGS.$optional.row, )+
+            $( SETTINGS.$on_aws.row, )+
         ];
 
         impl RoomConfig {
@@ -87,6 +98,7 @@ macro_rules! room_config {
                     $( $required, )+
                     $( $defaulted: <$defaulted_type>::default(), )+
                     $( $optional: None, )+
+                    $( $on_aws: None, )+
                 }
             }
 
@@ -99,10 +111,12 @@ macro_rules! room_config {
                 $( let $required = reader.required(&SETTINGS.$required); )+
                 $( let $defaulted = reader.optional(&SETTINGS.$defaulted).unwrap_or_default(); )+
                 $( let $optional = reader.optional(&SETTINGS.$optional); )+
+                $( let $on_aws = reader.optional(&SETTINGS.$on_aws); )+
                 let mistakes = reader.finish(ROWS);
                 match ($( $required, )+) {
                     ($( Some($required), )+) if mistakes.is_empty() => {
-                        Self { room, $( $required, )+ $( $defaulted, )+ $( $optional, )+ }.consistent()
+                        Self { room, $( $required, )+ $( $defaulted, )+ $( $optional, )+ $( $on_aws, )+ }
+                            .consistent()
                     }
                     _ => Err(mistakes.into()),
                 }
@@ -114,6 +128,7 @@ macro_rules! room_config {
                     $( Some(self.$required.to_value()), )+
                     $( Some(self.$defaulted.to_value()), )+
                     $( self.$optional.as_ref().map(SettingValue::to_value), )+
+                    $( self.$on_aws.as_ref().map(SettingValue::to_value), )+
                 ];
                 ROWS.iter().zip(values).collect()
             }
@@ -124,6 +139,7 @@ macro_rules! room_config {
                     $( SettingValue::to_parameter(Some(&self.$required)), )+
                     $( SettingValue::to_parameter(Some(&self.$defaulted)), )+
                     $( SettingValue::to_parameter(self.$optional.as_ref()), )+
+                    $( SettingValue::to_parameter(self.$on_aws.as_ref()), )+
                 ];
                 let named = ROWS.iter().zip(values).filter_map(|(row, value)| Some((row.parameter?, value?)));
                 named.chain([(ROOM.row.parameter_name(), self.room.to_string())]).collect()
@@ -145,8 +161,6 @@ room_config! {
     required {
         /// The name that visitors see.
         title: Title = Text("Seal's Spring Sale") => "Title";
-        /// The AWS region of the room. It cannot change while the room is deployed.
-        region: Region = Text("eu-central-1");
         /// Where admitted visitors are sent.
         shop: WebUrl = Text("https://shop.example/sale") => "Shop";
         /// How many visitors may enter a minute at first. Later, use `beekeeper set-rate`.
@@ -165,6 +179,10 @@ room_config! {
         pass_minutes: Minutes = Number(60) => "PassMinutes";
         /// A folder with your colour and logo, or with your own page: docs/page.md.
         page: PageFolder = Text("/home/you/branding") => "Page";
+    }
+    on_aws {
+        /// The AWS region of the room. It cannot change while the room is deployed.
+        region: Region = Text("eu-central-1");
         /// The profile of your AWS configuration to use for this room.
         aws_profile: ProfileName = Text("events");
         /// Set by the first deployment. Later ones refuse any other account.
@@ -222,16 +240,16 @@ impl RoomConfig {
 
     /// Checks the settings that depend on each other.
     fn consistent(self) -> Result<Self, Mistakes> {
-        let region = self.region.as_str();
         let mistake = match (&self.domain, &self.certificate) {
             (Some(_), None) => "domain: needs certificate; set both or none".into(),
             (None, Some(_)) => "certificate: needs domain; set both or none".into(),
-            (_, Some(certificate)) if certificate.region() != region => {
-                format!(
+            (_, Some(certificate)) => match &self.region {
+                Some(region) if certificate.region() != region.as_str() => format!(
                     "certificate: is in {}; request one in {region}, where the room is",
                     certificate.region()
-                )
-            }
+                ),
+                _ => return Ok(self),
+            },
             _ => return Ok(self),
         };
         Err(vec![mistake].into())
@@ -252,9 +270,8 @@ mod tests {
     use super::*;
     use crate::SetupProperties;
 
-    const SMALLEST: [(&str, ConfigValue<'static>); 4] = [
+    const SMALLEST: [(&str, ConfigValue<'static>); 3] = [
         ("title", Text("Seal's Spring Sale")),
-        ("region", Text("eu-central-1")),
         ("shop", Text("https://shop.example/sale")),
         ("rate", Number(300)),
     ];
@@ -279,18 +296,17 @@ mod tests {
     }
 
     #[test]
-    fn four_entries_make_a_room() {
+    fn three_entries_make_a_room() {
         let config = read(SMALLEST).unwrap();
         let by_hand = RoomConfig::new(
             "sale".parse().unwrap(),
             "Seal's Spring Sale".parse().unwrap(),
-            "eu-central-1".parse().unwrap(),
             "https://shop.example/sale".parse().unwrap(),
             Rate::new(300).unwrap(),
         );
         assert_eq!(config, by_hand);
         let set: Vec<_> = config.entries().iter().filter_map(|(row, value)| value.map(|_| row.key)).collect();
-        assert_eq!(set, ["title", "region", "shop", "rate", "throttle"]);
+        assert_eq!(set, ["title", "shop", "rate", "throttle"]);
     }
 
     #[test]
@@ -328,12 +344,12 @@ mod tests {
             mistakes.unwrap_err().iter().collect::<Vec<_>>(),
             [
                 "title: a title is 1 to 100 characters on one line",
-                "region: must be written like eu-central-1",
                 "shop: is missing",
                 "rate: a rate is a whole number of visitors a minute, from 1 to 270000",
                 "throttle: must be true or false, without quotation marks",
                 "admission_minutes: must be a whole number from 1 to 20160",
                 "pass_minutes: must be a whole number from 1 to 20160",
+                "region: must be written like eu-central-1",
                 "account: must be a text in quotation marks",
                 "architecture: must be \"arm64\" or \"x86_64\"",
                 "domain: must be a domain name in lower case, like queue.shop.example",

@@ -43,6 +43,8 @@ pub enum Presence {
     Defaulted,
     /// A new file shows it as a comment.
     Optional,
+    /// The same, and a room on one machine has no use for it.
+    OnAws,
 }
 
 /// The values that a setting can have, as far as a stack template can express it.

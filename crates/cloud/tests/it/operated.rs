@@ -43,7 +43,6 @@ fn room_config(room: &str) -> RoomConfig {
     RoomConfig::new(
         room.parse().unwrap(),
         "Sale".parse().unwrap(),
-        REGION.parse().unwrap(),
         "https://shop.example".parse().unwrap(),
         Rate::new(60).unwrap(),
     )
