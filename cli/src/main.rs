@@ -37,6 +37,7 @@ mod simulate;
 mod typed_time;
 mod watch;
 mod wording;
+mod wrap;
 
 use std::env;
 use std::process::ExitCode;
@@ -117,7 +118,6 @@ fn help_or_usage_error(error: &clap::Error) -> ExitCode {
         printer::complain_about_usage(error);
         return Exit::Usage.into();
     }
-    // The output may be closed.
-    drop(error.print());
+    printer::explain(error);
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }

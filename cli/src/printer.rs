@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
 use crate::exit::{self, Exit};
+use crate::wrap::wrapped;
 
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
@@ -15,18 +16,39 @@ use tracing_subscriber::fmt::MakeWriter;
 pub(crate) const USUAL_COLUMNS: u16 = 80;
 
 pub(crate) fn say(text: &str) -> io::Result<()> {
-    writeln!(io::stdout().lock(), "{text}")
+    writeln!(io::stdout().lock(), "{}", fitted(text, &io::stdout()))
 }
 
 /// Prints text for the person at the terminal that is not part of the result.
 pub(crate) fn note(text: &str) {
     // Standard error may be closed.
-    drop(writeln!(io::stderr().lock(), "{text}"));
+    drop(writeln!(io::stderr().lock(), "{}", fitted(text, &io::stderr())));
 }
 
 /// Prints such a text above a live line.
 pub(crate) fn note_above(text: &str) {
-    drop(writeln!(AboveLiveLine.make_writer(), "{text}"));
+    drop(writeln!(AboveLiveLine.make_writer(), "{}", fitted(text, &io::stderr())));
+}
+
+/// Prints a help, or what is wrong with a command line.
+pub(crate) fn explain(error: &clap::Error) {
+    let (colours, rendered) = (Colours::of(error.use_stderr()), error.render());
+    let text = if colours == Colours::Ansi { rendered.ansi().to_string() } else { rendered.to_string() };
+    // The output may be closed.
+    if error.use_stderr() {
+        drop(write!(io::stderr().lock(), "{}", fitted(&text, &io::stderr())));
+    } else {
+        drop(write!(io::stdout().lock(), "{}", fitted(&text, &io::stdout())));
+    }
+}
+
+/// Breaks the lines of a text for a terminal, but not those of JSON, which is for programs.
+fn fitted(text: &str, output: &impl IsTerminal) -> String {
+    if output.is_terminal() && !text.starts_with(['{', '[']) {
+        wrapped(text, terminal_columns())
+    } else {
+        text.to_owned()
+    }
 }
 
 pub(crate) fn write(data: &[u8]) -> io::Result<()> {
@@ -80,6 +102,10 @@ impl Colours {
 
     pub(crate) fn of_errors() -> Self {
         Self::on(io::stderr().is_terminal())
+    }
+
+    fn of(is_error: bool) -> Self {
+        if is_error { Self::of_errors() } else { Self::of_output() }
     }
 
     fn on(is_terminal: bool) -> Self {

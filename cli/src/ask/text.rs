@@ -18,6 +18,7 @@ use ratatui::text::Line;
 use super::line_editor::LineEditor;
 use crate::exit::Failure;
 use crate::printer::are_colours_wanted;
+use crate::wrap::wrapped;
 
 const SUGGESTIONS: usize = 7;
 
@@ -149,24 +150,28 @@ impl<'a> Asked<'a> {
         for (at, suggestion) in self.suggestions.iter().enumerate().skip(first).take(SUGGESTIONS) {
             frame.push(format!("{} {suggestion}", if self.chosen == Some(at) { ">" } else { " " }));
         }
-        frame.push(match &self.mistake {
+        let below = match &self.mistake {
             Some(mistake) => format!("# {mistake}"),
             None => format!("[{}]", self.text.help),
-        });
+        };
+        let is_above = frame.len();
+        // The last column stays free, because a terminal goes to the next line when it is written.
+        let narrower = u16::try_from(columns.saturating_sub(1)).unwrap_or(u16::MAX);
+        frame.extend(wrapped(&below, narrower).split('\n').map(ToOwned::to_owned));
         let rows: usize = frame.iter().map(|line| width(line).max(1).div_ceil(columns)).sum();
         let (row, column) = (width(&before) / columns, width(&before) % columns);
 
         let mut screen = io::stderr().lock();
         self.clear(&mut screen)?;
         for (at, line) in frame.iter().enumerate() {
-            let is_below = at + 1 == frame.len();
+            let (is_below, is_last) = (at >= is_above, at + 1 == frame.len());
             let line = match (self.has_colours, is_below, &self.mistake) {
                 (false, _, _) | (true, false, _) => line.clone(),
                 (true, true, Some(_)) => line.as_str().red().to_string(),
                 (true, true, None) => line.as_str().cyan().to_string(),
             };
             queue!(screen, Print(line))?;
-            if !is_below {
+            if !is_last {
                 queue!(screen, Print("\r\n"))?;
             }
         }

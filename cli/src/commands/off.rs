@@ -24,8 +24,8 @@ enum Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pause => "pause instead: nobody enters, and all visitors keep their places",
-            Self::Off => "turn the room off: all visitors enter at once",
+            Self::Pause => "pause instead: nobody enters, all keep their places",
+            Self::Off => "turn it off: all visitors enter at once",
             Self::Nothing => "change nothing",
         })
     }

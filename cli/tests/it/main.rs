@@ -22,6 +22,7 @@ mod local;
 mod log;
 mod manners;
 mod mistyped;
+mod narrow;
 mod numbers;
 mod orders;
 mod page;

@@ -223,11 +223,15 @@ impl Home {
 
     /// In a terminal of 100 by 30, without colours.
     pub(crate) fn person(&self, arguments: &[&str]) -> PtySession {
-        const SIZED: &str = "stty cols 100 rows 30 && exec \"$0\" \"$@\"";
+        self.person_at(100, arguments)
+    }
 
+    /// In a terminal of so many columns.
+    pub(crate) fn person_at(&self, columns: u16, arguments: &[&str]) -> PtySession {
+        let sized = format!("stty cols {columns} rows 30 && exec \"$0\" \"$@\"");
         let command = self.command(&[]);
         let mut shell = Command::new("sh");
-        shell.args(["-c", SIZED, BEEKEEPER]).args(arguments);
+        shell.args(["-c", &sized, BEEKEEPER]).args(arguments);
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => shell.env(name, value),
