@@ -63,6 +63,19 @@ fn the_release_follows_every_order_within_two_seconds() {
     }
 }
 
+/// As docs/local.md promises.
+#[test]
+fn an_order_is_in_force_within_two_seconds_and_the_eighth_in_a_row_within_six() {
+    let room = Local::start(&["--rate", "800"]);
+    let in_force = |rate: u32| {
+        let said = text(&room.command(&["set-rate", "--local", &rate.to_string(), "--yes"]).stdout);
+        let (_, seconds) = said.split_once("in force in ").unwrap_or_else(|| panic!("{said}"));
+        seconds.split(' ').next().unwrap().parse::<u32>().unwrap()
+    };
+    let seconds: Vec<_> = (1..=8).map(|number| in_force(800 - number)).collect();
+    assert!(seconds[0] <= 2 && seconds.iter().all(|seconds| *seconds <= 6), "{seconds:?}");
+}
+
 #[test]
 fn a_room_opens_by_itself_also_after_a_restart() {
     let room = Local::start(&[]);
