@@ -24,7 +24,7 @@ enum Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pause => "pause instead: nobody enters, all keep their places",
+            Self::Pause => "pause instead: nobody enters, places are kept",
             Self::Off => "turn it off: all visitors enter at once",
             Self::Nothing => "change nothing",
         })
@@ -65,7 +65,7 @@ async fn way(room: &RoomHandle) -> Result<Way> {
     if could_pause {
         ways.insert(0, Way::Pause);
     }
-    ask::which("What do you want to do?", ways)
+    ask::which("What now?", ways)
 }
 
 pub(super) fn consequence(waiting: u64, name: &waitroom::RoomId) -> String {
