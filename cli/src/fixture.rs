@@ -69,6 +69,15 @@ pub(crate) fn suffering() -> Status {
 pub(crate) fn minute_record(at: Timestamp, joined: u64, released: u64) -> MinuteRecord {
     let rate = Some(Rate::new(300).unwrap());
     let epoch = "ab12".parse().unwrap();
-    let totals = LineTotals { at, epoch, joined, released, entered: None, waiting: joined - released, rate };
+    let totals = LineTotals {
+        at,
+        epoch,
+        joined,
+        released,
+        entered: None,
+        waiting: joined - released,
+        rate,
+        rehearsal: false,
+    };
     MinuteRecord { totals, longest_wait: Some(1720) }
 }

@@ -49,10 +49,11 @@ fn say_json(lines: &[impl Serialize]) -> Result<()> {
 }
 
 fn minute_line(minute: &MinuteCount) -> String {
-    let MinuteCount { at, joined, released, waiting, rate, longest_wait, entered: _ } = minute;
+    let MinuteCount { at, joined, released, waiting, rate, longest_wait, rehearsal, entered: _ } = minute;
     let rate = rate.map_or_else(|| "nobody released".into(), |rate| format!("rate {rate}"));
     let longest = longest_wait.map(|wait| format!(", longest wait {}", time(wait))).unwrap_or_default();
-    format!("{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}")
+    let rehearsal = if *rehearsal { ", rehearsal" } else { "" };
+    format!("{at}  {joined} joined, {released} released, {waiting} waiting, {rate}{longest}{rehearsal}")
 }
 
 #[cfg(test)]
@@ -74,6 +75,7 @@ mod tests {
             waiting: 9332,
             rate,
             longest_wait: Some(930),
+            rehearsal: false,
         };
         assert_eq!(
             minute_line(&busy),
@@ -84,5 +86,7 @@ mod tests {
             minute_line(&paused),
             "2026-03-20 09:46:40 UTC  812 joined, 0 released, 9332 waiting, nobody released"
         );
+        let rehearsed = MinuteCount { rehearsal: true, ..paused };
+        assert!(minute_line(&rehearsed).ends_with(", nobody released, rehearsal"));
     }
 }

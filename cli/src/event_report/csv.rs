@@ -1,11 +1,11 @@
 use super::event::EventReport;
 
 impl EventReport {
-    /// A line for each minute. `simulate` and `rehearse` read it as a past event.
+    /// A line for each minute that counts. `simulate` and `rehearse` read it as a past event.
     pub(crate) fn csv(&self) -> String {
         let mut csv =
             "at,joined,released,entered,waiting,rate,longest_wait,median_wait,throttled\n".to_owned();
-        for minute in &self.minutes {
+        for minute in self.counted() {
             let count = minute.count;
             let or_empty = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
             let fields = [

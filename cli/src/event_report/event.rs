@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use waitroom::{AuditEntry, MinuteRecord, Room, RoomId, Timestamp};
 
 use super::entered::set_entered;
-use super::minutes::{ReportedMinute, busy, has_whole_event, last_event, reported, set_states};
+use super::minutes::{
+    ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event, reported, set_states,
+};
 use super::summary::ReportSummary;
 use crate::exit;
 use crate::history_line::HistoryLine;
@@ -45,6 +47,10 @@ pub(crate) struct EventReport {
     /// When the report was made.
     pub(crate) made: Timestamp,
     pub(crate) range: ReportRange,
+    /// Whether the report is about visitors of rehearsals, because nobody else came in its time. Otherwise no number counts
+    /// them.
+    #[serde(default)]
+    pub(crate) rehearsal: bool,
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
     /// Whether joined and waiting are counted only roughly, as on AWS.
@@ -119,7 +125,9 @@ impl EventReport {
         let [first, further @ ..] = LOOKED_BACK;
         let mut kept = read(first).await?;
         for back in further {
-            if has_whole_event(&kept.reported(), kept.since) {
+            let minutes = kept.reported();
+            // Perhaps customers came before a rehearsal.
+            if !is_of_rehearsals(&minutes) && has_whole_event(&minutes, kept.since) {
                 break;
             }
             kept = read(back).await?;
@@ -135,14 +143,18 @@ impl EventReport {
             Ok(entries) => entries.is_some_and(|entries| entries.is_empty()).then(|| NO_ENTRIES.to_owned()),
             Err(error) => Some(with_advice(&error)),
         };
-        let event = last_event(&minutes).filter(|_| range == ReportRange::LastEvent);
+        let rehearsal = is_of_rehearsals(&minutes);
+        let event = last_event(&minutes, rehearsal).filter(|_| range == ReportRange::LastEvent);
         let (first, last) = event.unwrap_or((since, now));
-        // With the minute before the first and the one after the last.
-        let shown = first - 2 * MINUTE..=last + 2 * MINUTE;
-        let minutes: Vec<_> =
-            busy(&minutes).into_iter().filter(|minute| shown.contains(&minute.count.at)).collect();
         let around = if event.is_some() { AROUND } else { Duration::ZERO };
         let within = first - around..=last + around;
+        // With the minute before the first and the one after the last.
+        let shown = first - 2 * MINUTE..=last + 2 * MINUTE;
+        let is_shown = |minute: &ReportedMinute| {
+            let range = if minute.count.rehearsal { &within } else { &shown };
+            range.contains(&minute.count.at)
+        };
+        let minutes: Vec<_> = busy(&minutes).into_iter().filter(is_shown).collect();
         let is_oldest_known =
             lines.iter().any(|line| matches!(line, HistoryLine::Entry(entry) if entry.number == 1));
         let oldest = lines.iter().find(|line| matches!(line, HistoryLine::Entry(_))).map(HistoryLine::at);
@@ -154,16 +166,25 @@ impl EventReport {
             title: room.settings.title.to_string(),
             made: now,
             range,
+            rehearsal,
             // The first minute's record was written when it ended.
             from: if event.is_some() { first - MINUTE } else { first },
             to: last,
             rough,
             orders_missing,
             entered_missing,
-            summary: ReportSummary::of(&minutes, &orders),
+            summary: ReportSummary::of(
+                &minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal),
+                &orders,
+            ),
             minutes,
             orders,
         }
+    }
+
+    /// The minutes that its numbers and plots are about.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &ReportedMinute> {
+        self.minutes.iter().filter(|minute| minute.count.rehearsal == self.rehearsal)
     }
 
     /// Whether nobody came in this time.

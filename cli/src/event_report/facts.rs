@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
+use super::minutes::ReportedMinute;
 use crate::history_line::HistoryLine;
 use crate::plot::number;
 use crate::wording::time;
@@ -14,6 +15,7 @@ impl EventReport {
     pub(super) fn about(&self) -> String {
         let range = match self.range {
             _ if self.is_empty() => "Nobody came",
+            ReportRange::LastEvent if self.rehearsal => "The last rehearsal",
             ReportRange::LastEvent => "The last event",
             ReportRange::Since => "What happened",
             ReportRange::Kept => "What the room has kept",
@@ -53,6 +55,11 @@ impl EventReport {
         if self.rough {
             facts.push(("alarms", number(summary.alarms)));
         }
+        let rehearsed: u64 = self.rehearsed().map(|minute| minute.count.joined).sum();
+        if rehearsed > 0 {
+            let counted = if self.rehearsal { "" } else { ", who count in no other number" };
+            facts.push(("rehearsed", format!("{about}{} visitors{counted}", number(rehearsed))));
+        }
         facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -66,6 +73,11 @@ impl EventReport {
         if self.rough {
             notes.push("On AWS, joined and waiting are counted roughly.".into());
         }
+        if self.rehearsal {
+            notes.push("Only rehearsals brought visitors in this time, so the numbers are theirs.".into());
+        } else if self.rehearsed().next().is_some() {
+            notes.push("Minutes marked as a rehearsal are in no number and no plot above.".into());
+        }
         if let Some(reason) = &self.entered_missing {
             notes.push(format!("Who came for their pass was not counted: {reason}."));
         }
@@ -76,6 +88,11 @@ impl EventReport {
             notes.push("The first changes of an alarm may be missing: the latest 500 are read.".into());
         }
         notes
+    }
+
+    /// The minutes of rehearsals.
+    fn rehearsed(&self) -> impl Iterator<Item = &ReportedMinute> {
+        self.minutes.iter().filter(|minute| minute.count.rehearsal)
     }
 
     /// Whether an alarm has as many changes as are read of one.

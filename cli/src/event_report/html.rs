@@ -31,7 +31,7 @@ impl EventReport {
             return Vec::new();
         }
         let of = |name: &str, shape, value: fn(&ReportedMinute) -> Option<u64>| {
-            let points = self.minutes.iter().filter_map(|minute| Some((minute, value(minute)?)));
+            let points = self.counted().filter_map(|minute| Some((minute, value(minute)?)));
             PlotSeries {
                 name: name.into(),
                 shape,
@@ -85,8 +85,9 @@ impl EventReport {
             let count = minute.count;
             let wait = |wait: Option<u64>| wait.map(time).unwrap_or_default();
             let throttled = if minute.throttled { ", throttled" } else { "" };
+            let rehearsal = if count.rehearsal { ", rehearsal" } else { "" };
             vec![
-                self.clock(count.at),
+                format!("{}{rehearsal}", self.clock(count.at)),
                 number(count.joined),
                 number(count.released),
                 count.entered.map(number).unwrap_or_default(),

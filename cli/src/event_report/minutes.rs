@@ -34,7 +34,7 @@ impl ReportedMinute {
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.count.is_idle() && self.count.entered.unwrap_or(0) == 0
     }
 }
@@ -132,8 +132,16 @@ pub(super) fn busy(minutes: &[ReportedMinute]) -> Vec<ReportedMinute> {
     (0..minutes.len()).filter(around).map(|index| minutes[index]).collect()
 }
 
-/// When the last event began and ended: the busy minutes up to the last one, back to an hour without any.
-pub(super) fn last_event(minutes: &[ReportedMinute]) -> Option<(Timestamp, Timestamp)> {
+/// Whether only rehearsals brought visitors in these minutes.
+pub(super) fn is_of_rehearsals(minutes: &[ReportedMinute]) -> bool {
+    let mut busy = minutes.iter().filter(|minute| !minute.is_idle()).peekable();
+    busy.peek().is_some() && busy.all(|minute| minute.count.rehearsal)
+}
+
+/// When the last event began and ended: the busy minutes up to the last one, back to an hour without any. Either those of
+/// `rehearsal`s, or all others.
+pub(super) fn last_event(minutes: &[ReportedMinute], rehearsal: bool) -> Option<(Timestamp, Timestamp)> {
+    let minutes: Vec<_> = minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal).collect();
     let last = minutes.iter().rposition(|minute| !minute.is_idle())?;
     let mut first = last;
     for (index, minute) in minutes[..last].iter().enumerate().rev() {
@@ -151,7 +159,7 @@ pub(super) fn last_event(minutes: &[ReportedMinute]) -> Option<(Timestamp, Times
 
 /// Whether the last event cannot have begun before these minutes, which go back to `since`.
 pub(super) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> bool {
-    last_event(minutes).is_some_and(|(first, _)| {
+    last_event(minutes, false).is_some_and(|(first, _)| {
         // Before the oldest minute, perhaps somebody waited while the room was stopped.
         let is_oldest = minutes.first().is_some_and(|oldest| oldest.count.at == first);
         first - BREAK >= since && !is_oldest
@@ -214,15 +222,15 @@ mod tests {
         let records =
             [busy(10, 5), busy(100, 6), busy(101, 6), busy(130, 7), busy(190, 8), busy(191, 8), busy(400, 8)];
         let minutes = reported(&records, at(0), &[], Rate::MIN);
-        assert_eq!(last_event(&minutes), Some((at(100), at(190))));
-        assert_eq!(last_event(&minutes[6..]), None);
+        assert_eq!(last_event(&minutes, false), Some((at(100), at(190))));
+        assert_eq!(last_event(&minutes[6..], false), None);
         let shown: Vec<_> = super::busy(&minutes).iter().map(|minute| minute.count.at).collect();
         assert_eq!(shown, [10, 100, 101, 130, 190, 191].map(at));
     }
 
     #[test]
     fn an_event_goes_on_while_people_wait_for_a_room_that_is_stopped() {
-        let event = |records: &[MinuteRecord]| last_event(&reported(records, at(0), &[], Rate::MIN));
+        let event = |records: &[MinuteRecord]| last_event(&reported(records, at(0), &[], Rate::MIN), false);
         let stopped = [minute_record(at(10), 5, 2), minute_record(at(11), 9, 2)];
         let restarted = |joined| minute_record(at(200), joined, joined);
         assert_eq!(event(&[stopped[0], stopped[1], restarted(9)]), Some((at(10), at(200))));

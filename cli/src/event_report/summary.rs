@@ -29,8 +29,12 @@ pub(crate) struct ReportSummary {
 }
 
 impl ReportSummary {
-    pub(super) fn of(minutes: &[ReportedMinute], lines: &[HistoryLine]) -> Self {
-        let counts = || minutes.iter().map(|minute| minute.count);
+    /// `minutes` are those that count.
+    pub(super) fn of<'a>(
+        minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone),
+        lines: &[HistoryLine],
+    ) -> Self {
+        let counts = || minutes.clone().map(|minute| minute.count);
         let line = counts()
             .filter(|minute| minute.waiting > 0)
             .reduce(|a, b| if b.waiting > a.waiting { b } else { a });
@@ -52,7 +56,7 @@ impl ReportSummary {
             longest_wait: wait.map(|(wait, _)| wait),
             longest_wait_at: wait.map(|(_, at)| at),
             drained_at: drained.map(|minute| minute.at),
-            throttled_minutes: count(minutes.iter().filter(|minute| minute.throttled)),
+            throttled_minutes: count(minutes.clone().filter(|minute| minute.throttled)),
             orders: count(lines.iter().filter(is_order)),
             alarms: count(lines.iter().filter(rang)),
         }

@@ -42,8 +42,9 @@ impl EventReport {
         let rate = count.rate.map_or_else(|| minute.closed().into(), |rate| number(rate.get().into()));
         let wait = |wait: Option<u64>| wait.map_or("-".into(), time);
         let throttled = if minute.throttled { "  throttled" } else { "" };
+        let rehearsal = if count.rehearsal { "  rehearsal" } else { "" };
         format!(
-            "{}  {:>9}  {:>9}  {:>9}  {:>9}  {rate:>7}  {:>8}  {:>8}{throttled}",
+            "{}  {:>9}  {:>9}  {:>9}  {:>9}  {rate:>7}  {:>8}  {:>8}{throttled}{rehearsal}",
             self.clock(count.at),
             number(count.joined),
             number(count.released),

@@ -85,6 +85,50 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
     assert!(html.contains("<svg") && html.contains("rate: 6000 -&gt; 1200"), "{html}");
 }
 
+/// All of it within a minute or two, so most of it is in no record of a whole minute.
+#[test]
+fn no_report_counts_a_rehearsal_among_customers() {
+    let room = Local::start(&["--rate", "6000"]);
+    let rehearse = |visitors: &str| {
+        let order = ["rehearse", "--local", "--json", "--yes", "--visitors", visitors, "--arrivals", "1s"];
+        let output = room.command(&order);
+        let rehearsed: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+        assert_eq!(rehearsed["end"], "all-done", "{rehearsed}");
+    };
+    rehearse("5");
+    let told = wait_for(&room, [5, 5, 5]);
+    assert_eq!(told["rehearsal"], true, "nobody else came: {told}");
+    let shown = text(&room.command(&["report", "--local"]).stdout);
+    assert!(shown.contains("\nThe last rehearsal, from "), "{shown}");
+
+    let client = Client::new(&room.base(), "demo");
+    let join = |customers| (0..customers).for_each(|_| drop(client.join()));
+    join(3);
+    let told = wait_for(&room, [3, 3, 0]);
+    assert_eq!(told["rehearsal"], false, "{told}");
+    rehearse("10");
+    join(4);
+    let told = wait_for(&room, [7, 7, 0]);
+    let marked = |minutes: &[Value]| -> u64 {
+        let marked = minutes.iter().filter(|minute| minute["rehearsal"] == true);
+        marked.map(|minute| minute["joined"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(marked(told["minutes"].as_array().unwrap()), 15, "{told}");
+    let history = text(&room.command(&["history", "--minutes", "--local", "--json"]).stdout);
+    let minutes: Vec<Value> = history.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(marked(&minutes), 15, "{history}");
+
+    let csv = room.directory.path().join("sale.csv");
+    let shown = text(&room.command(&["report", "--local", "--csv", csv.to_str().unwrap()]).stdout);
+    assert!(shown.contains("\nrehearsed     15 visitors, who count in no other number\n"), "{shown}");
+    assert!(shown.lines().any(|line| line.ends_with("  rehearsal")), "{shown}");
+    let csv = fs::read_to_string(csv).unwrap();
+    let joined: u64 =
+        csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(joined, 7, "{csv}");
+}
+
 #[test]
 fn who_came_for_their_pass_just_before_a_stop_is_counted() {
     let room = Local::start(&["--rate", "6000"]);

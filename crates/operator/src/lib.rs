@@ -195,7 +195,7 @@ mod tests {
         let minutes = MemoryStore::new().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
         let record = json!({
             "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "entered": null, "waiting": 7, "rate": null,
-            "longest_wait": null,
+            "rehearsal": true, "longest_wait": null,
         });
         let json = serde_json::to_value(&minutes).unwrap();
         assert_eq!(json, json!({ "reply": "minutes", "records": [record] }));

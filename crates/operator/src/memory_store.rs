@@ -221,8 +221,16 @@ impl MinuteLog for MemoryStore {
 
     async fn minutes(&self, at: Timestamp) -> PortResult<Vec<MinuteRecord>> {
         let epoch = self.room.lock().unwrap().epoch;
-        let totals =
-            LineTotals { at, epoch, joined: 4100, released: 4090, entered: None, waiting: 7, rate: None };
+        let totals = LineTotals {
+            at,
+            epoch,
+            joined: 4100,
+            released: 4090,
+            entered: None,
+            waiting: 7,
+            rate: None,
+            rehearsal: true,
+        };
         Ok(vec![MinuteRecord { totals, longest_wait: None }])
     }
 }

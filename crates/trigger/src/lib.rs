@@ -17,7 +17,9 @@ use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
     QuietSwitch, RoomReader, StatusBoard,
 };
-use waitroom::{LineCount, LineStatus, LineTotals, Plan, Room, RoomState, Slice, passed_before, was_empty};
+use waitroom::{
+    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, RoomState, Slice, passed_before, was_empty,
+};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore:
@@ -221,10 +223,8 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     async fn note_minute(&self, room: &Room, waiting: u64) -> PortResult<()> {
         let released = self.store.progress().await?.released;
         let joined = self.store.joined().await?.unwrap_or(released.saturating_add(waiting));
-        let rate = (room.state == RoomState::On).then(|| room.rate());
-        let at = self.clock.now();
-        let entered = self.store.entered();
-        self.store.note(LineTotals { at, epoch: room.epoch, joined, released, entered, waiting, rate }).await
+        let counts = LineCounts { joined, released, entered: self.store.entered(), waiting };
+        self.store.note(LineTotals::of(room, self.clock.now(), counts)).await
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {

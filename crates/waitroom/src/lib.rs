@@ -60,7 +60,7 @@ pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
 pub use epoch::{Epoch, EpochError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};
-pub use minute::{LineTotals, MinuteCount, MinuteRecord};
+pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
 pub use pace::{Pace, PaceStep};

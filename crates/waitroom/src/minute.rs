@@ -3,12 +3,17 @@
 //! A record has totals, not what happened in its minute. So a record that is written twice, or by two triggers, counts
 //! nothing twice, and a minute without a record loses nothing: the next record has it. What happened in a minute is the
 //! [difference](MinuteCount::from_records) to the record before it.
+//!
+//! Visitors of a rehearsal are no customers, and those of an epoch are counted from zero. So before a change after which the
+//! room [counts apart](Room::counts_apart), the store writes a *closing record*: everybody up to that instant. It's never
+//! replaced, so a rehearsal of ten seconds is in the history too.
 
+use std::ops::Not;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Rate, Timestamp};
+use crate::{Epoch, Rate, Room, RoomState, Timestamp};
 
 /// The line as the trigger counts it, once a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +31,39 @@ pub struct LineTotals {
     pub waiting: u64,
     /// The rate in force; `None` while nobody is released.
     pub rate: Option<Rate>,
+    /// Whether the room was in a rehearsal: who came since the record before was sent by it.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub rehearsal: bool,
+}
+
+/// How many a store counts in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineCounts {
+    pub joined: u64,
+    pub released: u64,
+    pub entered: Option<u64>,
+    pub waiting: u64,
+}
+
+impl LineTotals {
+    /// What is counted in this room at this instant.
+    pub fn of(room: &Room, at: Timestamp, counts: LineCounts) -> Self {
+        let LineCounts { joined, released, entered, waiting } = counts;
+        let rate = (room.state == RoomState::On).then(|| room.rate());
+        let rehearsal = room.rehearsal.is_some();
+        Self { at, epoch: room.epoch, joined, released, entered, waiting, rate, rehearsal }
+    }
+
+    /// The most that these and `later` ones counted. On AWS totals are approximate: when one falls and rises again, nobody counts
+    /// twice.
+    fn at_least(self, later: Self) -> Self {
+        Self {
+            joined: self.joined.max(later.joined),
+            released: self.released.max(later.released),
+            entered: self.entered.max(later.entered),
+            ..later
+        }
+    }
 }
 
 /// The record of one minute.
@@ -69,21 +107,29 @@ pub struct MinuteCount {
     pub rate: Option<Rate>,
     /// The longest wait of those who were released, in seconds; `None` if nobody was.
     pub longest_wait: Option<u64>,
+    /// Whether they are visitors of a rehearsal.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub rehearsal: bool,
 }
 
 impl MinuteCount {
     /// The minutes from `since` on. `records` are in order, and begin with the one before `since`, if there is one.
     pub fn from_records(records: &[MinuteRecord], since: Timestamp) -> Vec<Self> {
-        let before = std::iter::once(None).chain(records.iter().map(Some));
-        let minutes = before.zip(records).filter(|(_, record)| record.totals.at >= since);
-        minutes.map(|(before, record)| Self::between(before, record)).collect()
+        let mut most: Option<LineTotals> = None;
+        let mut minutes = Vec::new();
+        for record in records {
+            // A new epoch counts from zero.
+            let before = most.filter(|most| most.epoch == record.totals.epoch);
+            if record.totals.at >= since {
+                minutes.push(Self::between(before, record));
+            }
+            most = Some(before.map_or(record.totals, |before| before.at_least(record.totals)));
+        }
+        minutes
     }
 
-    fn between(before: Option<&MinuteRecord>, record: &MinuteRecord) -> Self {
+    fn between(before: Option<LineTotals>, record: &MinuteRecord) -> Self {
         let MinuteRecord { totals, longest_wait } = *record;
-        // A new epoch counts from zero.
-        let before = before.map(|before| before.totals).filter(|before| before.epoch == totals.epoch);
-        // On AWS these are approximate, so they may fall.
         let grown = |now: u64, total: fn(LineTotals) -> u64| now.saturating_sub(before.map_or(0, total));
         Self {
             at: totals.at,
@@ -95,6 +141,7 @@ impl MinuteCount {
             waiting: totals.waiting,
             rate: totals.rate,
             longest_wait,
+            rehearsal: totals.rehearsal,
         }
     }
 
@@ -117,6 +164,7 @@ mod tests {
             entered: Some(released / 2),
             waiting: joined - released,
             rate: Some(Rate::MIN),
+            rehearsal: false,
         };
         MinuteRecord { totals, longest_wait: None }
     }
@@ -143,6 +191,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rehearsal_counts_from_the_record_before_its_mark() {
+        let mut records =
+            [record(1, "ab12", 100, 90), record(1, "ab12", 130, 130), record(2, "ab12", 170, 150)];
+        records[2].totals.rehearsal = true;
+        let minutes = MinuteCount::from_records(&records, Timestamp::default());
+        let counts: Vec<_> = minutes.iter().map(|minute| (minute.joined, minute.rehearsal)).collect();
+        assert_eq!(counts, [(100, false), (30, false), (40, true)]);
+    }
+
+    #[test]
     fn those_who_came_for_their_pass_are_counted_if_the_store_counts_them() {
         let mut records =
             [record(1, "ab12", 100, 90), record(2, "ab12", 300, 200), record(3, "ab12", 300, 300)];
@@ -158,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_count_that_falls_is_nobody() {
-        let records = [record(1, "ab12", 100, 90), record(2, "ab12", 95, 92)];
-        assert_eq!(counts(&records, 2), [(0, 2)]);
+        let records = [record(1, "ab12", 100, 90), record(2, "ab12", 95, 92), record(3, "ab12", 104, 92)];
+        assert_eq!(counts(&records, 2), [(0, 2), (4, 0)], "and is nobody again when it rises");
     }
 
     #[test]
@@ -180,5 +238,10 @@ mod tests {
         let older = json.replace("\"entered\":1,", "");
         let read: MinuteRecord = serde_json::from_str(&older).unwrap();
         assert_eq!(read.totals.entered, None, "a record of a version that did not count them");
+        let mut rehearsed = record;
+        rehearsed.totals.rehearsal = true;
+        let json = serde_json::to_string(&rehearsed).unwrap();
+        assert!(json.contains(r#""rehearsal":true"#), "{json}");
+        assert_eq!(serde_json::from_str::<MinuteRecord>(&json).unwrap(), rehearsed);
     }
 }

@@ -338,7 +338,7 @@ pub trait RoomAdmin: Send + Sync {
     /// `note` describes is written in the same transaction.
     ///
     /// If that changes the valve, the store [schedules](Room::schedule_valve) the change and starts the trigger, which
-    /// plans the next window.
+    /// plans the next window. If the room [counts apart](Room::counts_apart) after it, the history gets a closing record.
     ///
     /// The closure may be retried after a concurrent change, so it must be idempotent: it sets values, for example
     /// "paused".
@@ -351,7 +351,7 @@ pub trait RoomAdmin: Send + Sync {
 
     /// Empties the line and starts a new epoch. Visitors who waited become newcomers, and tickets start at 1.
     /// Returns how many visitors lost their places. On AWS the number is approximate, and the call takes a minute. The
-    /// audit trail is kept, and gets an entry by `who`.
+    /// audit trail is kept, and gets an entry by `who`. The history gets a closing record of the epoch before.
     fn start_epoch(&self, epoch: Epoch, who: Author) -> impl Future<Output = PortResult<u64>> + Send;
 }
 
@@ -363,7 +363,7 @@ pub trait AuditTrail: Send + Sync {
 
 /// The history of the line, for [`MinuteRecord::KEPT`].
 pub trait MinuteLog: Send + Sync {
-    /// Writes the record of the minute of `totals.at`, in place of an earlier one.
+    /// Writes the record of the minute of `totals.at`, in place of an earlier one. A closing record stays.
     fn note(&self, totals: LineTotals) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Notes that somebody was released at `at` after this wait. The minute keeps the longest one, in whole seconds. If the
@@ -374,7 +374,7 @@ pub trait MinuteLog: Send + Sync {
     fn longest_wait(&self, since: Timestamp) -> impl Future<Output = PortResult<Option<Duration>>> + Send;
 
     /// The records of the minute of `since` and later ones, oldest first, after the one before them. That one may be
-    /// missing if it is more than an hour older.
+    /// missing if it is more than an hour older. Closing records are among them, so a minute may have several.
     fn minutes(&self, since: Timestamp) -> impl Future<Output = PortResult<Vec<MinuteRecord>>> + Send;
 }
 

@@ -128,6 +128,11 @@ impl Room {
         (self.epoch, self.rehearsal) = (epoch, None);
     }
 
+    /// Whether whom this room counts from now on are others than those of `before`: of another epoch, or of a rehearsal.
+    pub fn counts_apart(&self, before: &Self) -> bool {
+        (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
+    }
+
     /// The room at `now`: on, if it was to open by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {

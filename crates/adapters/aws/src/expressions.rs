@@ -216,7 +216,7 @@ pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
     let rate = totals.rate.map_or(0, waitroom::Rate::get);
     Statement::new(
         "SET #at = :at, #epoch = :epoch, #joined = :joined, #released = :released, #waiting = :waiting, \
-         #rate = :rate, #format = :format, #delete_after = :delete_after",
+         #rate = :rate, #rehearsal = :rehearsal, #format = :format, #delete_after = :delete_after",
         "",
         [
             (":at", number(totals.at.as_millis())),
@@ -225,10 +225,26 @@ pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
             (":released", number(totals.released)),
             (":waiting", number(totals.waiting)),
             (":rate", number(rate)),
+            (":rehearsal", flag(totals.rehearsal)),
             (":format", number(FORMAT)),
             (":delete_after", number((totals.at + MinuteRecord::STORED).as_secs())),
         ],
     )
+}
+
+/// Writes a closing record beside the record of its minute, which it stands for. `version` is that of the room after the change.
+pub(crate) fn close_count(record: &MinuteRecord, version: u64) -> serde_json::Result<Statement> {
+    let values = [
+        (":format", number(FORMAT)),
+        (":delete_after", number((record.totals.at + MinuteRecord::STORED).as_secs())),
+    ];
+    let update = format!(
+        "SET #closing_{version} = :closing_{version}, #format = :format, #delete_after = :delete_after \
+         REMOVE #at, #longest_wait"
+    );
+    let mut statement = Statement::new(&update, "", values);
+    statement.values.insert(format!(":closing_{version}"), text(&serde_json::to_string(record)?));
+    Ok(statement)
 }
 
 /// Raises the longest wait in the record of a minute. What the trigger counted stays.
@@ -281,6 +297,7 @@ mod tests {
             entered: None,
             waiting: 1,
             rate: Some(Rate::MIN),
+            rehearsal: false,
         };
         vec![
             always(),
@@ -304,6 +321,7 @@ mod tests {
             replace(&room),
             note_minute(&totals),
             note_wait(totals.at, Duration::from_secs(7)),
+            close_count(&MinuteRecord { totals, longest_wait: None }, 3).unwrap(),
             reset_progress(),
             reset_tickets(),
         ]

@@ -2,6 +2,7 @@
 //!
 //! - `ledger-format-1.json`: items as the first version with this format wrote them.
 //! - `ledger-format-1-complete.json`: every kind of item, with every attribute that this format got since.
+//! - `ledger-format-1-closing.json`: a minute of a rehearsal, with the closing record before it.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -23,10 +24,11 @@ use waitroom::{
     Window,
 };
 
+use crate::expressions::{close_count, note_minute};
 use crate::items::{
-    Item, ItemError, ProgressItem, Reader, decode_admission, decode_entry, decode_memory, decode_minute,
-    decode_plan, decode_slices, decode_tickets, delete_later, encode_admission, encode_entry, encode_memory,
-    encode_plan, item, number, text,
+    Item, ItemError, ProgressItem, Reader, decode_admission, decode_closing, decode_entry, decode_memory,
+    decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission, encode_entry,
+    encode_memory, encode_plan, item, number, text,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
@@ -36,6 +38,7 @@ const SLICES: Key = Key::Slices(7, 0);
 
 const FIRST: &str = "ledger-format-1.json";
 const COMPLETE: &str = "ledger-format-1-complete.json";
+const CLOSING: &str = "ledger-format-1-closing.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -198,6 +201,7 @@ fn minute() -> MinuteRecord {
         entered: None,
         waiting: 710,
         rate: Some(Rate::new(1650).unwrap()),
+        rehearsal: false,
     };
     MinuteRecord { totals, longest_wait: Some(90) }
 }
@@ -222,6 +226,7 @@ fn items_with_every_attribute_are_read() {
     assert_eq!(decode_memory(item(Key::Throttle)), Ok(memory()));
     assert_eq!(decode_entry(28, item(Key::Audit(28))), Ok(entry()));
     assert_eq!(decode_minute(0, item(minute_key())), Ok(Some(minute())));
+    assert_eq!(decode_closing(0, item(minute_key())), Ok(Vec::new()), "nobody had rehearsed");
     assert_eq!(item(Key::Status(15)), &encode_first_status(15, &complete_room()));
 
     let keys = decode_table_keys(item(Key::Private), Some(item(Key::Proof))).unwrap().unwrap();
@@ -229,6 +234,15 @@ fn items_with_every_attribute_are_read() {
     assert_eq!(keys.moved_at, Some(Timestamp::from_millis(1_700_000_000_000)));
     let record = decode_record(item(Key::Public)).unwrap();
     assert_eq!((keys.ring.jwks().unwrap(), record.version), (record.jwks(), 1));
+}
+
+#[test]
+fn a_minute_of_a_rehearsal_is_read_after_the_closing_record_before_it() {
+    let item = &read(CLOSING)[&minute_key().id()];
+    let rehearsed = LineTotals { rehearsal: true, ..minute().totals };
+    let rehearsed = MinuteRecord { totals: rehearsed, longest_wait: None };
+    assert_eq!(decode_minute(0, item), Ok(Some(rehearsed)));
+    assert_eq!(decode_closing(0, item), Ok(vec![minute()]));
 }
 
 /// The secret has no format of its own: the names of its fields are frozen.
@@ -255,6 +269,7 @@ fn pattern(id: &str, attribute: &str) -> String {
             format!("window/<plan>/<page> {kind}{slice}")
         }
         ["audit", _] => format!("audit/<slot> {attribute}"),
+        ["minute", _] if attribute.starts_with("closing_") => "minute/<minute> closing_<version>".into(),
         ["minute", _] => format!("minute/<minute> {attribute}"),
         _ => format!("{id} {attribute}"),
     }
@@ -262,7 +277,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [read(FIRST), read(COMPLETE)].into_iter().flatten();
+    let items = [read(FIRST), read(COMPLETE), read(CLOSING)].into_iter().flatten();
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -277,6 +292,7 @@ fn the_fixtures_have_every_attribute_that_is_stored() {
 fn write() {
     write_ledger(FIRST, &first_items());
     write_ledger(COMPLETE, &complete_items());
+    write_ledger(CLOSING, &closing_items());
     if !path(SECRET).exists() {
         let keys = SecretKeys::generate(None).unwrap();
         fs::write(path(SECRET), serde_json::to_string_pretty(&keys).unwrap() + "\n").unwrap();
@@ -331,6 +347,15 @@ fn complete_items() -> Vec<Item> {
         item(Key::Proof, [("key", json(serde_json::to_string(&ProofKey::generate().unwrap())))]),
         encode_record("write a fixture", &record).unwrap(),
     ]
+}
+
+fn closing_items() -> Vec<Item> {
+    let rehearsed = LineTotals { rehearsal: true, ..minute().totals };
+    let updates = [close_count(&minute(), 28).unwrap(), note_minute(&rehearsed)];
+    let values = updates.into_iter().flat_map(|update| update.values);
+    let mut item = item(minute_key(), []);
+    item.extend(values.map(|(name, value)| (name.trim_start_matches(':').to_owned(), value)));
+    vec![item]
 }
 
 fn first_items() -> Vec<Item> {

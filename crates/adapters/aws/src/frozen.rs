@@ -7,8 +7,8 @@ use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{Claimant, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, Rate, Room, Settings,
-    SliceId, Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, MinuteRecord, Rate, Room,
+    Settings, SliceId, Ticket, Timestamp, Token,
 };
 
 use crate::expressions::{self, Statement};
@@ -123,7 +123,9 @@ fn items_keep_their_attributes() {
         entered: None,
         waiting: 1,
         rate: Some(Rate::MIN),
+        rehearsal: true,
     };
+    let closing = MinuteRecord { totals, longest_wait: None };
     let found = [
         encoded(admission, &encode_admission(token, &admitted)),
         encoded(Key::Room, &encode_room(&room())),
@@ -136,6 +138,10 @@ fn items_keep_their_attributes() {
         encoded(entry, &encode_entry(&audit).unwrap()),
         updated(minute, &expressions::note_minute(&totals)),
         updated(minute, &expressions::note_wait(now, Duration::ZERO)),
+        updated(minute, &expressions::close_count(&closing, SLICE.index.into()).unwrap())
+            .into_iter()
+            .map(|name| name.replace("closing_<slice>", "closing_<version>"))
+            .collect(),
         updated(Key::Room, &write_room(&room(), &room(), Some(1))),
         encoded(Key::Private, &private),
         encoded(Key::Public, &public),

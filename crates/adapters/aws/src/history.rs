@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use waitroom::ports::{MinuteLog, PortResult};
-use waitroom::{LineTotals, MinuteRecord, Timestamp};
+use waitroom::ports::{EntryCount, Fault, LineLength, MinuteLog, PortError, PortResult, StatusBoard};
+use waitroom::{LineCounts, LineTotals, MinuteRecord, Room, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{decode_longest_wait, decode_minute, unreadable};
+use crate::items::{decode_closing, decode_longest_wait, decode_minute, unreadable};
 use crate::keys::Key;
+use crate::table::Write;
 
 /// How many minutes before the first one are searched for the record before it.
 const SEARCHED: u64 = 60;
@@ -48,19 +49,50 @@ impl MinuteLog for AwsStore {
         for number in numbers {
             let Some(item) = items.get(&Key::Minute(number).id()) else { continue };
             let wait = decode_longest_wait(number, item).map_err(unreadable(attempt))?;
+            let closing = decode_closing(number, item).map_err(unreadable(attempt))?;
+            for MinuteRecord { totals, longest_wait } in closing {
+                records.push(MinuteRecord { totals, longest_wait: unreported.take().max(longest_wait) });
+            }
             unreported = unreported.max(wait);
             let record = decode_minute(number, item).map_err(unreadable(attempt))?;
-            let Some(MinuteRecord { totals, .. }) = record else { continue };
-            if number < first {
-                records.clear();
+            if let Some(MinuteRecord { totals, .. }) = record {
+                records.push(MinuteRecord { totals, longest_wait: unreported.take() });
             }
-            records.push(MinuteRecord { totals, longest_wait: unreported.take() });
+            if number < first {
+                records.drain(..records.len().saturating_sub(1));
+            }
         }
         Ok(records)
     }
 }
 
 impl AwsStore {
+    /// The write of the closing record of whom `before` has counted. `waiting` is how many wait, or waited before the line was
+    /// emptied. `version` is that of the room after the change.
+    pub(crate) async fn close_count(
+        &self,
+        attempt: &'static str,
+        before: &Room,
+        version: u64,
+        waiting: Option<u64>,
+    ) -> PortResult<Write> {
+        let waiting = match waiting {
+            Some(waiting) => waiting,
+            None => self.waiting().await?,
+        };
+        let (at, released) = (self.now(), self.progress().await?.released);
+        let joined = released.saturating_add(waiting);
+        let counts = LineCounts { joined, released, entered: self.entered(), waiting };
+        let number = MinuteRecord::number(at);
+        let item = self.table.get(attempt, Key::Minute(number)).await?;
+        let longest_wait = item.map(|item| decode_longest_wait(number, &item)).transpose();
+        let longest_wait = longest_wait.map_err(unreadable(attempt))?.flatten();
+        let record = MinuteRecord { totals: LineTotals::of(before, at, counts), longest_wait };
+        let update = expressions::close_count(&record, version);
+        let update = update.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        Ok(Write::Update(Key::Minute(number), update))
+    }
+
     /// The last minute that can have a record. A function's clock may be ahead of this one.
     fn latest_minute(&self) -> u64 {
         MinuteRecord::number(self.now()) + 1

@@ -334,8 +334,19 @@ pub(crate) fn decode_minute(number: u64, item: &Item) -> Result<Option<MinuteRec
         waiting: minute.number("waiting")?,
         // 0 while nobody is released.
         rate: minute.bounded::<u32, u32>("rate").map(|rate| Rate::new(rate).ok())?,
+        // Records of before do not have it.
+        rehearsal: minute.optional("rehearsal", Reader::flag)?.unwrap_or_default(),
     };
     Ok(Some(MinuteRecord { totals, longest_wait: decode_longest_wait(number, item)? }))
+}
+
+/// The closing records of a minute, in order.
+pub(crate) fn decode_closing(number: u64, item: &Item) -> Result<Vec<MinuteRecord>, ItemError> {
+    let minute = Reader::open(Key::Minute(number), item)?;
+    let names = item.keys().filter(|name| name.starts_with("closing_"));
+    let mut closing = names.map(|name| minute.json(name)).collect::<Result<Vec<MinuteRecord>, _>>()?;
+    closing.sort_by_key(|record| record.totals.at);
+    Ok(closing)
 }
 
 /// The longest wait in the record of a minute, in seconds.

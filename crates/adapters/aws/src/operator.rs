@@ -25,6 +25,20 @@ const ATTEMPTS: u32 = 8;
 /// For up to a minute after the request, SQS may purge messages that arrive in the meantime.
 const PURGE_TIME: Duration = Duration::from_mins(1);
 
+/// What is written in the same transaction as a change of the room.
+struct Others {
+    status: fn(u8, &Room) -> Item,
+    writes: Vec<(Key, Statement)>,
+    /// How many waited before the line was emptied.
+    waited: Option<u64>,
+}
+
+impl Others {
+    fn none() -> Self {
+        Self { status: encode_status, writes: Vec::new(), waited: None }
+    }
+}
+
 impl AwsStore {
     /// Creates every item that a room needs and that is missing. Returns the stored room: `first`, or the room that
     /// already existed.
@@ -53,7 +67,7 @@ impl AwsStore {
         attempt: &'static str,
         change: impl Fn(&mut Room) + Send,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.alter(attempt, None, change, encode_status, Vec::new).await
+        self.alter(attempt, None, change, Others::none()).await
     }
 
     /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
@@ -68,14 +82,16 @@ impl AwsStore {
         purged.map_err(|failure| failure.into_port_error("empty the line"))?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
         let set_epoch = |room: &mut Room| room.start_epoch(epoch);
-        let reset_counters = || {
-            vec![
-                Write::Update(Key::Progress, expressions::reset_progress()),
-                Write::Update(Key::Tickets, expressions::reset_tickets()),
-            ]
+        let others = Others {
+            status: encode_first_status,
+            writes: vec![
+                (Key::Progress, expressions::reset_progress()),
+                (Key::Tickets, expressions::reset_tickets()),
+            ],
+            waited: Some(waiting),
         };
         let note = Some(AuditNote::new(who, AuditSubject::Reset));
-        self.alter("start a new epoch", note, set_epoch, encode_first_status, reset_counters).await?;
+        self.alter("start a new epoch", note, set_epoch, others).await?;
         Ok(waiting)
     }
 
@@ -84,18 +100,21 @@ impl AwsStore {
         attempt: &'static str,
         note: Option<AuditNote>,
         change: impl Fn(&mut Room) + Send,
-        status: fn(u8, &Room) -> Item,
-        other_writes: impl Fn() -> Vec<Write> + Send,
+        others: Others,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
         let mut busy = None;
         for _ in 0..ATTEMPTS {
             let (before, last_entry) = self.read_room_and_trail(attempt).await?;
             let now = self.now();
             let after = changed(&before, now, &change);
-            let mut writes = other_writes();
+            let mut writes: Vec<_> =
+                others.writes.iter().map(|(key, update)| Write::Update(*key, update.clone())).collect();
+            if after.counts_apart(&before) {
+                writes.push(self.close_count(attempt, &before, after.version, others.waited).await?);
+            }
             writes.extend(write_with_entry(attempt, note.as_ref(), last_entry, now, (&before, &after))?);
             writes.extend(Key::STATUS.map(|digit| {
-                let (item, absent) = (status(digit, &after), absent_from_status(&after));
+                let (item, absent) = ((others.status)(digit, &after), absent_from_status(&after));
                 Write::Update(Key::Status(digit), expressions::set(&item, &absent, None))
             }));
             match self.table.write_together(attempt, writes).await {
@@ -176,7 +195,7 @@ impl RoomAdmin for AwsStore {
         note: AuditNote,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.alter(attempt, Some(note), change, encode_status, Vec::new).await
+        self.alter(attempt, Some(note), change, Others::none()).await
     }
 
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {

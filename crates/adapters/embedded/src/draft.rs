@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
-use waitroom::{AuditEntry, AuditNote, LineProgress, Place, Room, Timestamp};
+use waitroom::{
+    AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, MinuteRecord, Place, Room, Timestamp,
+};
 
 use crate::tables::{TableError, Tables, encode_waiting, single, to_json};
 
@@ -115,6 +117,43 @@ impl<'tx> Draft<'tx> {
 
     fn next_entry(&self) -> Result<u64, TableError> {
         Ok(self.tables.audit.last()?.map_or(1, |(last, _)| last.value() + 1))
+    }
+
+    /// Writes the closing record of whom `before` has counted. `entered` is counted only in memory.
+    pub(crate) fn close_count(
+        &mut self,
+        before: &Room,
+        at: Timestamp,
+        entered: u64,
+    ) -> Result<(), TableError> {
+        let progress = match self.progress {
+            Some(progress) => progress,
+            None => self.tables.read(single::PROGRESS)?.unwrap_or_default(),
+        };
+        let counts = LineCounts {
+            joined: self.joined,
+            released: progress.released.saturating_add(self.unrecorded()?),
+            entered: Some(if self.begins_epoch { 0 } else { entered }),
+            waiting: self.tables.line.len()?,
+        };
+        let minute = MinuteRecord::number(at);
+        // The closing record stands for the minute so far. What comes later in it belongs to others.
+        self.tables.minute.remove(minute)?;
+        let longest_wait = self.tables.longest_wait.remove(minute)?.map(|wait| wait.value());
+        let record = MinuteRecord { totals: LineTotals::of(before, at, counts), longest_wait };
+        let last = self.tables.closing.last()?.map_or(0, |(last, _)| last.value() + 1);
+        self.tables.closing.insert(at.as_millis().max(last), to_json(&record)?.as_slice())?;
+        Ok(())
+    }
+
+    /// How many slices have released since they recorded it.
+    fn unrecorded(&self) -> Result<u64, TableError> {
+        let mut unrecorded = 0;
+        for slice in self.tables.slice.iter()? {
+            let (_, recorded, admitted) = slice?.1.value();
+            unrecorded += u64::from(admitted.saturating_sub(recorded));
+        }
+        Ok(unrecorded)
     }
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {

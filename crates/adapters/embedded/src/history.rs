@@ -8,7 +8,7 @@ use waitroom::{LineTotals, MinuteRecord, Timestamp};
 
 use crate::EmbeddedStore;
 use crate::ports::read_failed;
-use crate::tables::{LONGEST_WAIT, MINUTE, TableError, from_json, open_if_any, to_json};
+use crate::tables::{CLOSING, LONGEST_WAIT, MINUTE, TableError, from_json, open_if_any, to_json};
 
 impl MinuteLog for EmbeddedStore {
     async fn note(&self, totals: LineTotals) -> PortResult<()> {
@@ -50,26 +50,68 @@ impl MinuteLog for EmbeddedStore {
 }
 
 impl EmbeddedStore {
+    /// From this minute on, after the last record before it.
     fn read_minutes(&self, since: u64) -> Result<Vec<MinuteRecord>, TableError> {
         let transaction = self.shared.database.begin_read()?;
-        let minutes = open_if_any(&transaction, MINUTE)?;
+        let mut found = Vec::new();
+        if let Some(closing) = open_if_any(&transaction, CLOSING)? {
+            let since = since.saturating_mul(60_000);
+            let before = closing.range(..since)?.next_back();
+            for record in before.into_iter().chain(closing.range(since..)?) {
+                found.push(Found::Closing(from_json(record?.1.value(), "closing")?));
+            }
+        }
+        if let Some(minutes) = open_if_any(&transaction, MINUTE)? {
+            let before = minutes.range(..since)?.next_back();
+            for record in before.into_iter().chain(minutes.range(since..)?) {
+                let (number, totals) = record?;
+                found.push(Found::Minute(number.value(), from_json(totals.value(), "minute")?));
+            }
+        }
+        found.sort_by_key(Found::at);
+        let first = found.partition_point(|found| found.number() < since);
         let waits = open_if_any(&transaction, LONGEST_WAIT)?;
-        let (Some(minutes), Some(waits)) = (minutes, waits) else { return Ok(Vec::new()) };
-        let before = minutes.range(..since)?.next_back();
         let mut records = Vec::new();
         let mut unreported = 0;
-        for record in before.into_iter().chain(minutes.range(since..)?) {
-            let (minute, totals) = record?;
-            let number = minute.value();
+        for found in found.into_iter().skip(first.saturating_sub(1)) {
+            let number = found.number();
             // Nobody needs the waits of the record before `since`.
             let from = if number < since { number } else { unreported };
-            let mut longest_wait = None;
-            for wait in waits.range(from..=number)? {
-                longest_wait = longest_wait.max(Some(wait?.1.value()));
+            // Those of its own minute are in the closing record.
+            let (mut record, to) = match found {
+                Found::Minute(_, totals) => (MinuteRecord { totals, longest_wait: None }, number + 1),
+                Found::Closing(record) => (record, number),
+            };
+            if let Some(waits) = &waits {
+                for wait in waits.range(from..to.max(from))? {
+                    record.longest_wait = record.longest_wait.max(Some(wait?.1.value()));
+                }
             }
-            records.push(MinuteRecord { totals: from_json(totals.value(), "minute")?, longest_wait });
-            unreported = number + 1;
+            records.push(record);
+            unreported = to;
         }
         Ok(records)
+    }
+}
+
+/// A record of the history. The one of a minute has its waits in another table.
+enum Found {
+    Minute(u64, LineTotals),
+    Closing(MinuteRecord),
+}
+
+impl Found {
+    fn at(&self) -> Timestamp {
+        match self {
+            Self::Minute(_, totals) => totals.at,
+            Self::Closing(record) => record.totals.at,
+        }
+    }
+
+    fn number(&self) -> u64 {
+        match self {
+            Self::Minute(number, _) => *number,
+            Self::Closing(record) => MinuteRecord::number(record.totals.at),
+        }
     }
 }

@@ -26,6 +26,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -183,7 +184,9 @@ impl EmbeddedStore {
             let mut room = Room::clone(&before);
             room.start_epoch(epoch);
             room.version += 1;
-            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), (shared.now)(), &before, &room)?;
+            let now = (shared.now)();
+            draft.close_count(&before.clone().at(now), now, shared.entered.load(Ordering::Relaxed))?;
+            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &room)?;
             draft.begin_epoch(&Arc::new(room))
         })
         .await
@@ -203,6 +206,9 @@ impl EmbeddedStore {
             change(&mut room);
             room.schedule_valve(&before, now, Self::LEAD_TIME);
             let after = Arc::new(room);
+            if after.counts_apart(&before) {
+                draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
+            }
             draft.set_room(&after)?;
             if let Some(note) = note {
                 draft.add_entry(&note, now, &before, &after)?;

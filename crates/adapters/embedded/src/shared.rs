@@ -19,7 +19,9 @@ use crate::claimants::Claimants;
 use crate::deliveries::Deliveries;
 use crate::draft::Committed;
 use crate::lowest_tickets::LowestTickets;
-use crate::tables::{LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single};
+use crate::tables::{
+    CLOSING, LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single,
+};
 
 /// Opens the database: a file, or in tests a disk that fails.
 pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>;
@@ -157,12 +159,14 @@ impl SharedState {
         let joined = read_single(&singles, single::JOINED).map_err(unreadable)?;
         // A file that was written before those who join were counted.
         self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
-        if let Some(minutes) = open_if_any(&transaction, MINUTE).map_err(unreadable)?
-            && let Some((_, last)) = minutes.last()?
-        {
-            let last: LineTotals = from_json(last.value(), "minute").map_err(unreadable)?;
-            let entered = last.entered.filter(|_| last.epoch == self.room.read().epoch);
-            self.entered.fetch_max(entered.unwrap_or(0), Ordering::Relaxed);
+        for records in [MINUTE, CLOSING] {
+            if let Some(records) = open_if_any(&transaction, records).map_err(unreadable)?
+                && let Some((_, last)) = records.last()?
+            {
+                let last: LineTotals = from_json(last.value(), "minute").map_err(unreadable)?;
+                let entered = last.entered.filter(|_| last.epoch == self.room.read().epoch);
+                self.entered.fetch_max(entered.unwrap_or(0), Ordering::Relaxed);
+            }
         }
         Ok(())
     }

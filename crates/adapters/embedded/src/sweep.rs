@@ -78,8 +78,10 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
 }
 
 fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
-    let old = ..MinuteRecord::number(now - MinuteRecord::STORED);
+    let oldest = now - MinuteRecord::STORED;
+    let old = ..MinuteRecord::number(oldest);
     draft.tables.longest_wait.retain_in(old, |_, _| false)?;
+    draft.tables.closing.retain_in(..oldest.as_millis(), |_, _| false)?;
     let mut swept = 0;
     for record in draft.tables.minute.extract_from_if(old, |_, _| true)? {
         record?;

@@ -79,6 +79,8 @@ pub(crate) const JOINED_AT: TableDefinition<u64, u64> = TableDefinition::new("jo
 pub(crate) const MINUTE: TableDefinition<u64, &[u8]> = TableDefinition::new("minute");
 /// The longest wait in seconds of those who were released in a minute, by minute.
 pub(crate) const LONGEST_WAIT: TableDefinition<u64, u64> = TableDefinition::new("longest_wait");
+/// The closing records of the history, by their instant in milliseconds, as JSON.
+pub(crate) const CLOSING: TableDefinition<u64, &[u8]> = TableDefinition::new("closing");
 /// Records that exist once, by name, as JSON.
 pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
 
@@ -111,6 +113,7 @@ pub(crate) struct Tables<'tx> {
     pub(crate) joined_at: Table<'tx, u64, u64>,
     pub(crate) minute: Table<'tx, u64, &'static [u8]>,
     pub(crate) longest_wait: Table<'tx, u64, u64>,
+    pub(crate) closing: Table<'tx, u64, &'static [u8]>,
     single: Table<'tx, &'static str, &'static [u8]>,
 }
 
@@ -127,6 +130,7 @@ impl<'tx> Tables<'tx> {
             joined_at: transaction.open_table(JOINED_AT)?,
             minute: transaction.open_table(MINUTE)?,
             longest_wait: transaction.open_table(LONGEST_WAIT)?,
+            closing: transaction.open_table(CLOSING)?,
             single: transaction.open_table(SINGLE)?,
         })
     }

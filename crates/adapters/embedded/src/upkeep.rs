@@ -14,7 +14,8 @@ use waitroom::ports::PortResult;
 use crate::EmbeddedStore;
 use crate::shared::SharedState;
 use crate::tables::{
-    ADMISSION, AUDIT, DEAD_LETTER, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE, SLICE,
+    ADMISSION, AUDIT, CLOSING, DEAD_LETTER, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE,
+    SLICE,
 };
 
 /// How many visitors a backup has.
@@ -81,6 +82,7 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     copier.copy(JOINED_AT)?;
     copier.copy(MINUTE)?;
     copier.copy(LONGEST_WAIT)?;
+    copier.copy(CLOSING)?;
     copier.copy(SINGLE)?;
     if let Some(table) = rest.first() {
         return Err(redb::Error::Corrupted(format!(

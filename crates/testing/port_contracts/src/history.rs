@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use waitroom::ports::MinuteLog;
-use waitroom::{LineTotals, MinuteRecord, Rate, Timestamp};
+use waitroom::ports::{MinuteLog, RoomReader};
+use waitroom::{LineTotals, MinuteRecord, Rate, RoomState, Timestamp};
 
 use crate::Fixture;
 
@@ -25,6 +25,7 @@ fn totals(at: Timestamp, joined: u64) -> LineTotals {
         entered: None,
         waiting: joined - joined / 2,
         rate: Some(Rate::MAX),
+        rehearsal: false,
     }
 }
 
@@ -102,4 +103,27 @@ pub async fn a_wait_of_a_minute_without_a_record_is_in_the_next_record<F: Fixtur
         let waits: Vec<_> = minutes.iter().map(|minute| minute.longest_wait).collect();
         assert_eq!(waits, [Some(10), Some(90), Some(20)], "since minute {since}");
     }
+}
+
+/// Somebody of another epoch, or sent by a rehearsal, may come in the same minute. For stores that change the room themselves.
+pub async fn what_a_room_counts_apart_has_a_closing_record_before_it<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    let at = fixture.now();
+    let room = store.room_now().await.expect("room");
+    fixture.change_room(|room| room.state = RoomState::On).await;
+    store.note_wait(at, Duration::from_secs(9)).await.expect("note");
+    let mark = "abcdefghijkmnpqr".parse().expect("a mark");
+    fixture.change_room(move |room| assert!(room.rehearse(mark))).await;
+    let epoch = "cd34".parse().expect("an epoch");
+    fixture.change_room(move |room| room.start_epoch(epoch)).await;
+    store.note(LineTotals { epoch, ..totals(fixture.now(), 7) }).await.expect("note");
+
+    let since = at - MINUTE;
+    let minutes = store.minutes(since).await.expect("minutes");
+    let found: Vec<_> = minutes.iter().map(|minute| (minute.totals.epoch, minute.totals.rehearsal)).collect();
+    assert_eq!(found, [(room.epoch, false), (room.epoch, true), (epoch, false)]);
+    assert_eq!(minutes[2].totals.joined, 7);
+    assert_eq!(minutes[0].longest_wait, Some(9));
+    assert_eq!([minutes[1].longest_wait, minutes[2].longest_wait], [None; 2], "a wait is told once");
 }

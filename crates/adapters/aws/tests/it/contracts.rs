@@ -110,6 +110,13 @@ mod on_dynamodb_local {
 }
 
 mod on_localemu {
+    #[test]
+    #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+    fn what_a_room_counts_apart_has_a_closing_record_before_it() {
+        use port_contracts::history::what_a_room_counts_apart_has_a_closing_record_before_it as contract;
+        super::run(contract::<super::OnLocalEmu>());
+    }
+
     port_contracts::port_contracts!(
         #[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
         super::OnLocalEmu,

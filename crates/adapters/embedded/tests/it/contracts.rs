@@ -45,3 +45,8 @@ impl Fixture for TestStore {
 }
 
 port_contracts::port_contracts!(TestStore, block_on);
+
+#[test]
+fn what_a_room_counts_apart_has_a_closing_record_before_it() {
+    block_on(port_contracts::history::what_a_room_counts_apart_has_a_closing_record_before_it::<TestStore>());
+}

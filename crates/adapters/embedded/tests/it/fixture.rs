@@ -3,6 +3,7 @@
 //! - `room-format-1.redb.gz`: a file that the first version with this format wrote.
 //! - `room-format-1-complete.redb.gz`: a file with everything that this format got since. Its room is about to take its keys out
 //!   of where they were kept before there was a record.
+//! - `room-format-1-closing.redb.gz`: a file with the closing record of a rehearsal.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
@@ -38,6 +39,7 @@ const SLICE: SliceId = SliceId { plan: 1, index: 0 };
 
 const FIRST: &str = "room-format-1.redb.gz";
 const COMPLETE: &str = "room-format-1-complete.redb.gz";
+const CLOSING: &str = "room-format-1-closing.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -155,7 +157,16 @@ fn open_later(room: &mut Room) {
 
 fn totals() -> LineTotals {
     let rate = Some(Rate::new(600).unwrap());
-    LineTotals { at: now(), epoch: room().epoch, joined: 4, released: 1, entered: Some(1), waiting: 2, rate }
+    LineTotals {
+        at: now(),
+        epoch: room().epoch,
+        joined: 4,
+        released: 1,
+        entered: Some(1),
+        waiting: 2,
+        rate,
+        rehearsal: false,
+    }
 }
 
 #[test]
@@ -194,9 +205,20 @@ fn a_file_with_everything_is_opened() {
 }
 
 #[test]
+fn a_file_with_a_closing_record_is_opened() {
+    let directory = unpacked(CLOSING);
+    let minutes = block_on(open(directory.path()).minutes(Timestamp::default())).unwrap();
+    let closing = LineTotals { joined: 0, released: 0, entered: Some(0), waiting: 0, ..totals() };
+    let closing = LineTotals { rate: Some(room().rate()), ..closing };
+    let expected = [closing, LineTotals { joined: 1, waiting: 1, rehearsal: true, ..closing }];
+    let totals: Vec<_> = minutes.iter().map(|minute| minute.totals).collect();
+    assert_eq!(totals[1..], expected, "after the epoch that the file began with");
+}
+
+#[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
-    for name in [FIRST, COMPLETE] {
+    for name in [FIRST, COMPLETE, CLOSING] {
         let directory = unpacked(name);
         let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
         let transaction = database.begin_read().unwrap();
@@ -213,9 +235,31 @@ fn the_fixtures_have_every_table_and_every_record() {
 #[test]
 #[ignore = "writes a missing fixture"]
 fn write() {
-    if path(COMPLETE).exists() {
-        return;
+    if !path(COMPLETE).exists() {
+        write_complete();
     }
+    if !path(CLOSING).exists() {
+        write_closing();
+    }
+}
+
+fn write_closing() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
+    let mark = "abcdefghijkmnpqr".parse().unwrap();
+    let rehearse = move |room: &mut Room| {
+        room.rehearse(mark);
+    };
+    let note = AuditNote::new(Author::new("anna"), AuditSubject::Rehearsal);
+    block_on(store.change("mark the room for a rehearsal", note, rehearse)).unwrap();
+    block_on(store.join(waiting(1))).unwrap();
+    block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
+    store.close();
+    pack(directory.path(), CLOSING);
+}
+
+fn write_complete() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
@@ -252,8 +296,12 @@ fn write() {
     assert!(block_on(store.publish_keys(record)).unwrap());
     store.close();
 
-    let mut packed = GzEncoder::new(File::create(path(COMPLETE)).unwrap(), Compression::best());
-    std::io::copy(&mut File::open(file).unwrap(), &mut packed).unwrap();
+    pack(directory.path(), COMPLETE);
+}
+
+fn pack(directory: &Path, name: &str) {
+    let mut packed = GzEncoder::new(File::create(path(name)).unwrap(), Compression::best());
+    std::io::copy(&mut File::open(directory.join(EmbeddedStore::FILE)).unwrap(), &mut packed).unwrap();
     packed.finish().unwrap();
 }
 

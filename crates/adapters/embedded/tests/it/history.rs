@@ -146,6 +146,7 @@ fn totals(at: Timestamp) -> LineTotals {
         entered: Some(u64::MAX),
         waiting: u64::MAX,
         rate: Some(Rate::MAX),
+        rehearsal: true,
     }
 }
 
