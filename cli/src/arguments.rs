@@ -159,7 +159,7 @@ pub(crate) enum Command {
     #[cfg_attr(feature = "aws", doc = "On AWS this takes a minute, and the room keeps running meanwhile.")]
     #[command(after_help = examples("Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes"))]
     Reset(Which),
-    /// Copy a room on this machine into a file, while it runs
+    /// Copy a room on this machine into a file, whether it runs or not
     Backup(Backup),
     /// Print a script that completes commands and names of rooms in your shell
     #[command(

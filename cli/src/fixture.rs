@@ -49,6 +49,7 @@ pub(crate) fn suffering() -> Status {
         longest_wait: Some(1720),
         windows: vec![window(15, 31), window(14, 298)],
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],
+        stopped_at: None,
         refusals: None,
         limited: None,
         dead_letters: Some(2),

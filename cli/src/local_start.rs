@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clock::SystemClock;
 use config::RoomConfig;
-use embedded::EmbeddedStore;
+use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
 use server::control::{self, this_user};
 use tokio::time::timeout;
@@ -47,7 +48,7 @@ impl LocalStart {
             // Before anything is written, because nothing is kept of a room that is refused.
             refuse_own_door(&first, port)?;
         }
-        let store = EmbeddedStore::open(&directory, first, || SystemClock.now())?;
+        let store = open_when_free(&directory, &first).await?;
         let kept = store.room().await?;
         let there = &kept.settings.room;
         if *there != name {
@@ -115,6 +116,22 @@ pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
         room.as_typed()
     );
     Err(Failure::new(Exit::Failed, again).advising(advice).into())
+}
+
+/// Opens the store. A command that reads the file of a stopped room has it for a moment, and a room that stops a little longer:
+/// they are waited for.
+async fn open_when_free(directory: &Path, first: &Room) -> Result<EmbeddedStore, OpenError> {
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    let begun = Instant::now();
+    loop {
+        match EmbeddedStore::open(directory, first.clone(), || SystemClock.now()) {
+            Err(OpenError::InUse(_)) if control::is_closed(directory) && begun.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// The room's configuration file, if it has one.

@@ -34,6 +34,7 @@ mod rehearse;
 mod room;
 mod runtime;
 mod simulate;
+mod stopped_room;
 mod typed_time;
 mod watch;
 mod wording;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
 #[cfg(feature = "aws")]
 use config::RoomConfig;
+use embedded::BackedUp;
 use operator::{AlarmChange, Order, Reply, Status};
 use server::control::{self, RunningRoom, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
@@ -18,6 +19,8 @@ use crate::arguments::{LOCAL, Which};
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
+use crate::printer::note;
+use crate::stopped_room::StoppedRoom;
 
 /// How long a room or an AWS account may take to answer a question that is asked by the way.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
@@ -31,17 +34,10 @@ pub(crate) struct RoomHandle {
 #[derive(Debug)]
 enum Location {
     /// Another process runs the room and listens on a socket. `as_typed` is how a command names the room.
-    Here { directory: PathBuf, as_typed: String },
+    /// If it doesn't run, its file may be read.
+    Here { directory: PathBuf, as_typed: String, stopped: Option<StoppedRoom> },
     #[cfg(feature = "aws")]
     Aws(Box<cloud::DeployedRoom>),
-}
-
-/// A copy of a room, in its data directory, and how many are in it.
-#[derive(Debug)]
-pub(crate) struct RoomCopy {
-    pub(crate) file: PathBuf,
-    pub(crate) waiting: u64,
-    pub(crate) admissions: u64,
 }
 
 impl RoomHandle {
@@ -56,26 +52,51 @@ impl RoomHandle {
         }
     }
 
+    /// The room that a command only reads. If it doesn't run, its file is read, and a note says so.
+    pub(crate) async fn find_to_read(which: &Which) -> Result<Self> {
+        #[cfg(feature = "aws")]
+        if !which.here.is_meant() {
+            return Self::find(which).await;
+        }
+        let data = which.here.data.as_ref();
+        let expected = match (&which.name, data) {
+            (None, Some(_)) => None,
+            (None, None) => Some(only_here()?),
+            (Some(name), _) => Some(name.clone()),
+        };
+        let directory = data::directory(data, expected.as_ref().unwrap_or(&data::default_name()?))?;
+        let Some(room) = StoppedRoom::find(&directory).await? else { return Self::find(which).await };
+        let name = room.name().await?;
+        if let Some(expected) = expected.filter(|expected| *expected != name) {
+            return Err(another(&directory, &name, &expected).into());
+        }
+        let data = data.map(|directory| format!(" --data {}", directory.display()));
+        let typed = format!("{name}{}", data.unwrap_or_default());
+        note(&format!(
+            "{name} isn't running; this is how it stood at {}. To start it: beekeeper local {typed}",
+            room.at
+        ));
+        let as_typed = format!("{LOCAL}{typed}");
+        Ok(Self { name, place: Location::Here { directory, as_typed, stopped: Some(room) } })
+    }
+
     /// The room of this name in the user's data directory.
     pub(crate) fn here(name: RoomId) -> Result<Self> {
         let directory = data::directory(None, &name)?;
         let as_typed = format!("{LOCAL}{name}");
-        Ok(Self { name, place: Location::Here { directory, as_typed } })
+        Ok(Self { name, place: Location::Here { directory, as_typed, stopped: None } })
     }
 
     /// The room that runs in a directory. It is asked for its name.
     async fn in_directory(directory: &Path, expected: Option<&RoomId>) -> Result<Self> {
         let handle = |name: RoomId| {
             let as_typed = format!("{LOCAL}{name} --data {}", directory.display());
-            Self { name, place: Location::Here { directory: directory.to_owned(), as_typed } }
+            Self { name, place: Location::Here { directory: directory.to_owned(), as_typed, stopped: None } }
         };
         let name = match (control::send(directory, &Order::Status).await, expected) {
             (Ok(Reply::Status(status)), None) => status.room.settings.room,
             (Ok(Reply::Status(status)), Some(expected)) if status.room.settings.room != *expected => {
-                let there = status.room.settings.room;
-                let another = format!("{} holds the room {there}, not {expected}", directory.display());
-                let advice = format!("for that room, use {LOCAL}{there} --data {}", directory.display());
-                return Err(Failure::new(Exit::Usage, another).advising(advice).into());
+                return Err(another(directory, &status.room.settings.room, expected).into());
             }
             // The order itself will meet the same failure, and explain it.
             (_, Some(expected)) => expected.clone(),
@@ -148,7 +169,12 @@ impl RoomHandle {
     /// Sends an order, and returns the reply.
     pub(crate) async fn send(&self, command: Order) -> Result<Reply> {
         let reply = match &self.place {
-            Location::Here { directory, .. } => {
+            Location::Here { directory, stopped, .. } => {
+                if let Some(stopped) = stopped
+                    && let Some(reply) = stopped.answer(command.clone()).await?
+                {
+                    return Ok(reply);
+                }
                 let sent = control::send(directory, &command).await;
                 let sent = sent.map_err(|error| self.unreached(&error, directory));
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
@@ -171,15 +197,24 @@ impl RoomHandle {
         reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
     }
 
-    /// Lets a room on this machine write a copy of itself.
-    pub(crate) async fn back_up(&self) -> Result<RoomCopy> {
+    /// The room on this machine, if it doesn't run and its file is read.
+    pub(crate) fn stopped(&self) -> Option<&StoppedRoom> {
+        match &self.place {
+            Location::Here { stopped, .. } => stopped.as_ref(),
+            #[cfg(feature = "aws")]
+            Location::Aws(_) => None,
+        }
+    }
+
+    /// Lets a running room on this machine write a copy of itself into its directory. Returns where, and who is in it.
+    pub(crate) async fn back_up(&self) -> Result<(PathBuf, BackedUp)> {
         match &self.place {
             Location::Here { directory, .. } => {
                 let reply = control::send_upkeep(directory, UpkeepOrder::BackUp).await;
                 let reply = reply.map_err(|error| self.unreached(&error, directory));
                 match reply.with_context(|| format!("could not reach the room {}", self.name))? {
                     UpkeepReply::BackedUp { file, waiting, admissions } => {
-                        Ok(RoomCopy { file: directory.join(file), waiting, admissions })
+                        Ok((directory.join(file), BackedUp { waiting, admissions }))
                     }
                     UpkeepReply::Failed { error } => bail!("the room {} {error}", self.name),
                     UpkeepReply::Port { .. } | UpkeepReply::Checked(_) => Err(self.unexpected()),
@@ -304,6 +339,13 @@ impl RoomHandle {
     }
 }
 
+/// The error for a directory with another room than the command names.
+fn another(directory: &Path, there: &RoomId, expected: &RoomId) -> Failure {
+    let another = format!("{} holds the room {there}, not {expected}", directory.display());
+    let advice = format!("for that room, use {LOCAL}{there} --data {}", directory.display());
+    Failure::new(Exit::Usage, another).advising(advice)
+}
+
 /// The error for a room that does not run in this directory. `start` is the command that starts it.
 fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error {
     if error.kind() == io::ErrorKind::PermissionDenied {
@@ -314,7 +356,7 @@ fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error 
     if error.kind() == io::ErrorKind::TimedOut {
         return hangs(control::REPLY_TIMEOUT).into();
     }
-    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
+    if !control::is_nobody(error) {
         return anyhow!("{error}");
     }
     let nobody = Failure::new(Exit::Missing, format!("no room runs in {}", directory.display()));
@@ -390,7 +432,11 @@ mod tests {
     fn a_room_of_another_user_is_explained() {
         let room = RoomHandle {
             name: "sale".parse().unwrap(),
-            place: Location::Here { directory: "/srv/sale".into(), as_typed: "--local sale".into() },
+            place: Location::Here {
+                directory: "/srv/sale".into(),
+                as_typed: "--local sale".into(),
+                stopped: None,
+            },
         };
         let error = room.unreached(&io::ErrorKind::PermissionDenied.into(), Path::new("/srv/sale"));
         assert_eq!(error.to_string(), "this user may not use /srv/sale/control.sock");

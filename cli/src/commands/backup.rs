@@ -1,4 +1,4 @@
-//! `beekeeper backup`: a copy of a room on this machine, while it runs.
+//! `beekeeper backup`: a copy of a room on this machine, whether it runs or not.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use embedded::BackedUp;
 use serde_json::json;
 use waitroom::RoomId;
 
@@ -23,7 +24,7 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
     block_on(async {
         let file = backup.file.display();
         if backup.which.name.is_none() && file.to_string().parse::<RoomId>().is_ok() {
-            let room = RoomHandle::find(&backup.which).await?;
+            let room = RoomHandle::find_to_read(&backup.which).await?;
             let unclear = format!("it is unclear whether {file} is the room or the file; nothing was copied");
             return Err(Failure::new(Exit::Usage, unclear)
                 .advising(format!(
@@ -38,21 +39,29 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         if backup.file.symlink_metadata().is_ok() {
             return Err(exists(&backup.file));
         }
-        let room = RoomHandle::find(&backup.which).await?;
-        let copy = room.back_up().await?;
-        let bytes = move_file(&Temporary(copy.file), &backup.file)?;
+        let room = RoomHandle::find_to_read(&backup.which).await?;
+        let (copied, bytes, stopped_at) = if let Some(stopped) = room.stopped() {
+            // Nobody joins meanwhile, so the copy goes where it belongs.
+            let copied = stopped.store.back_up(&backup.file)?;
+            (copied, backup.file.metadata()?.len(), Some(stopped.at))
+        } else {
+            let (copy, copied) = room.back_up().await?;
+            (copied, move_file(&Temporary(copy), &backup.file)?, None)
+        };
+        let BackedUp { waiting, admissions } = copied;
         if json {
-            let done = json!({
-                "file": backup.file, "bytes": bytes, "waiting": copy.waiting, "admissions": copy.admissions,
+            let mut done = json!({
+                "file": backup.file, "bytes": bytes, "waiting": waiting, "admissions": admissions,
             });
+            if let Some(at) = stopped_at {
+                done["stopped_at"] = json!(at);
+            }
             return Ok(say(&done.to_string())?);
         }
         Ok(say(&format!(
-            "backed up {} into {}: {} waiting, {} admitted",
+            "backed up {} into {}: {waiting} waiting, {admissions} admitted",
             room.name,
             backup.file.display(),
-            copy.waiting,
-            copy.admissions
         ))?)
     })
 }

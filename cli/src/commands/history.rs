@@ -13,7 +13,7 @@ use crate::wording::time;
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&history.which).await?;
+        let room = RoomHandle::find_to_read(&history.which).await?;
         if history.minutes {
             let since = room.now() - history.since;
             let minutes = MinuteCount::from_records(&room.minutes(since).await?, since);

@@ -27,7 +27,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
             read(file)?
         }
         _ => block_on(async {
-            let room = RoomHandle::find(&report.which()).await?;
+            let room = RoomHandle::find_to_read(&report.which()).await?;
             EventReport::of(&room, report.since).await
         })?,
     };

@@ -20,7 +20,12 @@ use crate::wording::{
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&arguments.which).await?;
+        let room = if arguments.watch {
+            // Nothing happens in a room that doesn't run.
+            RoomHandle::find(&arguments.which).await?
+        } else {
+            RoomHandle::find_to_read(&arguments.which).await?
+        };
         let status = room.status().await?;
         if !arguments.watch {
             return Ok(say(&if json {
@@ -44,7 +49,7 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         windows.iter().map(|window| format!("{} of {}", window.released, window.planned)).collect();
     let (waiting_room, client_check) = urls(status);
     let mut lines = vec![
-        format!("{} ({}), {}", room.settings.title, room.settings.room, state(room.state, colours)),
+        format!("{} ({}), {}", room.settings.title, room.settings.room, state(status, colours)),
         format!("joined         {}", joined(status)),
         format!("waiting        {}{}", line.waiting, for_newcomers(status)),
         format!("released       {released}{}", rest(status)),
@@ -94,7 +99,11 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     lines.join("\n")
 }
 
-fn state(state: RoomState, colours: Colours) -> String {
+fn state(status: &Status, colours: Colours) -> String {
+    let state = status.room.state;
+    if let Some(at) = status.stopped_at {
+        return colours.red(&format!("not running since {at}, when it was {state}"));
+    }
     match state {
         RoomState::On => colours.green(state.as_str()),
         RoomState::Paused => colours.yellow(state.as_str()),

@@ -46,6 +46,9 @@ pub(crate) struct EventReport {
     pub(crate) title: String,
     /// When the report was made.
     pub(crate) made: Timestamp,
+    /// When the room stopped, if it did not run when the report was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stopped_at: Option<Timestamp>,
     pub(crate) range: ReportRange,
     /// Whether the report is about visitors of rehearsals, because nobody else came in its time. Otherwise no number counts
     /// them.
@@ -72,6 +75,7 @@ struct KeptRecords {
     rough: bool,
     since: Timestamp,
     now: Timestamp,
+    stopped_at: Option<Timestamp>,
     minutes: Vec<MinuteRecord>,
     /// Orders and alarms, oldest first.
     lines: Vec<HistoryLine>,
@@ -89,7 +93,8 @@ impl KeptRecords {
         let status = room.status_without_alarms().await?;
         let lines = HistoryLine::of(room, AuditEntry::KEPT).await?;
         let entered = room.entered(since - MINUTE).await;
-        Ok(Self { room: status.room, rough: room.is_far(), since, now, minutes, lines, entered })
+        let (rough, stopped_at) = (room.is_far(), status.stopped_at);
+        Ok(Self { room: status.room, rough, since, now, stopped_at, minutes, lines, entered })
     }
 
     /// The minutes, with what the orders and the metric say of them.
@@ -137,7 +142,7 @@ impl EventReport {
 
     fn from_kept(kept: KeptRecords, range: ReportRange) -> Self {
         let minutes = kept.reported();
-        let KeptRecords { room, rough, since, now, minutes: _, lines, entered } = kept;
+        let KeptRecords { room, rough, since, now, stopped_at, minutes: _, lines, entered } = kept;
         // A report without this number is better than none.
         let entered_missing = match entered {
             Ok(entries) => entries.is_some_and(|entries| entries.is_empty()).then(|| NO_ENTRIES.to_owned()),
@@ -165,6 +170,7 @@ impl EventReport {
             room: room.settings.room,
             title: room.settings.title.to_string(),
             made: now,
+            stopped_at,
             range,
             rehearsal,
             // The first minute's record was written when it ended.
@@ -223,7 +229,16 @@ mod tests {
             records.map(|(minute, (joined, released))| minute_record(at(minute), joined, released)).collect();
         let room = Room { state: RoomState::On, ..suffering().room };
         let (since, now) = (Timestamp::default(), at(1000));
-        KeptRecords { room, rough: true, since, now, minutes, lines: Vec::new(), entered: Ok(None) }
+        KeptRecords {
+            room,
+            rough: true,
+            since,
+            now,
+            stopped_at: None,
+            minutes,
+            lines: Vec::new(),
+            entered: Ok(None),
+        }
     }
 
     fn order(at: Timestamp, change: AuditedChange) -> HistoryLine {

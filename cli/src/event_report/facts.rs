@@ -73,6 +73,9 @@ impl EventReport {
         if self.rough {
             notes.push("On AWS, joined and waiting are counted roughly.".into());
         }
+        if let Some(at) = self.stopped_at {
+            notes.push(format!("The room wasn't running: this is how it stood at {at}."));
+        }
         if self.rehearsal {
             notes.push("Only rehearsals brought visitors in this time, so the numbers are theirs.".into());
         } else if self.rehearsed().next().is_some() {

@@ -32,6 +32,7 @@ mod refusals;
 mod rehearse;
 mod report;
 mod simulate;
+mod stopped;
 mod support;
 mod throttle;
 mod watch;

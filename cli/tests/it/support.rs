@@ -136,6 +136,15 @@ impl Local {
     }
 }
 
+impl Local {
+    /// Kills the room with kill -9. Returns its directory.
+    pub(crate) fn kill(mut self) -> TempDir {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap())
+    }
+}
+
 impl Drop for Local {
     fn drop(&mut self) {
         drop(self.process.kill());

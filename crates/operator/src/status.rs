@@ -27,6 +27,9 @@ pub struct Status {
     pub windows: Vec<WindowCount>,
     /// What the throttle found, oldest first. Empty if the throttle does not run.
     pub findings: Vec<Finding>,
+    /// When the room stopped, if it doesn't run: this is how it stood then. Only on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<Timestamp>,
     /// Requests to the door that were refused because the room could not answer them, as with a full disk. Only on one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusals: Option<Refusals>,
@@ -177,6 +180,7 @@ impl Status {
                 })
                 .collect(),
             findings: store.recall().await?.history,
+            stopped_at: None,
             refusals: None,
             limited: None,
             dead_letters: None,

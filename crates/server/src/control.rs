@@ -277,6 +277,17 @@ pub async fn process(directory: &Path) -> Option<i32> {
     UnixStream::connect(socket(directory)).await.ok()?.peer_cred().ok()?.pid()
 }
 
+/// Whether certainly no room runs in this directory. A user who may not use its socket can't tell.
+pub fn is_closed(directory: &Path) -> bool {
+    let connected = std::os::unix::net::UnixStream::connect(socket(directory));
+    connected.is_err_and(|error| is_nobody(&error))
+}
+
+/// Whether an order failed because nobody listens.
+pub fn is_nobody(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
 /// Sends an order to the room that runs in this directory. An error of the kind [`io::ErrorKind::TimedOut`] if there is no
 /// reply within [`REPLY_TIMEOUT`].
 pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {

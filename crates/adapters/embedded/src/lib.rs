@@ -14,6 +14,7 @@ mod deliveries;
 mod draft;
 mod history;
 mod keys;
+mod look;
 mod lowest_tickets;
 mod ports;
 mod shared;
@@ -59,10 +60,26 @@ pub enum OpenError {
     InUse(PathBuf),
     #[error("{} is not the file of a room; put a backup in its place, or move it away to start with an empty line", .0.display())]
     NoRoom(PathBuf),
+    #[error("this user may not use {}; run the command as the user who runs the room, or with sudo", .0.display())]
+    Denied(PathBuf),
     #[error("could not use the directory {}", .0.display())]
     Directory(PathBuf, #[source] io::Error),
     #[error("could not open the store {}", .0.display())]
     Store(PathBuf, #[source] Box<redb::Error>),
+}
+
+impl OpenError {
+    fn of(file: &Path, error: redb::Error) -> Self {
+        match error {
+            redb::Error::DatabaseAlreadyOpen => Self::InUse(file.parent().unwrap_or(file).into()),
+            // Its first bytes are not those of a store.
+            redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => Self::NoRoom(file.into()),
+            redb::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Self::Denied(file.into())
+            }
+            error => Self::Store(file.into(), Box::new(error)),
+        }
+    }
 }
 
 impl EmbeddedStore {
@@ -91,14 +108,7 @@ impl EmbeddedStore {
             move || open_file(&path)
         };
         let (store, committer) = Self::new(Box::new(open), Box::new(now), first, Some(directory.into()))
-            .map_err(|error| match error {
-                redb::Error::DatabaseAlreadyOpen => OpenError::InUse(directory.into()),
-                // Its first bytes are not those of a store.
-                redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    OpenError::NoRoom(path)
-                }
-                error => OpenError::Store(path, Box::new(error)),
-            })?;
+            .map_err(|error| OpenError::of(&path, error))?;
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || committer.run())

@@ -129,14 +129,7 @@ impl SharedState {
     fn load(&self, database: &Database) -> Result<(), redb::Error> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
-        match read_single::<u32>(&singles, single::FORMAT).map_err(unreadable)? {
-            Some(FORMAT) => {}
-            other => {
-                let found = other.map_or("no format".into(), |other| format!("format {other}"));
-                let why = format!("{found}, this version of Beekeeper reads format {FORMAT}");
-                return Err(redb::Error::Corrupted(why));
-            }
-        }
+        check_format(&singles)?;
         if let Some(room) = read_single::<Room>(&singles, single::ROOM).map_err(unreadable)? {
             let mut kept = self.room.write();
             if kept.epoch != room.epoch {
@@ -275,6 +268,27 @@ impl SharedState {
 
     pub(crate) fn next_in_line(&self) -> u64 {
         self.next_in_line.load(Ordering::Relaxed)
+    }
+}
+
+/// The room in a file; `None` if the file is no store of a room.
+pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, redb::Error> {
+    let singles = match database.begin_read()?.open_table(SINGLE) {
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+        singles => singles?,
+    };
+    check_format(&singles)?;
+    read_single(&singles, single::ROOM).map_err(unreadable)
+}
+
+fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<(), redb::Error> {
+    match read_single::<u32>(singles, single::FORMAT).map_err(unreadable)? {
+        Some(FORMAT) => Ok(()),
+        other => {
+            let found = other.map_or("no format".into(), |other| format!("format {other}"));
+            let why = format!("{found}, this version of Beekeeper reads format {FORMAT}");
+            Err(redb::Error::Corrupted(why))
+        }
     }
 }
 

@@ -263,3 +263,30 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     block_on(test.store.record(slice, progress(4, 4))).unwrap();
     assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress { served: 4, passed: 0, released: 4 });
 }
+
+#[test]
+fn a_file_of_a_newer_format_is_not_looked_at() {
+    let TestStore { store, directory, .. } = TestStore::new();
+    store.close();
+    drop(store);
+    let file = directory.path().join(EmbeddedStore::FILE);
+    let look = || EmbeddedStore::look_at(&file).map(|(store, _)| store.status().waiting);
+    assert_eq!(look().unwrap(), 0);
+    let database = redb::Database::open(&file).unwrap();
+    let singles: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("single");
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(singles).unwrap().insert("format", b"2".as_slice()).unwrap();
+    transaction.commit().unwrap();
+    assert!(matches!(look().unwrap_err(), OpenError::InUse(_)), "somebody else has it");
+    drop(database);
+    let error = look().unwrap_err();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert!(why.contains("format 2, this version of Beekeeper reads format 1"), "{error}: {why}");
+
+    let other = directory.path().join("other.redb");
+    drop(redb::Database::create(&other).unwrap());
+    assert!(
+        matches!(EmbeddedStore::look_at(&other).unwrap_err(), OpenError::NoRoom(_)),
+        "a store of something else"
+    );
+}
