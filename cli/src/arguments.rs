@@ -161,6 +161,8 @@ pub(crate) enum Command {
     Reset(Which),
     /// Copy a room on this machine into a file, whether it runs or not
     Backup(Backup),
+    /// Put a backup in the place of a stopped room's file; asks first, and keeps the file that was there
+    Restore(Restore),
     /// Print a script that completes commands and names of rooms in your shell
     #[command(
         after_help = "Examples:\n  beekeeper completions bash > ~/.local/share/bash-completion/completions/beekeeper\n  beekeeper completions zsh > ~/.zfunc/_beekeeper\n  beekeeper completions fish > ~/.config/fish/completions/beekeeper.fish\n\nIn bash, zsh and fish, the names of your rooms are completed too."
@@ -298,13 +300,30 @@ pub(crate) struct Polls {
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = examples("Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo restore it, stop the room and copy the file to room.redb in its directory: docs/hosting.md")
+    after_help = examples("Examples:\n  beekeeper backup --local demo.redb\n  beekeeper backup spring-sale /backup/spring-sale.redb --local --data /var/lib/beekeeper\n\nTo put it back: beekeeper restore FILE")
 )]
 pub(crate) struct Backup {
     #[command(flatten)]
     pub(crate) which: Which,
     /// The file to write; it must not exist. A single word that could be the room's name needs NAME or ./ before it
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  beekeeper restore /backup/spring-sale-1200.redb\n  beekeeper restore /backup/spring-sale-1200.redb spring-sale --data /var/lib/beekeeper\n\nWhoever is in the file that is replaced keeps what they have, as far as it can be read: docs/hosting.md"
+)]
+pub(crate) struct Restore {
+    /// A backup, as `backup` wrote it
+    pub(crate) file: PathBuf,
+    /// Name of the room [default: the room that the backup is of]
+    pub(crate) name: Option<RoomId>,
+    /// Use the room on this machine; no other has a file
+    #[arg(long, hide = cfg!(not(feature = "aws")))]
+    local: bool,
+    /// Directory of the room's data, if the room was started with --data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

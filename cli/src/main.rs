@@ -48,7 +48,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
     backup, change, completions, config, doctor as doctor_command, guard, history, init, keys, list, local,
-    man, message, off, on, rehearse as rehearse_command, report, reset, set_rate,
+    man, message, off, on, rehearse as rehearse_command, report, reset, restore, set_rate,
     simulate as simulate_command, status, undo,
 };
 #[cfg(feature = "aws")]
@@ -106,6 +106,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(which) => reset::run(which, json, yes),
         Command::Backup(backup) => backup::run(backup, json),
+        Command::Restore(restore) => restore::run(restore, json, yes),
         Command::Completions(completions) => completions::run(completions),
         Command::Man(man) => man::run(man, json),
     }

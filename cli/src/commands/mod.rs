@@ -22,6 +22,7 @@ pub(crate) mod on;
 pub(crate) mod rehearse;
 pub(crate) mod report;
 pub(crate) mod reset;
+pub(crate) mod restore;
 pub(crate) mod set_rate;
 pub(crate) mod simulate;
 pub(crate) mod status;

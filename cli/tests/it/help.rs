@@ -31,6 +31,7 @@ const COMMANDS: &[&str] = &[
     "logs",
     "reset",
     "backup",
+    "restore",
     "completions",
     "man",
 ];

@@ -31,6 +31,7 @@ mod readme;
 mod refusals;
 mod rehearse;
 mod report;
+mod restore;
 mod simulate;
 mod stopped;
 mod support;

@@ -105,7 +105,7 @@ fn a_room_that_starts_while_its_file_is_read_waits_a_moment() {
     drop(looks);
     let room = starting.join().unwrap();
     let second = operate(room.directory.path(), &["local", "--port", "0"]);
-    assert!(text(&second.stderr).contains("is open in another process"), "{}", text(&second.stderr));
+    assert!(text(&second.stderr).contains("runs already"), "{}", text(&second.stderr));
 }
 
 #[test]

@@ -217,12 +217,17 @@ fn user_name(users: &str, uid: u32) -> Option<&str> {
 /// How the name of a backup begins until it is moved away. No operator would name a file like that.
 const UNFINISHED: &str = ".unfinished-backup-";
 
+/// A new name for a file that isn't finished yet. A room that starts in this directory removes what was left of one.
+pub fn unfinished(directory: &Path) -> PathBuf {
+    directory.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()))
+}
+
 async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
     if let Some(error) = lack_of_space(&directory) {
         return UpkeepReply::Failed { error };
     }
-    let file = format!("{UNFINISHED}{:016x}", rand::random::<u64>());
-    let path = directory.join(&file);
+    let path = unfinished(&directory);
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
         Ok(Ok(BackedUp { waiting, admissions })) => UpkeepReply::BackedUp { file, waiting, admissions },
         Ok(Err(error)) => {

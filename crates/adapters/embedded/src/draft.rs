@@ -8,7 +8,7 @@ use waitroom::{
     AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, MinuteRecord, Place, Room, Timestamp,
 };
 
-use crate::tables::{TableError, Tables, encode_waiting, single, to_json};
+use crate::tables::{TableError, Tables, encode_waiting, record_slices, single, to_json, unrecorded};
 
 /// How precisely the time is kept at which visitors joined.
 const PRECISION: Duration = Duration::from_secs(1);
@@ -132,7 +132,7 @@ impl<'tx> Draft<'tx> {
         };
         let counts = LineCounts {
             joined: self.joined,
-            released: progress.released.saturating_add(self.unrecorded()?),
+            released: progress.released.saturating_add(unrecorded(&self.tables.slice)?),
             entered: Some(if self.begins_epoch { 0 } else { entered }),
             waiting: self.tables.line.len()?,
         };
@@ -146,16 +146,6 @@ impl<'tx> Draft<'tx> {
         Ok(())
     }
 
-    /// How many slices have released since they recorded it.
-    fn unrecorded(&self) -> Result<u64, TableError> {
-        let mut unrecorded = 0;
-        for slice in self.tables.slice.iter()? {
-            let (_, recorded, admitted) = slice?.1.value();
-            unrecorded += u64::from(admitted.saturating_sub(recorded));
-        }
-        Ok(unrecorded)
-    }
-
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {
         self.tables.write(single::PROGRESS, &progress)?;
         self.progress = Some(progress);
@@ -166,7 +156,8 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
         let waiting = self.tables.line.len()?;
         self.tables.line.retain(|_, _| false)?;
-        self.count_slices_so_far()?;
+        // Running slices go on in a new epoch. Whom they have admitted so far belongs to the old one.
+        record_slices(&mut self.tables.slice)?;
         // Tickets that slices of the old epoch have reached must not count in the new one.
         let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
         self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
@@ -177,23 +168,6 @@ impl<'tx> Draft<'tx> {
         self.set_progress(LineProgress::default())?;
         self.set_room(room)?;
         Ok(waiting)
-    }
-
-    /// Running slices go on in a new epoch. Whom they have admitted so far belongs to the old one: that is recorded now, so
-    /// that later records count only what they add.
-    fn count_slices_so_far(&mut self) -> Result<(), TableError> {
-        let mut unrecorded = Vec::new();
-        for slice in self.tables.slice.iter()? {
-            let (key, record) = slice?;
-            let (claimant, recorded, admitted) = record.value();
-            if recorded < admitted {
-                unrecorded.push((key.value(), (claimant, admitted, admitted)));
-            }
-        }
-        for (key, record) in unrecorded {
-            self.tables.slice.insert(key, record)?;
-        }
-        Ok(())
     }
 
     pub(crate) fn finish(mut self) -> Result<Committed, TableError> {

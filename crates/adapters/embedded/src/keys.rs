@@ -14,7 +14,9 @@ use crate::tables::{SINGLE, TableError, Tables, read_single, single};
 type Secrets = BTreeMap<u64, SecretKeys>;
 
 /// The record. A file of before has none, and one key.
-fn record(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<KeyRecord, TableError> {
+pub(crate) fn record(
+    singles: &impl ReadableTable<&'static str, &'static [u8]>,
+) -> Result<KeyRecord, TableError> {
     if let Some(record) = read_single(singles, single::KEY_RECORD)? {
         return Ok(record);
     }

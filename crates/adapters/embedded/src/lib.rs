@@ -17,6 +17,7 @@ mod keys;
 mod look;
 mod lowest_tickets;
 mod ports;
+mod restore;
 mod shared;
 mod sweep;
 mod tables;
@@ -39,6 +40,7 @@ use waitroom::{AuditNote, AuditSubject, Author, Epoch, LineStatus, Room, Timesta
 pub use commit::Committer;
 use commit::Queue;
 use draft::Draft;
+pub use restore::Restored;
 use shared::SharedState;
 pub use shared::WriteTrouble;
 pub use sweep::Swept;
@@ -145,6 +147,16 @@ impl EmbeddedStore {
             // The committer catches panics, so the thread has no result to check.
             let _ = thread.join();
         }
+    }
+
+    /// The room as it is kept. An opening whose time has come is not applied.
+    pub fn kept_room(&self) -> Arc<Room> {
+        self.shared.kept_room()
+    }
+
+    /// How many have joined in this epoch.
+    pub fn joined_so_far(&self) -> u64 {
+        self.shared.joined()
     }
 
     /// The status of the line, as polls publish it.

@@ -52,11 +52,11 @@ fn last_write(file: &Path) -> io::Result<Timestamp> {
 #[derive(Clone, Debug)]
 struct Overlay {
     file: Arc<FileBackend>,
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<OverlayPages>>,
 }
 
 #[derive(Debug)]
-struct Written {
+struct OverlayPages {
     /// How long the file would be.
     length: u64,
     /// How much of it is still the file's.
@@ -71,7 +71,7 @@ impl Overlay {
     fn over(file: &Path) -> Result<Self, redb::Error> {
         let file = FileBackend::new(File::open(file)?)?;
         let length = file.len()?;
-        let written = Written { length, below: length, pages: BTreeMap::new() };
+        let written = OverlayPages { length, below: length, pages: BTreeMap::new() };
         Ok(Self { file: Arc::new(file), written: Arc::new(Mutex::new(written)) })
     }
 
@@ -89,7 +89,7 @@ fn overlap(page: u64, offset: u64, length: usize) -> Option<(Range<usize>, Range
     (from < to).then(|| Some((within(page)?, within(offset)?)))?
 }
 
-impl Written {
+impl OverlayPages {
     /// Fails if so many bytes from `offset` on reach beyond the end.
     fn check(&self, offset: u64, length: usize) -> io::Result<()> {
         let end = offset.checked_add(length as u64);

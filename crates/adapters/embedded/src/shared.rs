@@ -227,6 +227,10 @@ impl SharedState {
         self.write_failure.read().clone()
     }
 
+    pub(crate) fn kept_room(&self) -> Arc<Room> {
+        self.room.read().clone()
+    }
+
     /// The room as it is now.
     pub(crate) fn room(&self) -> Arc<Room> {
         let kept = self.room.read().clone();

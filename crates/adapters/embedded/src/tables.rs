@@ -144,6 +144,12 @@ impl<'tx> Tables<'tx> {
         Ok(())
     }
 
+    /// Writes a record as another file has it.
+    pub(crate) fn write_raw(&mut self, name: &str, json: &[u8]) -> Result<(), TableError> {
+        self.single.insert(name, json)?;
+        Ok(())
+    }
+
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), TableError> {
         self.single.remove(name)?;
         Ok(())
@@ -171,6 +177,32 @@ pub(crate) fn read_single<T: DeserializeOwned>(
     name: &str,
 ) -> Result<Option<T>, TableError> {
     table.get(name)?.map(|value| from_json(value.value(), name)).transpose()
+}
+
+/// How many slices have released since they recorded it.
+pub(crate) fn unrecorded(slices: &impl ReadableTable<(u64, u16), SliceRecord>) -> Result<u64, TableError> {
+    let mut unrecorded = 0;
+    for slice in slices.iter()? {
+        let (_, recorded, admitted) = slice?.1.value();
+        unrecorded += u64::from(admitted.saturating_sub(recorded));
+    }
+    Ok(unrecorded)
+}
+
+/// Notes that all whom slices have released are recorded, so that later records count only what they add.
+pub(crate) fn record_slices(slices: &mut Table<'_, (u64, u16), SliceRecord>) -> Result<(), TableError> {
+    let mut unrecorded = Vec::new();
+    for slice in slices.iter()? {
+        let (key, record) = slice?;
+        let (claimant, recorded, admitted) = record.value();
+        if recorded < admitted {
+            unrecorded.push((key.value(), (claimant, admitted, admitted)));
+        }
+    }
+    for (key, record) in unrecorded {
+        slices.insert(key, record)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Vec<u8>, TableError> {

@@ -1,0 +1,246 @@
+//! `beekeeper restore`: puts a backup in the place of a stopped room's file.
+//!
+//! The new file is written and synced beside the old one. Then the old one gets a second name, under which it is kept, and the new
+//! one takes its place in one step. So whenever this is killed, the room has the old file or the new one, and both are whole.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use clock::SystemClock;
+use embedded::{EmbeddedStore, OpenError, Restored};
+use serde_json::json;
+use server::control;
+use waitroom::ports::Clock;
+use waitroom::{RoomId, Timestamp};
+
+use crate::arguments::Restore;
+use crate::ask;
+use crate::data;
+use crate::exit::{Exit, Failure};
+use crate::plot::number;
+use crate::printer::{note, say};
+
+pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
+    let backup = HeldRoom::of(&restore.file)
+        .with_context(|| format!("{} can't be restored", restore.file.display()))?;
+    let name = backup.name(restore)?;
+    let directory = data::directory(restore.data.as_ref(), &name)?;
+    refuse_running(&directory, &name)?;
+    let file = directory.join(EmbeddedStore::FILE);
+    let old = OldFile::of(&file, &name)?;
+    note(&format!("the backup    {}: {backup}", restore.file.display()));
+    note(&format!("in its place  {}", old.described(&file)));
+    let consequence = old.consequence(&backup);
+    if yes {
+        note(&format!("{consequence}."));
+    } else {
+        ask::confirm(&consequence, "Restore?")?;
+        refuse_running(&directory, &name)?;
+    }
+
+    let replaced = match &old {
+        OldFile::Held(held) => Some(&held.store),
+        OldFile::Empty | OldFile::Unreadable(_) => None,
+    };
+    let (restored, kept) = put(&backup.store, replaced, &directory, &old)?;
+    let Restored { waiting, admissions, admitted_since, joined_since } = restored;
+    if json {
+        let done = json!({
+            "room": name, "restored_in": directory, "kept": kept, "waiting": waiting, "admissions": admissions,
+            "joined_since": joined_since, "admitted_since": admitted_since,
+        });
+        return Ok(say(&done.to_string())?);
+    }
+    say(&format!(
+        "restored {name} into {}: {} waiting, {} admitted",
+        directory.display(),
+        number(waiting),
+        number(admissions)
+    ))?;
+    if let Some(kept) = kept {
+        say(&format!("the file that was there is kept as {}", kept.display()))?;
+    }
+    let data = restore.data.as_ref().map(|data| format!(" --data {}", data.display()));
+    say(&format!("start it with: beekeeper local {name}{}", data.unwrap_or_default()))?;
+    Ok(())
+}
+
+fn refuse_running(directory: &Path, name: &RoomId) -> Result<(), Failure> {
+    if control::is_closed(directory) {
+        return Ok(());
+    }
+    let runs =
+        format!("the room in {} runs, and only the file of a stopped room is replaced", directory.display());
+    let advice = format!(
+        "stop {name} first, with Ctrl-C in its terminal or with: sudo systemctl stop beekeeper; every place is kept. \
+         Visitors can't join until it runs again"
+    );
+    Err(Failure::new(Exit::Failed, runs).advising(advice))
+}
+
+/// A file that holds a room, and stays as it is. While this exists, no room can start with it.
+struct HeldRoom {
+    store: EmbeddedStore,
+    written: Timestamp,
+    name: RoomId,
+    epoch: waitroom::Epoch,
+}
+
+impl HeldRoom {
+    fn of(file: &Path) -> Result<Self, OpenError> {
+        let (store, written) = EmbeddedStore::look_at(file)?;
+        let room = store.kept_room();
+        let (name, epoch) = (room.settings.room.clone(), room.epoch);
+        Ok(Self { store, written, name, epoch })
+    }
+
+    /// The name of the room, which must be the one that is restored.
+    fn name(&self, restore: &Restore) -> Result<RoomId> {
+        match &restore.name {
+            Some(expected) if *expected != self.name => {
+                let another =
+                    format!("{} is a backup of {}, not of {expected}", restore.file.display(), self.name);
+                Err(Failure::new(Exit::Usage, another)
+                    .advising("name the room that it is of, or no room")
+                    .into())
+            }
+            _ => Ok(self.name.clone()),
+        }
+    }
+}
+
+impl std::fmt::Display for HeldRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (waiting, joined) = (number(self.store.status().waiting), number(self.store.joined_so_far()));
+        write!(f, "{}, {joined} joined and {waiting} waiting, written {}", self.name, self.written)
+    }
+}
+
+/// What is where the backup goes.
+enum OldFile {
+    Empty,
+    Held(HeldRoom),
+    /// Why it can't be read.
+    Unreadable(String),
+}
+
+impl OldFile {
+    fn of(file: &Path, name: &RoomId) -> Result<Self> {
+        if !file.exists() {
+            return Ok(Self::Empty);
+        }
+        match HeldRoom::of(file) {
+            Ok(held) if held.name != *name => {
+                let another = format!("{} holds the room {}, not {name}", file.display(), held.name);
+                Err(Failure::new(Exit::Usage, another)
+                    .advising("choose another directory with --data")
+                    .into())
+            }
+            Ok(held) => Ok(Self::Held(held)),
+            Err(error @ (OpenError::InUse(_) | OpenError::Denied(_))) => Err(error.into()),
+            Err(error) => Ok(Self::Unreadable(format!("{:#}", anyhow!(error)))),
+        }
+    }
+
+    fn described(&self, file: &Path) -> String {
+        match self {
+            Self::Empty => format!("{}: nothing", file.display()),
+            Self::Held(held) => format!("{}: {held}", file.display()),
+            Self::Unreadable(why) => why.clone(),
+        }
+    }
+
+    /// What becomes of visitors, as part of a sentence.
+    fn consequence(&self, backup: &HeldRoom) -> String {
+        match self {
+            Self::Held(held) if held.epoch == backup.epoch => {
+                "whoever joined since the backup keeps the place, and nobody who was released since is released again; rate, \
+                 message and state are as they were in the backup"
+                    .into()
+            }
+            Self::Held(held) => format!(
+                "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
+                 wait again, and nobody who was released from that line since is released again",
+                number(held.store.status().waiting)
+            ),
+            Self::Empty | Self::Unreadable(_) => {
+                "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
+                 passed their number, which somebody else may have too; whoever was released since may be released again"
+                    .into()
+            }
+        }
+    }
+}
+
+/// Writes the file beside the one that it replaces, and puts it in its place. Returns who is in it, and where the other is kept.
+fn put(
+    backup: &EmbeddedStore,
+    replaced: Option<&EmbeddedStore>,
+    directory: &Path,
+    old: &OldFile,
+) -> Result<(Restored, Option<PathBuf>)> {
+    fs::create_dir_all(directory).with_context(|| format!("could not use {}", directory.display()))?;
+    let file = directory.join(EmbeddedStore::FILE);
+    let unfinished = Unfinished(control::unfinished(directory));
+    let restored = backup.restore(replaced, &unfinished.0).with_context(|| {
+        format!("nothing was changed; if {} is damaged, move it away and restore again", file.display())
+    })?;
+    let failed = || format!("could not put the backup into {}", file.display());
+    let owner = if file.exists() { &file } else { directory };
+    give(&unfinished.0, owner).with_context(failed)?;
+    let kept = match old {
+        OldFile::Empty => {
+            // Fails if a room was begun here meanwhile.
+            fs::hard_link(&unfinished.0, &file).with_context(failed)?;
+            None
+        }
+        OldFile::Held(_) | OldFile::Unreadable(_) => {
+            let kept = keep(&file, directory).with_context(failed)?;
+            sync(directory).with_context(failed)?;
+            fs::rename(&unfinished.0, &file).with_context(failed)?;
+            Some(kept)
+        }
+    };
+    sync(directory).with_context(failed)?;
+    Ok((restored, kept))
+}
+
+/// Removed when this is dropped, if it is still there. A room removes it when it starts, should this process be killed.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+/// Gives the file to whom the other belongs: root restores, and another user runs the room.
+fn give(file: &Path, like: &Path) -> io::Result<()> {
+    let (ours, theirs) = (file.metadata()?, like.metadata()?);
+    if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
+        chown(file, Some(theirs.uid()), Some(theirs.gid()))?;
+    }
+    File::open(file)?.sync_all()
+}
+
+/// Gives the file a second name that no other has.
+fn keep(file: &Path, directory: &Path) -> io::Result<PathBuf> {
+    let now = SystemClock.now().to_string().replace(" UTC", "Z").replace(' ', "T").replace(':', "");
+    for number in 1_u32.. {
+        let more = if number == 1 { String::new() } else { format!("-{number}") };
+        let kept = directory.join(format!("room-before-{now}{more}.redb"));
+        match fs::hard_link(file, &kept) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked.map(|()| kept),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// After this, a power cut can't undo what was renamed.
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

@@ -1,0 +1,259 @@
+//! `beekeeper restore`: a backup in the place of a stopped room, with people in line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use embedded::EmbeddedStore;
+use http_contract::{Client, Order, RoomUnderTest};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Local, operate, text};
+
+fn order(room: &Local, arguments: &[&str]) {
+    let output = room.command(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+}
+
+fn status(room: &Local) -> Value {
+    serde_json::from_slice(&room.command(&["status", "--local", "--json"]).stdout).unwrap()
+}
+
+fn join(room: &Local, visitors: usize) -> Vec<String> {
+    let client = Client::new(&room.base(), "demo");
+    (0..visitors).map(|_| client.join()).collect()
+}
+
+/// The number in a place: `bk_demo=<epoch>-<token>-<ticket>`.
+fn ticket(place: &str) -> u64 {
+    place.split(';').next().unwrap().rsplit('-').next().unwrap().parse().unwrap()
+}
+
+fn poll(room: &Local, place: &str) -> Value {
+    Client::new(&room.base(), "demo").get_with("/polling", place).json()
+}
+
+fn is_admitted(room: &Local, place: &str) -> bool {
+    poll(room, place)["allow"] == true
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn backup(room: &Local, name: &str) -> PathBuf {
+    let file = room.directory.path().join(name);
+    order(room, &["backup", "--local", file.to_str().unwrap()]);
+    file
+}
+
+/// Restores, and returns what was said about it.
+fn restore(directory: &TempDir, file: &Path) -> (Value, String) {
+    let output = operate(directory.path(), &["restore", file.to_str().unwrap(), "--yes", "--json"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    (serde_json::from_slice(&output.stdout).unwrap(), said)
+}
+
+fn refused(directory: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+    command.arg("restore").args(arguments).arg("--data").arg(directory).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    (output.status.code().unwrap(), text(&output.stderr))
+}
+
+#[test]
+fn nobody_is_lost_or_released_twice_by_a_restore() {
+    let room = Local::start(&["--rate", "6000"]);
+    let entered = join(&room, 3);
+    wait_until("three are admitted", || entered.iter().all(|place| is_admitted(&room, place)));
+    room.order(Order::Pause);
+    let waiting = join(&room, 4);
+    let file = backup(&room, "noon.redb");
+    room.order(Order::On);
+    wait_until("four are released", || waiting.iter().all(|place| is_admitted(&room, place)));
+    let both = join(&room, 2);
+    wait_until("two joined and were released", || both.iter().all(|place| is_admitted(&room, place)));
+    room.order(Order::Pause);
+    let later = join(&room, 3);
+    let directory = room.kill();
+
+    let before = fs::read(directory.path().join(EmbeddedStore::FILE)).unwrap();
+    let (restored, said) = restore(&directory, &file);
+    assert!(said.contains("4 waiting, written 20") && said.contains("3 waiting, written 20"), "{said}");
+    assert!(said.contains("whoever joined since the backup keeps the place"), "{said}");
+    let counts =
+        ["waiting", "admissions", "joined_since", "admitted_since"].map(|name| restored[name].as_u64());
+    assert_eq!(counts, [3, 9, 3, 4].map(Some), "{restored}");
+    assert_eq!(
+        fs::read(restored["kept"].as_str().unwrap()).unwrap(),
+        before,
+        "the old file is kept as it was"
+    );
+
+    let room = Local::start_in(directory, &[]);
+    let told = status(&room);
+    assert_eq!((&told["room"]["state"], &told["line"]["waiting"]), (&"paused".into(), &3.into()));
+    assert_eq!((&told["joined"], &told["released"]), (&12.into(), &9.into()));
+    for place in entered.iter().chain(&waiting).chain(&both) {
+        assert!(is_admitted(&room, place), "who was released need not wait again");
+    }
+    let newest = join(&room, 1);
+    assert!(ticket(&newest[0]) > later.iter().map(|place| ticket(place)).max().unwrap(), "{newest:?}");
+    room.order(Order::On);
+    wait_until("everybody is admitted", || {
+        later.iter().chain(&newest).all(|place| is_admitted(&room, place))
+    });
+    wait_until("nobody waits", || status(&room)["line"]["waiting"] == 0);
+    let begun = Instant::now();
+    while status(&room)["released"] != 13 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", status(&room));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The history goes on where it was.
+    let report = room.command(&["report", "--local", "--json"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert!(report["summary"]["joined"].as_u64().unwrap() <= 13, "{report}");
+}
+
+/// After a reset by mistake, a room gets its line back.
+#[test]
+fn a_line_that_was_reset_comes_back() {
+    let room = Local::start(&["--rate", "6000"]);
+    room.order(Order::Pause);
+    let waiting = join(&room, 5);
+    let file = backup(&room, "noon.redb");
+    let unkept = join(&room, 2);
+    order(&room, &["reset", "--local", "--yes"]);
+    let anew = join(&room, 1);
+    let (directory, _) = room.interrupt();
+    let (restored, said) = restore(&directory, &file);
+    assert!(
+        said.contains("the line was reset since the backup: the 1 who wait now lose their places"),
+        "{said}"
+    );
+    assert_eq!((&restored["waiting"], &restored["joined_since"]), (&5.into(), &0.into()));
+
+    let room = Local::start_in(directory, &[]);
+    assert_eq!(poll(&room, &anew[0])["join"], true, "a newcomer");
+    let newest = join(&room, 1);
+    // The closing record of the reset says how many had joined.
+    assert!(ticket(&newest[0]) > unkept.iter().map(|place| ticket(place)).max().unwrap(), "{newest:?}");
+    room.order(Order::On);
+    wait_until("they are admitted", || waiting.iter().chain(&newest).all(|place| is_admitted(&room, place)));
+    wait_until("six were released", || status(&room)["released"] == 6);
+}
+
+/// Somebody started the room without its file, and then found the backup.
+#[test]
+fn a_room_that_was_begun_anew_gets_the_keys_of_the_backup_again() {
+    let keys = |room: &Local| Client::new(&room.base(), "demo").get("/.well-known/jwks.json").json();
+    let room = Local::start(&["--rate", "60"]);
+    room.order(Order::Pause);
+    let waiting = join(&room, 2);
+    let file = backup(&room, "noon.redb");
+    let published = keys(&room);
+    let directory = room.kill();
+    fs::remove_file(directory.path().join(EmbeddedStore::FILE)).unwrap();
+    let room = Local::start_in(directory, &["--rate", "60"]);
+    assert_ne!(keys(&room), published);
+    let (directory, _) = room.interrupt();
+    restore(&directory, &file);
+    let room = Local::start_in(directory, &[]);
+    assert_eq!(keys(&room), published, "the passes that people have were signed with them");
+    assert!(waiting.iter().all(|place| poll(&room, place)["join"] != true), "they wait as before");
+    let history = text(&room.command(&["history", "--local"]).stdout);
+    assert!(history.contains("room: on -> paused"), "{history}");
+}
+
+#[test]
+fn a_file_that_is_lost_or_damaged_is_replaced() {
+    let room = Local::start(&["--rate", "60"]);
+    room.order(Order::Pause);
+    join(&room, 4);
+    let file = backup(&room, "noon.redb");
+    let (directory, _) = room.interrupt();
+    let place = directory.path().join(EmbeddedStore::FILE);
+    let unknown = "nothing is known of what came after the backup";
+
+    fs::write(&place, "damaged").unwrap();
+    let (restored, said) = restore(&directory, &file);
+    assert!(said.contains("is not the file of a room") && said.contains(unknown), "{said}");
+    assert_eq!(fs::read_to_string(restored["kept"].as_str().unwrap()).unwrap(), "damaged");
+    let shown = text(&operate(directory.path(), &["status", "--local"]).stdout);
+    assert!(shown.contains("\nwaiting        4"), "{shown}");
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (restored, said) = restore(&elsewhere, &file);
+    assert!(said.contains(unknown) && restored["kept"].is_null(), "{said}");
+    let room = Local::start_in(elsewhere, &[]);
+    assert_eq!(status(&room)["line"]["waiting"], 4);
+}
+
+#[test]
+fn what_is_not_to_be_replaced_stays() {
+    let room = Local::start(&["--rate", "60"]);
+    let file = backup(&room, "noon.redb");
+    let (file, directory) = (file.to_str().unwrap(), room.directory.path());
+    let (code, said) = refused(directory, &[file, "--yes"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("runs, and only the file of a stopped room is replaced"), "{said}");
+    assert!(said.contains("stop demo first, with Ctrl-C"), "{said}");
+
+    let stopped = tempfile::tempdir().unwrap();
+    let (code, said) = refused(stopped.path(), &[file, "sale", "--yes"]);
+    assert_eq!((code, said.contains("is a backup of demo, not of sale")), (2, true), "{said}");
+    let (code, said) = refused(stopped.path(), &[file]);
+    assert_eq!((code, said.contains("needs --yes")), (6, true), "{said}");
+    let other = stopped.path().join("other.redb");
+    fs::write(&other, "no backup").unwrap();
+    let (code, said) = refused(stopped.path(), &[other.to_str().unwrap(), "--yes"]);
+    assert_eq!((code, said.contains("other.redb is not the file of a room")), (1, true), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(stopped.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["other.redb"], "nothing else was written");
+}
+
+/// Whenever it is killed, the room has its old file or the new one.
+#[test]
+fn a_restore_may_be_killed_at_any_moment() {
+    let room = Local::start(&["--rate", "60"]);
+    room.order(Order::Pause);
+    join(&room, 30);
+    let file = backup(&room, "noon.redb");
+    order(&room, &["reset", "--local", "--yes"]);
+    join(&room, 2);
+    let (directory, _) = room.interrupt();
+    let place = directory.path().join(EmbeddedStore::FILE);
+    let before = fs::read(&place).unwrap();
+    let waiting = || EmbeddedStore::look_at(&place).unwrap().0.status().waiting;
+    let restoring = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        command.args(["restore", file.to_str().unwrap(), "--yes", "--data"]).arg(directory.path());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let begun = Instant::now();
+    assert!(restoring().wait().unwrap().success());
+    let whole = begun.elapsed();
+    let mut seen = [0; 2];
+    for step in 0..40 {
+        fs::write(&place, &before).unwrap();
+        let mut restore = restoring();
+        std::thread::sleep(whole * step / 30);
+        restore.kill().unwrap();
+        restore.wait().unwrap();
+        match waiting() {
+            2 => seen[0] += 1,
+            30 => seen[1] += 1,
+            other => panic!("{other} wait"),
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "killed only before or only after: {seen:?}");
+    drop(Local::start_in(directory, &[]));
+}

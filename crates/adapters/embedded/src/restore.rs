@@ -1,0 +1,255 @@
+//! Puts a backup in the place of a file, without forgetting whom that file knows.
+//!
+//! A backup is older than the file that it replaces. Who was admitted since would be released again, who joined since would be
+//! lost, and the numbers in between would be given twice. So the new file takes from the one it replaces, if that can be read:
+//!
+//! - every admission: whoever has one isn't in line again;
+//! - everybody in line of the same epoch, behind those of the backup, in their order;
+//! - the higher counts of the epoch, and numbers that continue after the highest that was given;
+//! - the history, and the audit trail and the keys if they are the backup's, which have only grown.
+//!
+//! All of it is in the new file before that gets the name of the old one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use pass::KeyRecord;
+use redb::{Database, ReadTransaction, ReadableTable, ReadableTableMetadata};
+use waitroom::{AuditEntry, LineProgress, LineTotals, Room};
+
+use crate::keys::record;
+use crate::shared::unreadable;
+use crate::tables::{
+    ADMISSION, AUDIT, CLOSING, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE, TableError,
+    Tables, decode_waiting, from_json, open_if_any, read_single, record_slices, single, unrecorded,
+};
+use crate::{BackedUp, BackupError, EmbeddedStore, builder};
+
+/// Who is in a file that was made of a backup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    pub waiting: u64,
+    pub admissions: u64,
+    /// How many of the backup's line were admitted since, and are not in line again.
+    pub admitted_since: u64,
+    /// How many joined since, and keep their places.
+    pub joined_since: u64,
+}
+
+impl EmbeddedStore {
+    /// Writes this store into a new file, with everybody whom the file to be `replaced` knows. Blocks until it is on disk.
+    pub fn restore(&self, replaced: Option<&Self>, to: &Path) -> Result<Restored, BackupError> {
+        let BackedUp { waiting, admissions } = self.back_up(to)?;
+        let restored = Restored { waiting, admissions, ..Restored::default() };
+        let Some(replaced) = replaced else { return Ok(restored) };
+        merge(replaced, to).map_err(|error| {
+            // The first error is the one that matters.
+            drop(std::fs::remove_file(to));
+            BackupError::Copy(to.into(), Box::new(error))
+        })
+    }
+}
+
+fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
+    let from = replaced.shared.database.begin_read()?;
+    let database: Database = builder().open(to)?;
+    let transaction = database.begin_write()?;
+    let restored = {
+        let mut tables = Tables::open(&transaction).map_err(unreadable)?;
+        take_over(&mut tables, &from).map_err(unreadable)?
+    };
+    transaction.commit()?;
+    Ok(restored)
+}
+
+fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored, TableError> {
+    let singles = from.open_table(SINGLE)?;
+    let room = |room: Option<Room>| room.ok_or_else(|| TableError::Record("there is no room".into()));
+    let (room, other) = (room(tables.read(single::ROOM)?)?, room(read_single(&singles, single::ROOM)?)?);
+
+    take_admissions(tables, from)?;
+    let (admitted_since, mut known) = remove_admitted(tables)?;
+    let is_same_line = room.epoch == other.epoch;
+    let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
+
+    let numbers_given: u64 = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
+    let mut next_ticket = numbers_given;
+    let mut progress: LineProgress = tables.read(single::PROGRESS)?.unwrap_or_default();
+    let joined_before =
+        tables.read(single::JOINED)?.unwrap_or(progress.released + tables.line.len()? + admitted_since);
+    let mut joined = joined_before + joined_since;
+    progress.released += unrecorded(&tables.slice)? + admitted_since;
+    // What it counted in this epoch, also if another one has begun since.
+    for counted in counted(from)?.into_iter().filter(|counted| counted.epoch == room.epoch) {
+        joined = joined.max(counted.joined);
+        progress.released = progress.released.max(counted.released);
+    }
+    // Some numbers were given to nobody, so there are more of them than joined.
+    next_ticket = next_ticket.max((joined + numbers_given).saturating_sub(joined_before));
+    if is_same_line {
+        let later: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
+        let unrecorded = match open_if_any(from, SLICE)? {
+            Some(slices) => unrecorded(&slices)?,
+            None => 0,
+        };
+        progress = LineProgress {
+            served: progress.served.max(later.served),
+            passed: progress.passed.max(later.passed),
+            released: progress.released.max(later.released + unrecorded),
+        };
+        joined = joined.max(read_single(&singles, single::JOINED)?.unwrap_or(0));
+        next_ticket = next_ticket.max(read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1));
+    }
+    take_slices(tables, from, is_same_line)?;
+    tables.write(single::PROGRESS, &progress)?;
+    tables.write(single::JOINED, &joined)?;
+    tables.write(single::NEXT_TICKET, &next_ticket)?;
+
+    take_minutes(tables, from)?;
+    if continues_keys(&record(tables.singles())?, &record(&singles)?) {
+        take_orders(tables, from)?;
+        for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
+            match singles.get(name)? {
+                Some(keys) => tables.write_raw(name, keys.value())?,
+                None => tables.remove(name)?,
+            }
+        }
+    }
+    Ok(Restored {
+        waiting: tables.line.len()?,
+        admissions: tables.admission.len()?,
+        admitted_since,
+        joined_since,
+    })
+}
+
+fn take_admissions(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
+    for admission in from.open_table(ADMISSION)?.iter()? {
+        let (token, admission) = admission?;
+        tables.admission.insert(token.value(), admission.value())?;
+    }
+    for expiry in from.open_table(EXPIRY)?.iter()? {
+        tables.expiry.insert(expiry?.0.value(), ())?;
+    }
+    Ok(())
+}
+
+/// Removes whoever has an admission from the line. Returns how many those are, and the tokens of all others in it.
+fn remove_admitted(tables: &mut Tables<'_>) -> Result<(u64, BTreeSet<[u8; 16]>), TableError> {
+    let (mut admitted, mut waiting) = (Vec::new(), BTreeSet::new());
+    for visitor in tables.line.iter()? {
+        let (key, visitor) = visitor?;
+        let Some(place) = decode_waiting(visitor.value()) else { continue };
+        let token = *place.token.as_bytes();
+        if tables.admission.get(token)?.is_some() {
+            admitted.push(key.value());
+        } else {
+            waiting.insert(token);
+        }
+    }
+    for key in &admitted {
+        tables.line.remove(key)?;
+    }
+    Ok((admitted.len() as u64, waiting))
+}
+
+/// Puts those into the line who are in the other one, and neither in this one nor admitted.
+fn append_line(
+    tables: &mut Tables<'_>,
+    from: &ReadTransaction,
+    known: &mut BTreeSet<[u8; 16]>,
+) -> Result<u64, TableError> {
+    let joined_at = open_if_any(from, JOINED_AT)?;
+    let (last, latest) = (tables.line.last()?.map(|(key, _)| key.value()), tables.joined_at.last()?);
+    let latest = latest.map(|(key, _)| key.value());
+    // Behind everybody, and behind the instants that are known of those who have left.
+    let mut next = last.max(latest).map_or(0, |last| last + 1);
+    let (mut appended, mut noted) = (0, None);
+    for visitor in from.open_table(LINE)?.iter()? {
+        let (key, visitor) = visitor?;
+        let Some(place) = decode_waiting(visitor.value()) else { continue };
+        let token = *place.token.as_bytes();
+        if tables.admission.get(token)?.is_some() || !known.insert(token) {
+            continue;
+        }
+        let joined = match &joined_at {
+            Some(joined_at) => {
+                joined_at.range(..=key.value())?.next_back().transpose()?.map(|(_, at)| at.value())
+            }
+            None => None,
+        };
+        if let Some(joined) = joined.filter(|_| joined != noted) {
+            tables.joined_at.insert(next, joined)?;
+            noted = Some(joined);
+        }
+        tables.line.insert(next, visitor.value())?;
+        (next, appended) = (next + 1, appended + 1);
+    }
+    Ok(appended)
+}
+
+/// A window of the backup may still run. So its slices know whom they have released since, and that all of those are counted.
+fn take_slices(
+    tables: &mut Tables<'_>,
+    from: &ReadTransaction,
+    is_same_line: bool,
+) -> Result<(), TableError> {
+    let last_plan = tables.plan.last()?.map(|(number, _)| number.value());
+    if let (true, Some(last_plan), Some(slices)) = (is_same_line, last_plan, open_if_any(from, SLICE)?) {
+        // Those of later plans would count for the plans that get these numbers next.
+        for slice in slices.range(..=(last_plan, u16::MAX))? {
+            let (key, record) = slice?;
+            tables.slice.insert(key.value(), record.value())?;
+        }
+    }
+    record_slices(&mut tables.slice)
+}
+
+/// What the records of the history counted.
+fn counted(from: &ReadTransaction) -> Result<Vec<LineTotals>, TableError> {
+    let mut counted = Vec::new();
+    for table in [MINUTE, CLOSING] {
+        let Some(records) = open_if_any(from, table)? else { continue };
+        for record in records.iter()? {
+            counted.push(from_json(record?.1.value(), "minute")?);
+        }
+    }
+    Ok(counted)
+}
+
+/// Whether these are the backup's keys, perhaps with later ones. The file of a room that was begun anew has others: then the
+/// passes that people have were signed with the backup's.
+fn continues_keys(backup: &KeyRecord, replaced: &KeyRecord) -> bool {
+    let is_in_backup = |id: &str| backup.keys().iter().any(|key| key.jwk.kid() == id);
+    replaced.version >= backup.version && replaced.keys().iter().any(|key| is_in_backup(key.jwk.kid()))
+}
+
+fn take_minutes(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
+    for (table, to) in [(MINUTE, &mut tables.minute), (CLOSING, &mut tables.closing)] {
+        let Some(records) = open_if_any(from, table)? else { continue };
+        for record in records.iter()? {
+            let (at, record) = record?;
+            to.insert(at.value(), record.value())?;
+        }
+    }
+    if let Some(waits) = open_if_any(from, LONGEST_WAIT)? {
+        for wait in waits.iter()? {
+            let (minute, wait) = wait?;
+            tables.longest_wait.insert(minute.value(), wait.value())?;
+        }
+    }
+    Ok(())
+}
+
+fn take_orders(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
+    if let Some(entries) = open_if_any(from, AUDIT)? {
+        for entry in entries.iter()? {
+            let (number, entry) = entry?;
+            tables.audit.insert(number.value(), entry.value())?;
+        }
+        while tables.audit.len()? > AuditEntry::KEPT.into() {
+            tables.audit.pop_first()?;
+        }
+    }
+    Ok(())
+}
