@@ -9,6 +9,7 @@ use config::{ConfigValue, DomainName, PageFolder, Region, RoomConfig};
 use inquire::Confirm;
 use page::Design;
 use probe::HttpProbe;
+use server::control;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
 use super::change::say_changes;
@@ -17,6 +18,7 @@ use crate::arguments::{Init, Removable};
 use crate::ask::{self, TextQuestion, answer};
 use crate::config_file::toml_value;
 use crate::config_folder::ConfigFolder;
+use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
 use crate::reach::{Journey, needs_health};
@@ -59,6 +61,10 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
         note(&format!("warning: {warning}"));
     }
     let path = folder.save(&after)?;
+    let of_room = before.map(|before| changes(before, &after)).filter(|changes| !changes.is_empty());
+    if let (Some(_), Some(unchanged)) = (of_room, unchanged_room(&after)?) {
+        note(&unchanged);
+    }
     if json {
         let mut described = described(&folder, &after);
         described["created"] = before.is_none().into();
@@ -68,6 +74,26 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
         return Ok(say(&format!("{name} is configured in {}\n{NEXT} {name}", path.display()))?);
     };
     say_changes(changes(before, &after).into_iter())
+}
+
+/// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
+fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
+    let RoomConfig { room: name, rate, .. } = config;
+    let running = control::is_open(&data::directory(None, name)?).then(|| {
+        format!(
+            "{name} runs on this machine, and is unchanged: it reads this file when it starts. So stop it with Ctrl-C and start it \
+             again, and everybody keeps their place: beekeeper local {name}. It keeps the rate that it has; to change that now: \
+             beekeeper set-rate --local {name} {rate}"
+        )
+    });
+    let deployed = config.account.as_ref().map(|_| {
+        format!(
+            "{name} is on AWS, and is unchanged until you deploy it again: beekeeper deploy {name}. That keeps the rate that it has; \
+             to change it now: beekeeper set-rate {name} {rate}"
+        )
+    });
+    let both: Vec<_> = running.into_iter().chain(deployed).collect();
+    Ok(Some(both.join("\n")).filter(|text| !text.is_empty()))
 }
 
 fn refuse_another_region(

@@ -62,6 +62,30 @@ fn init_of_an_existing_room_edits_it() {
 }
 
 #[test]
+fn init_of_a_running_room_says_that_the_room_is_unchanged() {
+    let home = Home::new();
+    let shop = format!("{}/sale", website());
+    home.printed(&flags(&shop));
+    let said = |arguments: &[&str]| text(&home.run(&[&["init", "spring-sale"], arguments].concat()).stderr);
+    assert_eq!(said(&["--rate", "400"]), "", "it does not run");
+    let _room = Local::start_at_home(&home, "spring-sale");
+    let unchanged = said(&["--rate", "500"]);
+    assert!(
+        unchanged.contains(
+            "spring-sale runs on this machine, and is unchanged: it reads this file when it starts"
+        ),
+        "{unchanged}"
+    );
+    assert!(unchanged.contains("beekeeper local spring-sale. It keeps the rate that it has"), "{unchanged}");
+    assert!(unchanged.contains("beekeeper set-rate --local spring-sale 500"), "{unchanged}");
+    assert_eq!(said(&["--rate", "500"]), "", "nothing changed in the file either");
+    assert_eq!(home.printed(&["init", "spring-sale", "--no-throttle"]), "throttle: true -> false\n");
+    let status = home.printed(&["status", "spring-sale", "--local", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["room"]["settings"]["rate"], 400, "as it was when it started: {status}");
+}
+
+#[test]
 fn an_invalid_answer_is_refused_with_the_reason() {
     let home = Home::new();
     for (flag, answer, reason) in [
