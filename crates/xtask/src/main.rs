@@ -46,11 +46,11 @@ enum Task {
         #[arg(value_enum)]
         part: Option<bench::Part>,
     },
-    /// Print the table of docs/order.md: a simulated room over a line that is out of order
+    /// Print the tables of docs/order.md: simulated rooms over a line that is out of order
     Order {
-        /// The same seed gives the same table
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
+        /// How many seeds each row is made of. The same number gives the same tables
+        #[arg(long, default_value_t = 5)]
+        seeds: u64,
     },
     /// Print the table of docs/crowd.md: a simulated crowd at a gate that refuses most of its requests
     Stampede {
@@ -98,7 +98,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Test(test) => test.run(),
         Task::Page => site::bundle(),
         Task::Screenshots => site::screenshots(),
-        Task::Order { seed } => simulation::print("order_table", seed),
+        Task::Order { seeds } => simulation::print("order_table", seeds),
         Task::Stampede { seed } => simulation::print("stampede_table", seed),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),

@@ -3,6 +3,7 @@
 //! - Visitors lie on several hosts. Each host keeps its own in order. A receive asks a few hosts, and some are slower than
 //!   others for a while. So visitors are delivered out of order, up to [`LineBehaviour::disorder`] places from their turn.
 //! - The count is the one of a while ago. In a rush it is far too low.
+//! - Some ticket numbers were reserved, and nobody got them.
 //! - Some messages are delivered again after they were removed.
 //! - Who was received three times and not removed goes to the back.
 //! - While too many messages are in flight, a receive returns nobody.
@@ -31,6 +32,8 @@ pub struct LineBehaviour {
     pub disorder: u64,
     /// The count is as old as this.
     pub count_lag: Duration,
+    /// The share of the ticket numbers that nobody gets: those that producers reserve and drop.
+    pub unused: f64,
     /// The share of removed messages that are delivered once more.
     pub duplicates: f64,
     /// While this many messages are in flight, nobody is delivered.
@@ -44,6 +47,7 @@ impl Default for LineBehaviour {
             hosts: 16,
             disorder: 0,
             count_lag: Duration::ZERO,
+            unused: 0.0,
             duplicates: 0.0,
             most_in_flight: Self::SQS_IN_FLIGHT,
         }
@@ -76,7 +80,8 @@ struct LineState {
     next_delivery: u64,
     /// The counts of the last while, oldest first.
     counts: VecDeque<(Timestamp, u64)>,
-    next_ticket: u64,
+    /// How many ticket numbers somebody could get so far.
+    leased: u64,
     leased_at: Timestamp,
     published: Option<LineStatus>,
 }
@@ -165,7 +170,7 @@ impl SimLine {
             next_position: 0,
             next_delivery: 0,
             counts: VecDeque::new(),
-            next_ticket: 1,
+            leased: 0,
             leased_at: Timestamp::default(),
             published: None,
         };
@@ -212,6 +217,17 @@ impl LineState {
     fn len(&self) -> u64 {
         let visible: usize = self.hosts.iter().map(LineHost::len).sum();
         (visible + self.in_flight.len()) as u64
+    }
+
+    /// The last number that was reserved. After each block, some numbers are nobody's.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "far fewer tickets than a float can count"
+    )]
+    fn last_ticket(&self) -> u64 {
+        (self.leased as f64 / (1.0 - self.behaviour.unused)) as u64
     }
 
     fn note_count(&mut self, now: Timestamp) {
@@ -329,8 +345,8 @@ impl LineState {
 impl TicketCounter for SimLine {
     async fn lease(&self, count: u32) -> PortResult<u64> {
         let mut state = self.state.lock();
-        let first = state.next_ticket;
-        state.next_ticket += u64::from(count);
+        let first = state.last_ticket() + 1;
+        state.leased += u64::from(count);
         state.leased_at = self.clock.now();
         Ok(first)
     }
@@ -394,7 +410,7 @@ impl LineLength for SimLine {
 
     async fn issued(&self) -> PortResult<IssuedTickets> {
         let state = self.state.lock();
-        Ok(IssuedTickets { last: state.next_ticket - 1, at: state.leased_at })
+        Ok(IssuedTickets { last: state.last_ticket(), at: state.leased_at })
     }
 
     async fn joined(&self) -> PortResult<Option<u64>> {

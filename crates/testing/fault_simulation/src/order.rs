@@ -35,6 +35,8 @@ pub enum Meanwhile {
     Throttled,
     /// The operator doubles it.
     Doubled,
+    /// The operator lowers it to a tenth.
+    Lowered,
 }
 
 /// What came of it.
@@ -42,14 +44,25 @@ pub enum Meanwhile {
 pub struct OrderReport {
     /// How many places from their turn visitors entered.
     pub displaced: Spread,
-    /// How many seconds the entry was outside of the range that the page showed, over all polls.
+    /// How many seconds the entry was outside of the range that the page showed, over all polls. Without those before the
+    /// operator changed the rate, because nobody could foresee that.
     pub forecast_off: Spread,
+    /// How many percent of these ranges contained the entry.
+    pub in_range: f64,
+    /// How many percent were more than a minute off.
+    pub minute_off: f64,
+    /// How many seconds wide these ranges were.
+    pub width: Spread,
     /// How many times each page polled, until the poll that told it.
     pub polls: Spread,
     /// The same, of those who waited for nine to eleven minutes.
     pub polls_in_ten_minutes: Spread,
     /// How many milliseconds after their admission visitors were told.
     pub learned_after: Spread,
+    /// How many milliseconds after the operator changed the rate the pages of those who waited asked again.
+    pub heard_after: Spread,
+    /// By how many seconds the range that they showed until then ended too early.
+    pub too_early: Spread,
     /// How many were told that the line has passed them, although they were in it.
     pub told_passed: usize,
     /// How many of those entered later than the line first delivered them.
@@ -67,7 +80,8 @@ struct SimVisitor {
     joined: Timestamp,
     next_poll: Timestamp,
     shown: Option<ShownRange>,
-    ranges: Vec<ShownRange>,
+    /// What was shown, and when.
+    ranges: Vec<(Timestamp, ShownRange)>,
     polls: u64,
     asked_door: Option<Timestamp>,
     entered: Option<Timestamp>,
@@ -86,6 +100,7 @@ struct SimCrowd {
 impl OrderRun {
     const TICK: Duration = Duration::from_millis(500);
     const RUSH: Duration = Duration::from_mins(2);
+    const CHANGED_AFTER: Duration = Duration::from_mins(3);
 
     pub fn run(&self) -> OrderReport {
         let mut world = World::new(self.seed, self.rate).with_line(self.line);
@@ -94,7 +109,8 @@ impl OrderRun {
         let start = world.clock.now();
         let mut joined = 0;
         // Twice the time that it should take, and the time until a receive returns the last.
-        let longest = Duration::from_secs(self.visitors as u64 * 120 / u64::from(self.rate) + 600);
+        let slowest = if self.meanwhile == Meanwhile::Lowered { self.rate / 10 } else { self.rate };
+        let longest = Duration::from_secs(self.visitors as u64 * 120 / u64::from(slowest) + 600);
         let mut rates = self.rates(Duration::ZERO);
         while world.clock.now() < start + longest {
             let elapsed = world.clock.now().since(start);
@@ -114,16 +130,19 @@ impl OrderRun {
         }
         world.drain(10);
         crowd.read(&world);
-        crowd.report(&mut world)
+        let is_changed = matches!(self.meanwhile, Meanwhile::Doubled | Meanwhile::Lowered);
+        crowd.report(&mut world, is_changed.then_some(start + Self::CHANGED_AFTER))
     }
 
     /// The rate that the operator wants after this time, and the one that the throttle allows.
     fn rates(&self, elapsed: Duration) -> (Rate, Option<Rate>) {
         let rate = |per_minute| Rate::new(per_minute).expect("within bounds");
         let (wanted, minutes) = (rate(self.rate), elapsed.as_secs() / 60);
+        let is_changed = elapsed >= Self::CHANGED_AFTER;
         match self.meanwhile {
-            Meanwhile::Doubled if minutes >= 3 => (rate(2 * self.rate), None),
-            Meanwhile::Throttled if minutes >= 3 => {
+            Meanwhile::Doubled if is_changed => (rate(2 * self.rate), None),
+            Meanwhile::Lowered if is_changed => (rate(self.rate / 10), None),
+            Meanwhile::Throttled if is_changed => {
                 let raise = |held, _minute| Verdict::Well.next_rate(held, wanted);
                 let held = (5..=minutes).fold(rate(self.rate / 10), raise);
                 (wanted, Some(held).filter(|held| *held < wanted))
@@ -192,7 +211,8 @@ impl SimCrowd {
         self.visitors.len() >= joined && self.visitors.iter().all(|visitor| visitor.learned.is_some())
     }
 
-    fn report(&self, world: &mut World) -> OrderReport {
+    /// `changed`: when the operator changed the rate.
+    fn report(&self, world: &mut World, changed: Option<Timestamp>) -> OrderReport {
         let outcome = world.outcome();
         let mut by_entry: Vec<_> = self.visitors.iter().collect();
         by_entry.sort_by_key(|visitor| (visitor.entered, visitor.first_ticket));
@@ -202,9 +222,14 @@ impl SimCrowd {
             let turn = tickets.partition_point(|ticket| *ticket < visitor.first_ticket);
             entered.abs_diff(turn) as u64
         });
-        let off = self.visitors.iter().flat_map(|visitor| {
-            visitor.ranges.iter().map(|range| seconds_outside(range, visitor.entered.unwrap_or_default()))
-        });
+        let shown: Vec<_> = self.visitors.iter().flat_map(|visitor| visitor.shown_since(changed)).collect();
+        let off = shown.iter().map(|(at, range, entered)| seconds_outside(*at, range, *entered));
+        let percent =
+            |is: fn(u64) -> bool| percent(off.clone().filter(|seconds| is(*seconds)).count(), shown.len());
+        let width = shown.iter().map(|(_, range, _)| wait(range.to - range.from).as_secs());
+        let surprised =
+            changed.map(|changed| self.visitors.iter().filter_map(move |visitor| visitor.surprised(changed)));
+        let (heard_after, too_early) = surprised.into_iter().flatten().unzip();
         let learned_after = self.visitors.iter().filter_map(|visitor| {
             let after = visitor.learned?.since(visitor.entered?);
             Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
@@ -225,10 +250,15 @@ impl SimCrowd {
         });
         OrderReport {
             displaced: Spread::of(displaced.collect()),
+            in_range: percent(|seconds| seconds == 0),
+            minute_off: percent(|seconds| seconds > 60),
             forecast_off: Spread::of(off.collect()),
+            width: Spread::of(width.collect()),
             polls: Spread::of(self.visitors.iter().map(|visitor| visitor.polls).collect()),
             polls_in_ten_minutes: Spread::of(ten_minutes.map(|visitor| visitor.polls).collect()),
             learned_after: Spread::of(learned_after.collect()),
+            heard_after: Spread::of(heard_after),
+            too_early: Spread::of(too_early),
             told_passed: passed.len(),
             entered_late: late.count(),
             lost: outcome.lost.len(),
@@ -251,7 +281,7 @@ impl SimVisitor {
         let forecast = line::forecast(ticket, line);
         let range = line::narrow(self.shown, &forecast, millis(now));
         self.shown = Some(range);
-        self.ranges.push(range);
+        self.ranges.push((now, range));
         self.next_poll = now + wait((habits.next_poll)(&forecast, random));
         let may_ask = self.asked_door.is_none_or(|at| now.since(at) > wait(2.0 * MINUTE));
         let goes = line::is_passed(ticket, line) && may_ask;
@@ -260,12 +290,39 @@ impl SimVisitor {
         }
         goes
     }
+
+    /// The ranges that the page showed since then: when, which, and the time of the entry.
+    fn shown_since(
+        &self,
+        since: Option<Timestamp>,
+    ) -> impl Iterator<Item = (Timestamp, ShownRange, Timestamp)> + '_ {
+        let (since, entered) = (since.unwrap_or_default(), self.entered.unwrap_or_default());
+        self.ranges.iter().filter(move |(at, _)| *at >= since).map(move |(at, range)| (*at, *range, entered))
+    }
+
+    /// How many milliseconds after the rate was changed the page asked again, and by how many seconds the range that it showed
+    /// until then ended too early. `None` if the visitor did not wait by then.
+    fn surprised(&self, changed: Timestamp) -> Option<(u64, u64)> {
+        let entered = self.entered.filter(|entered| *entered > changed)?;
+        let (_, promised) = self.ranges.iter().rfind(|(at, _)| *at < changed)?;
+        let asked = self.ranges.iter().map(|(at, _)| *at).find(|at| *at >= changed).or(self.learned)?;
+        let heard_after = u64::try_from(asked.since(changed).as_millis()).unwrap_or(u64::MAX);
+        Some((heard_after, wait((millis(entered) - promised.to).max(0.0)).as_secs()))
+    }
 }
 
-/// How many seconds this instant is outside of the range.
-fn seconds_outside(range: &ShownRange, entered: Timestamp) -> u64 {
-    let entered = millis(entered);
-    wait((range.from - entered).max(entered - range.to).max(0.0)).as_secs()
+#[allow(clippy::cast_precision_loss, reason = "far fewer polls than a float can count")]
+fn percent(of: usize, all: usize) -> f64 {
+    100.0 * of as f64 / all.max(1) as f64
+}
+
+/// How many seconds the entry is outside of the range that the page shows at that time. It shows whole minutes: `when` in
+/// `site/words.js` rounds the start, and rounds the end up.
+fn seconds_outside(at: Timestamp, range: &ShownRange, entered: Timestamp) -> u64 {
+    let left = |until: f64| (until - millis(at)) / MINUTE;
+    let (least, most) = (left(range.from).round() - 0.5, left(range.to).ceil().max(1.0));
+    let entered = left(millis(entered));
+    wait(MINUTE * (least - entered).max(entered - most).max(0.0)).as_secs()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "instants of this century are exact")]

@@ -52,6 +52,7 @@ fn random_line(seed: u64) -> LineBehaviour {
         count_lag: Duration::from_secs(rng.random_range(0..120)),
         duplicates: rng.random_range(0.0..0.1),
         most_in_flight: if rng.random_bool(0.2) { 20 } else { LineBehaviour::SQS_IN_FLIGHT },
+        unused: rng.random_range(0.0..0.5),
     }
 }
 
