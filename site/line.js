@@ -5,6 +5,10 @@ export const MINUTE = 60_000;
 const MIN_POLL_INTERVAL = 5_000;
 const MAX_POLL_INTERVAL = 5 * MINUTE;
 const FIRST_RETRY = 10_000;
+/** Everybody who waits asks at least so often, so that they soon hear of another rate, a pause or a message. */
+const NEWS_WITHIN = 2 * MINUTE;
+/** In a large line less often: for that alone, all pages together poll at most 500 times a second. */
+const NEWS_PER_PERSON = 2;
 /** A page whose turn is so near polls when it comes, and not before. */
 const NEAR = 16_000;
 /** The room publishes how far its line is every two seconds: half of that on average passes until polls know it. */
@@ -22,16 +26,20 @@ export function place(fragment) {
  * How many are ahead at most, the earliest and latest time until this visitor's turn, and `askIn`, the time until it is worth
  * asking again.
  */
-export function forecast(ticket, { served, waiting, rate, slow }) {
-  const ahead = Math.min(Math.max(0, ticket - served - 1), Math.max(0, waiting - 1));
-  // Up to a third of the tickets were never given to anybody, so the line may be shorter.
-  const fewestAhead = ahead - Math.floor(ahead / 3);
+export function forecast(ticket, { served, waiting, rate, slow, disorder = 0 }) {
+  const count = (numbers) => Math.min(Math.max(0, numbers), Math.max(0, waiting - 1));
+  const ahead = count(ticket - served - 1);
+  // Up to a third of the tickets were never given to anybody, so the line may be shorter. And this visitor may be as far from
+  // their turn as the line has shown with others. A room of an earlier version does not say how far.
+  const fewestAhead = Math.max(0, ahead - Math.floor(ahead / 3) - disorder);
+  const mostAhead = count(ticket - served - 1 + disorder);
   const takes = (people) => Math.floor((people * MINUTE) / rate);
   // The line is past this ticket, but is not in order. The longer this is ago, the less likely the turn comes just now.
   const overdue = Math.min(4 * takes(Math.max(0, served - ticket)), MAX_OVERDUE_INTERVAL);
-  const askIn = Math.max(askAgain(takes(ahead), slow), overdue);
+  const news = clamp(NEWS_WITHIN, waiting * NEWS_PER_PERSON, MAX_POLL_INTERVAL) / 1.1;
+  const askIn = Math.min(Math.max(askAgain(takes(ahead), slow), overdue), news);
   // A window may have just begun. Then up to one more minute passes before the next visitor is released.
-  return { ahead, earliest: takes(fewestAhead), latest: takes(ahead) + MINUTE, askIn };
+  return { ahead, earliest: takes(fewestAhead), latest: takes(mostAhead) + MINUTE, askIn };
 }
 
 /** The time until it is worth asking again, if the turn comes in `left`. */
@@ -86,17 +94,16 @@ export function retryIn(failures, usual, random) {
 }
 
 /**
- * The range to show next for this visitor's turn, as two instants. The range only narrows, so that what was shown stays
- * true, unless the forecast leaves it by more than rough counting explains: a minute, or 15% of the time left. Then the
- * range moves. `laterAt` is when it last moved to later, so that the page can say so.
+ * The range to show next for this visitor's turn, as two instants. Its end never moves to later, so that what was shown stays
+ * true, unless the forecast leaves it by more than rough counting explains: a minute, or 15% of the time left. `laterAt` is
+ * when it last did, so that the page can say so. Its start is the forecast's: nobody minds an earlier turn, but has to know.
  */
 export function narrow(shown, { earliest, latest }, now) {
   const next = { from: now + earliest, to: now + latest };
   if (!shown) return next;
   const tolerance = Math.max(MINUTE, 0.15 * (shown.to - now));
   if (next.to > shown.to + tolerance || next.from > shown.to) return { ...next, laterAt: now };
-  const overlap = { from: Math.max(shown.from, next.from), to: Math.min(shown.to, next.to) };
-  return { ...(overlap.from <= overlap.to ? overlap : next), laterAt: shown.laterAt };
+  return { from: next.from, to: Math.min(shown.to, next.to), laterAt: shown.laterAt };
 }
 
 /** How far the line has come from `start`, when the page first saw it, to this ticket: from 0 to 1. */

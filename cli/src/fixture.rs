@@ -41,7 +41,11 @@ pub(crate) fn suffering() -> Status {
         end: Timestamp::default(),
     };
     Status {
-        line: LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100 }, 9120),
+        line: LineStatus::of(
+            &room,
+            waitroom::LinePosition { served: 4100, passed: 2100, disorder: 300 },
+            9120,
+        ),
         room,
         joined: 13_210,
         released: 4090,

@@ -15,7 +15,7 @@ test("a place is read from a valid fragment only", () => {
 
 test("the forecast follows from the ticket, the status and the rate", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
-  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 300_000 });
+  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 120_000 / 1.1 });
   assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 1_000 });
   assert.equal(forecast(4000, line).ahead, 0, "already passed");
   assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than are waiting");
@@ -24,10 +24,31 @@ test("the forecast follows from the ticket, the status and the rate", () => {
   assert.equal(forecast(largest, { served: largest - 500, waiting: 9_000, rate: 270_000 }).ahead, 499);
 });
 
+test("the range is as wide as the line is out of order", () => {
+  const line = { served: 4100, waiting: 9120, rate: 60, disorder: 600 };
+  const range = (ticket, waiting = 9120) => {
+    const { ahead, earliest, latest } = forecast(ticket, { ...line, waiting });
+    return [ahead, earliest / MINUTE, latest / MINUTE];
+  };
+  assert.deepEqual(range(4101 + 2_700), [2_700, 20, 56], "a third fewer, ten minutes sooner or later");
+  assert.deepEqual(range(4101 + 300), [300, 0, 16]);
+  assert.deepEqual(range(3801), [0, 0, 6], "overdue, and still in what the line has shown");
+  assert.deepEqual(range(3000), [0, 0, 1]);
+  assert.deepEqual(range(4101 + 300, 361), [300, 0, 7], "no later than if everybody else went first");
+});
+
 test("it is worth asking after half of the time, and sooner while the throttle may let go", () => {
   const line = { served: 4100, waiting: 9120, rate: 300, slow: false };
-  assert.equal(forecast(7101, line).askIn, 300_000);
-  assert.equal(forecast(7101, { ...line, slow: true }).askIn, 100_000);
+  assert.equal(forecast(5101, line).askIn, 100_000);
+  assert.equal(forecast(5101, { ...line, slow: true }).askIn, 1_000 * 200 / 6);
+});
+
+test("a page hears news within two minutes, and in a large line within five", () => {
+  const longest = (waiting) => {
+    const line = { served: 0, waiting, rate: 60 };
+    return Math.round(nextPoll(forecast(1_000_000, line), 1, 1) / 1_000);
+  };
+  assert.deepEqual([10_000, 60_000, 90_000, 150_000, 1_000_000].map(longest), [120, 120, 180, 300, 300]);
 });
 
 test("a page whose turn comes within 16 s asks when it comes", () => {
@@ -126,9 +147,15 @@ test("the range narrows", () => {
   const first = narrow(undefined, { earliest: 6 * MINUTE, latest: 10 * MINUTE }, 0);
   assert.deepEqual(first, { from: 6 * MINUTE, to: 10 * MINUTE });
   const second = narrow(first, { earliest: 4 * MINUTE, latest: 10 * MINUTE }, MINUTE);
-  assert.deepEqual(second, { from: 6 * MINUTE, to: 10 * MINUTE, laterAt: undefined }, "a later forecast within the range changes nothing");
+  assert.deepEqual(second, { from: 5 * MINUTE, to: 10 * MINUTE, laterAt: undefined }, "a later end within the range changes nothing");
   const third = narrow(second, { earliest: 5 * MINUTE, latest: 7 * MINUTE }, 2 * MINUTE);
   assert.deepEqual(third, { from: 7 * MINUTE, to: 9 * MINUTE, laterAt: undefined });
+});
+
+test("the start of the range is always the latest news: an earlier turn is told, too", () => {
+  const shown = { from: 6 * MINUTE, to: 10 * MINUTE };
+  const next = narrow(shown, { earliest: 2 * MINUTE, latest: 8 * MINUTE }, MINUTE);
+  assert.deepEqual(next, { from: 3 * MINUTE, to: 9 * MINUTE, laterAt: undefined });
 });
 
 test("the range moves to earlier silently, and to later only with laterAt set", () => {

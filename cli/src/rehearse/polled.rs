@@ -14,6 +14,8 @@ pub(super) struct PolledLine {
     pub(super) served: Option<u64>,
     #[serde(default)]
     pub(super) passed: u64,
+    #[serde(default)]
+    pub(super) disorder: u64,
     pub(super) rate: Option<Rate>,
     #[serde(default)]
     pub(super) waiting: u64,
@@ -44,7 +46,14 @@ impl PolledLine {
 
     pub(super) fn line(&self) -> Option<LineStatus> {
         let (served, rate) = (self.served?, self.rate?);
-        Some(LineStatus { served, passed: self.passed, waiting: self.waiting, rate, slow: self.slow })
+        Some(LineStatus {
+            served,
+            passed: self.passed,
+            disorder: self.disorder,
+            waiting: self.waiting,
+            rate,
+            slow: self.slow,
+        })
     }
 }
 

@@ -448,7 +448,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
                 return Ok(());
             }
             let position = self.store.position().await?;
-            tally.begin_at(position.served);
+            tally.begin_at(position);
             if tally.slice.index == 0 {
                 self.publish(tally, room, position).await?;
             }
@@ -469,7 +469,8 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         let waiting = count.waiting(position.served, now);
         let status = LineStatus::of(room, position, waiting);
         // An unchanged status is not written again: an idle room must cost next to nothing.
-        if tally.published != Some(status) {
+        tally.is_news = tally.published != Some(status);
+        if tally.is_news {
             self.store.publish(status).await?;
             tally.published = Some(status);
         }

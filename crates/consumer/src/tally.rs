@@ -5,7 +5,9 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{PortError, SliceProgress};
-use waitroom::{Epoch, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token};
+use waitroom::{
+    Epoch, LinePosition, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token,
+};
 
 use crate::report::SliceReport;
 use crate::waits::LongestWait;
@@ -21,6 +23,8 @@ pub(crate) struct Tally {
     released_before: u32,
     /// The ticket that the line has reached. `None` until it is known where the line was when this slice began.
     pub(crate) served: Option<ServedEstimate>,
+    /// How far out of order the line is, as the ledger has it.
+    recorded_disorder: u64,
     /// Who left the line before that was known.
     left_before: Vec<Ticket>,
     /// The lowest ticket that the line has delivered.
@@ -33,8 +37,9 @@ pub(crate) struct Tally {
     reported: Option<(Timestamp, u32)>,
     /// When the line first and last answered that nobody waits, since it delivered somebody.
     empty: Option<(Timestamp, Timestamp)>,
-    /// The status that this slice published last.
+    /// The status that this slice published last, and whether the last report changed it.
     pub(crate) published: Option<LineStatus>,
+    pub(crate) is_news: bool,
     /// Whether the ledger takes admissions. `None` until it was asked.
     pub(crate) ledger_takes: Option<bool>,
     /// The epoch that log lines carry.
@@ -44,9 +49,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// After only empty answers for this long, the line is empty.
     const LINE_IS_EMPTY: Duration = Duration::from_secs(2);
+    /// A change of the disorder by fewer places is not worth a write.
+    const LEAST_NEWS: u64 = 10;
     const REPORT_EVERY: Duration = Duration::from_secs(2);
-    /// While nobody is released, only newcomers change the status. Reports are less frequent then, because each one
-    /// costs money, also in a room that is idle all day.
+    /// While nobody is released and nobody joins, reports are less frequent, because each one costs money, also in a room that
+    /// is idle all day.
     const REPORT_EVERY_WHILE_IDLE: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(slice: Slice) -> Self {
@@ -56,6 +63,7 @@ impl Tally {
             report: SliceReport::default(),
             released_before: 0,
             served: None,
+            recorded_disorder: 0,
             left_before: Vec::new(),
             lowest: None,
             visitors: HashMap::new(),
@@ -63,6 +71,7 @@ impl Tally {
             reported: None,
             empty: None,
             published: None,
+            is_news: false,
             ledger_takes: None,
             logged_epoch: None,
         }
@@ -129,9 +138,10 @@ impl Tally {
         self.empty.is_some_and(is_over)
     }
 
-    /// Notes that the line has reached this ticket before this slice released anybody.
-    pub(crate) fn begin_at(&mut self, served: u64) {
-        let served = self.served.get_or_insert_with(|| ServedEstimate::new(served, self.slices));
+    /// Notes how far the line is in the ledger, if this slice did not know it yet.
+    pub(crate) fn begin_at(&mut self, LinePosition { served, disorder, .. }: LinePosition) {
+        self.recorded_disorder = disorder;
+        let served = self.served.get_or_insert_with(|| ServedEstimate::new(served, disorder, self.slices));
         served.leave(std::mem::take(&mut self.left_before));
     }
 
@@ -154,7 +164,17 @@ impl Tally {
             released: self.released(),
             served: self.served.map_or(0, |served| served.served()),
             lowest: self.lowest.map(Ticket::get),
+            disorder: self.changed_disorder(),
         }
+    }
+
+    /// How far out of order the line is, if that differs from the ledger by more than visitors can see. One slice is enough to
+    /// know it, and each record costs a write.
+    fn changed_disorder(&self) -> Option<u64> {
+        let disorder = self.served?.disorder();
+        let change = disorder.abs_diff(self.recorded_disorder);
+        let is_news = change > (self.recorded_disorder / 8).max(Self::LEAST_NEWS);
+        (self.slice.index == 0 && is_news).then_some(disorder)
     }
 
     /// Counts a failed call after which the slice goes on. Only the first is a warning, so that an outage does not
@@ -171,8 +191,8 @@ impl Tally {
 
     pub(crate) fn report_is_due(&self, now: Timestamp) -> bool {
         let Some((at, released)) = self.reported else { return true };
-        let pause =
-            if released == self.report.released { Self::REPORT_EVERY_WHILE_IDLE } else { Self::REPORT_EVERY };
+        let is_idle = released == self.report.released && !self.is_news;
+        let pause = if is_idle { Self::REPORT_EVERY_WHILE_IDLE } else { Self::REPORT_EVERY };
         now.since(at) >= pause
     }
 

@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_status_has_this_json_and_reads_back() {
         let Reply::Status(status) = MemoryStore::new().execute(Order::Status) else { panic!("not a status") };
-        let expected = json!({ "served": 4100, "passed": 2100, "waiting": 7, "rate": 300, "slow": false });
+        let expected = json!({ "served": 4100, "passed": 2100, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");

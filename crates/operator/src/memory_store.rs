@@ -96,7 +96,7 @@ impl StatusBoard for MemoryStore {
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
-        Ok(LineProgress { served: 4100, passed: 2100, released: 4090 })
+        Ok(LineProgress { served: 4100, passed: 2100, released: 4090, disorder: 0 })
     }
 
     async fn pass_by(&self, _: u64, _: u64) -> PortResult<()> {

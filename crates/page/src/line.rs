@@ -12,6 +12,8 @@ pub const TURN_SHOWN: f64 = 1_500.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
 const FIRST_RETRY: f64 = 10_000.0;
+const NEWS_WITHIN: f64 = 2.0 * MINUTE;
+const NEWS_PER_PERSON: f64 = 2.0;
 const NEAR: f64 = 16_000.0;
 const PUBLISHED_AFTER: f64 = 1_000.0;
 const MAX_OVERDUE_INTERVAL: f64 = 50_000.0;
@@ -44,15 +46,19 @@ pub struct ShownRange {
 #[allow(clippy::cast_precision_loss, reason = "JavaScript computes with the same numbers")]
 pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
     let (ticket, served, waiting) = (ticket as f64, line.served as f64, line.waiting as f64);
-    let ahead = (ticket - served - 1.0).max(0.0).min((waiting - 1.0).max(0.0));
-    let fewest_ahead = ahead - (ahead / 3.0).floor();
+    let disorder = line.disorder as f64;
+    let count = |numbers: f64| numbers.max(0.0).min((waiting - 1.0).max(0.0));
+    let ahead = count(ticket - served - 1.0);
+    let fewest_ahead = (ahead - (ahead / 3.0).floor() - disorder).max(0.0);
+    let most_ahead = count(ticket - served - 1.0 + disorder);
     let takes = |people: f64| (people * MINUTE / f64::from(line.rate.get())).floor();
     let overdue = (4.0 * takes((served - ticket).max(0.0))).min(MAX_OVERDUE_INTERVAL);
+    let news = (waiting * NEWS_PER_PERSON).clamp(NEWS_WITHIN, MAX_POLL_INTERVAL) / 1.1;
     PageForecast {
         ahead,
         earliest: takes(fewest_ahead),
-        latest: takes(ahead) + MINUTE,
-        ask_in: ask_again(takes(ahead), line.slow).max(overdue),
+        latest: takes(most_ahead) + MINUTE,
+        ask_in: ask_again(takes(ahead), line.slow).max(overdue).min(news),
     }
 }
 
@@ -95,8 +101,7 @@ pub fn narrow(shown: Option<ShownRange>, forecast: &PageForecast, now: f64) -> S
     if next.to > shown.to + tolerance || next.from > shown.to {
         return next;
     }
-    let overlap = ShownRange { from: shown.from.max(next.from), to: shown.to.min(next.to) };
-    if overlap.from <= overlap.to { overlap } else { next }
+    ShownRange { from: next.from, to: shown.to.min(next.to) }
 }
 
 /// Whether the line has passed this ticket by.

@@ -31,6 +31,8 @@ pub struct Wait {
     served: u64,
     /// Visitors with lower tickets were passed by.
     passed: u64,
+    /// How many places from their turn visitors leave the line.
+    disorder: u64,
     rate: Rate,
     waiting: u64,
     state: RoomState,
@@ -63,6 +65,7 @@ impl PollAnswer {
             epoch: room.epoch,
             served: line.served,
             passed: line.passed,
+            disorder: line.disorder,
             rate: line.rate,
             waiting: line.waiting,
             state: room.state,
@@ -115,7 +118,7 @@ mod tests {
     }
 
     fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {
-        let line = LineStatus::of(room, LinePosition { served: 4100, passed: 0 }, 9120);
+        let line = LineStatus::of(room, LinePosition { served: 4100, passed: 0, disorder: 300 }, 9120);
         serde_json::to_value(PollAnswer::new(room, &line, visitor)).unwrap()
     }
 
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn a_waiting_visitor_reads_the_status_of_the_line() {
         let mut expected = json!({
-            "allow": false, "epoch": "ab12", "served": 4100, "passed": 0, "rate": 300, "waiting": 9120,
+            "allow": false, "epoch": "ab12", "served": 4100, "passed": 0, "disorder": 300, "rate": 300, "waiting": 9120,
             "state": "on", "slow": false, "message": "It's \"on\"", "stretch": 1,
         });
         assert_eq!(poll(&room(), VisitorState::Waiting), expected);

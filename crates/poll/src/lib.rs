@@ -120,7 +120,7 @@ mod tests {
 
     impl LineStatusReader for Memory {
         async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
-            Ok(LineStatus::of(room, LinePosition { served: 4100, passed: 0 }, 9120))
+            Ok(LineStatus::of(room, LinePosition { served: 4100, passed: 0, disorder: 0 }, 9120))
         }
     }
 

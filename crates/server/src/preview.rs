@@ -63,6 +63,15 @@ const SCENES: &[Scene] = &[
             SceneAnswer::Waiting
         },
     },
+    Scene {
+        name: "vague",
+        about: "few are released, and the line is far out of order, as SQS's may be",
+        ticket: MIDDLE,
+        answer: |_, line, _| {
+            (line.rate, line.disorder) = (Rate::new(60).unwrap_or(Rate::MIN), 600);
+            SceneAnswer::Waiting
+        },
+    },
     Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _, _| SceneAnswer::Waiting },
     Scene {
         name: "slower",
@@ -181,7 +190,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = room.clone();
     room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
-    let mut line = LineStatus { served: 4100, passed: 0, waiting: 9120, rate, slow: false };
+    let mut line = LineStatus { served: 4100, passed: 0, disorder: 0, waiting: 9120, rate, slow: false };
     let visitor = match (scene.answer)(&mut room, &mut line, now) {
         SceneAnswer::Waiting => VisitorState::Waiting,
         SceneAnswer::Newcomer => VisitorState::Newcomer,

@@ -15,6 +15,7 @@
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
 //! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
+//! | [`DisorderEstimate`] | how far out of order the line is |
 //! | [`LinePosition`] with [`passed_before`] | the ticket that the line has reached, and which ones it has passed by |
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
@@ -25,6 +26,7 @@
 
 mod admission;
 mod audit;
+mod disorder;
 mod due_plan;
 mod epoch;
 #[cfg(test)]
@@ -57,6 +59,7 @@ mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
+pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
 pub use key_order::KeyOrder;
 pub use line_count::{IssuedTickets, LineCount};

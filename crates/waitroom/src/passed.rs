@@ -13,6 +13,8 @@ use crate::{LinePosition, Rate, Room, Timestamp};
 /// The least distance, in numbers, to a ticket that was passed by. A line that delivers visitors up to a thousand places
 /// from their turn never seems to have passed anybody.
 const LEAST_DISTANCE: u64 = 2000;
+/// How many times the line's disorder that distance is at least.
+const DISORDERS: u64 = 3;
 
 /// Tickets below the result were passed by. `None` if the `recent` plans do not tell.
 ///
@@ -29,7 +31,7 @@ pub fn passed_before(
         return None;
     }
     match recent.iter().filter_map(|record| record.lowest).min() {
-        Some(lowest) => lowest.checked_sub(distance(room.settings.rate)),
+        Some(lowest) => lowest.checked_sub(distance(room.settings.rate, position.disorder)),
         None => (counted == 0).then(|| position.served + 1),
     }
 }
@@ -47,9 +49,10 @@ fn tell_of_two_minutes(room: &Room, recent: &[PlanRecord], now: Timestamp, minut
     released_for >= minute * 11 / 6
 }
 
-/// Two minutes' worth of releases at the rate that the operator set.
-fn distance(rate: Rate) -> u64 {
-    LEAST_DISTANCE.max(2 * u64::from(rate.get()))
+/// Two minutes' worth of releases at the rate that the operator set, and several times as many places as visitors were lately
+/// away from their turn: whoever waits on the slowest host is farther away than anybody who was delivered.
+fn distance(rate: Rate, disorder: u64) -> u64 {
+    LEAST_DISTANCE.max(2 * u64::from(rate.get())).max(disorder.saturating_mul(DISORDERS))
 }
 
 /// How long this plan has released visitors so far.
@@ -95,7 +98,7 @@ mod tests {
     }
 
     fn passed(room: &Room, recent: &[PlanRecord], counted: u64, after: Duration) -> Option<u64> {
-        let position = LinePosition { served: 9000, passed: 0 };
+        let position = LinePosition { served: 9000, passed: 0, disorder: 0 };
         passed_before(room, recent, position, counted, START + after, MINUTE)
     }
 
@@ -111,6 +114,10 @@ mod tests {
             "one straggler"
         );
         assert_eq!(passed(&room(2000), &recent, 100, 2 * MINUTE), Some(1000), "two minutes' worth");
+        let wild = LinePosition { served: 9000, passed: 0, disorder: 800 };
+        let now = START + 2 * MINUTE;
+        let in_disorder = passed_before(&room(600), &recent, wild, 100, now, MINUTE);
+        assert_eq!(in_disorder, Some(2600), "three times as far as the line has shown");
         let throttled = Room { throttled: Some(Rate::MIN), ..room(2000) };
         assert_eq!(
             passed(&throttled, &recent, 100, 2 * MINUTE),

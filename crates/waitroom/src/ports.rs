@@ -222,6 +222,8 @@ pub struct SliceProgress {
     pub served: u64,
     /// The lowest ticket that the line has delivered to it. Stores may keep it only when `released` increases.
     pub lowest: Option<u64>,
+    /// How many places from their turn visitors leave the line, if that has changed. The latest record counts.
+    pub disorder: Option<u64>,
 }
 
 /// The answer to a claim.

@@ -10,13 +10,16 @@
 //!   in the middle of the disorder. A batch from far behind moves it by twenty numbers.
 //! - If a hundred visitors in a row are all further ahead, the numbers in between are not in the line, and it jumps to the
 //!   lowest of the hundred.
+//!
+//! How far from the estimate visitors leave the line is the line's [disorder](DisorderEstimate).
 
-use crate::Ticket;
+use crate::{BATCH, DisorderEstimate, Ticket};
 
 /// The ticket that the line has reached, as one of several slices sees it that release visitors side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct ServedEstimate {
     served: u64,
+    disorder: DisorderEstimate,
     /// How far one visitor moves the estimate.
     step: u64,
     /// How many visitors in a row were further ahead than a step, and the lowest of their tickets.
@@ -29,15 +32,21 @@ impl ServedEstimate {
     const NUMBERS_PER_VISITOR: u64 = 2;
     const JUMP_AFTER: u32 = 100;
 
-    /// `served` is what the line has reached so far. The plan has this many `slices`, so while this one releases one
+    /// `served` is what the line has reached so far, and `disorder` how far out of order it was. The plan has this many `slices`, so while this one releases one
     /// visitor, the others release one each.
-    pub fn new(served: u64, slices: u32) -> Self {
+    pub fn new(served: u64, disorder: u64, slices: u32) -> Self {
         let step = Self::NUMBERS_PER_VISITOR * u64::from(slices.max(1));
-        Self { served, step, ahead: 0, lowest_ahead: u64::MAX }
+        let disorder = DisorderEstimate::new(disorder);
+        Self { served, disorder, step, ahead: 0, lowest_ahead: u64::MAX }
     }
 
     pub fn served(&self) -> u64 {
         self.served
+    }
+
+    /// How many places from their turn visitors leave the line.
+    pub fn disorder(&self) -> u64 {
+        self.disorder.places()
     }
 
     /// Visitors with these tickets have left the line together.
@@ -50,6 +59,9 @@ impl ServedEstimate {
 
     fn leave_one(&mut self, ticket: u64) {
         let reachable = self.served.saturating_add(self.step);
+        // Until its next batch, the others release one batch each. Those are in order.
+        let next_batch = self.served.saturating_add(self.step * u64::from(BATCH));
+        self.disorder.see(self.served.saturating_sub(ticket).max(ticket.saturating_sub(next_batch)));
         self.served = self.served.max(ticket.min(reachable));
         if ticket <= reachable {
             self.ahead = 0;
@@ -80,7 +92,7 @@ mod tests {
     }
 
     fn after(tickets: impl IntoIterator<Item = u64>) -> u64 {
-        let mut estimate = ServedEstimate::new(0, 1);
+        let mut estimate = ServedEstimate::new(0, 0, 1);
         for ticket in tickets {
             leave(&mut estimate, [ticket]);
         }
@@ -97,7 +109,7 @@ mod tests {
             "a third of the numbers is not used"
         );
         for slices in [1, 3, 270] {
-            let mut mine = ServedEstimate::new(0, slices);
+            let mut mine = ServedEstimate::new(0, 0, slices);
             for batch in (0..10_000).filter(|batch| batch % u64::from(slices) == 0) {
                 leave(&mut mine, (1..=10).map(|n| 10 * batch + n));
                 assert_eq!(
@@ -105,13 +117,14 @@ mod tests {
                     10 * batch + 10,
                     "of {slices} slices, each releases every so many batches"
                 );
+                assert_eq!(mine.disorder(), 0, "of {slices} slices");
             }
         }
     }
 
     #[test]
     fn a_batch_of_strays_does_not_move_it() {
-        let mut estimate = ServedEstimate::new(0, 1);
+        let mut estimate = ServedEstimate::new(0, 0, 1);
         leave(&mut estimate, 1..=1000);
         leave(&mut estimate, 50_001..=50_010);
         assert_eq!(estimate.served(), 1020);
@@ -136,7 +149,7 @@ mod tests {
         for block in tickets.chunks_mut(1000) {
             block.shuffle(&mut rng);
         }
-        let mut estimate = ServedEstimate::new(0, 1);
+        let mut estimate = ServedEstimate::new(0, 0, 1);
         for (turn, ticket) in (1_u64..).zip(&tickets) {
             let stray = rng.random_bool(1.0 / 3.0).then_some(ticket + 20_000);
             leave(&mut estimate, [stray.unwrap_or(*ticket)]);
@@ -150,7 +163,7 @@ mod tests {
         fn it_never_goes_back_and_never_beyond_the_highest_ticket(
             tickets in prop::collection::vec(1..2000_u64, 1..500), start in 0..1000_u64, slices in 1..300_u32,
         ) {
-            let mut estimate = ServedEstimate::new(start, slices);
+            let mut estimate = ServedEstimate::new(start, 0, slices);
             let mut highest = start;
             for ticket in tickets {
                 let before = estimate.served();

@@ -12,6 +12,10 @@ pub struct LineProgress {
     pub passed: u64,
     /// How many visitors were released.
     pub released: u64,
+    /// How many places from their turn visitors leave the line: the latest [estimate](crate::DisorderEstimate) of the first
+    /// slice.
+    #[serde(default)]
+    pub disorder: u64,
 }
 
 /// The part of the progress that tells visitors where they are.
@@ -19,11 +23,12 @@ pub struct LineProgress {
 pub struct LinePosition {
     pub served: u64,
     pub passed: u64,
+    pub disorder: u64,
 }
 
 impl LineProgress {
     pub fn position(&self) -> LinePosition {
-        LinePosition { served: self.served, passed: self.passed }
+        LinePosition { served: self.served, passed: self.passed, disorder: self.disorder }
     }
 }
 
@@ -33,6 +38,9 @@ pub struct LineStatus {
     pub served: u64,
     #[serde(default)]
     pub passed: u64,
+    /// How many places from their turn visitors leave the line.
+    #[serde(default)]
+    pub disorder: u64,
     pub waiting: u64,
     /// The rate in force.
     pub rate: Rate,
@@ -42,7 +50,7 @@ pub struct LineStatus {
 
 impl LineStatus {
     pub fn of(room: &Room, position: LinePosition, waiting: u64) -> Self {
-        let LinePosition { served, passed } = position;
-        Self { served, passed, waiting, rate: room.rate(), slow: room.is_slowed() }
+        let LinePosition { served, passed, disorder } = position;
+        Self { served, passed, disorder, waiting, rate: room.rate(), slow: room.is_slowed() }
     }
 }

@@ -121,11 +121,11 @@ export function browser() {
 
 /** The scenes of /preview/, in the order of its list. */
 export const SCENES = [
-  "waiting", "message", "soon", "slower", "paused", "opening", "turn", "held", "anew", "unheard", "blocked", "finding",
+  "waiting", "message", "vague", "soon", "slower", "paused", "opening", "turn", "held", "anew", "unheard", "blocked", "finding",
 ];
 
 /** The value of `html[data-state]` in each scene, where it is not the scene's name. */
-export const STATE_OF = { message: "waiting", anew: "waiting" };
+export const STATE_OF = { message: "waiting", vague: "waiting", anew: "waiting" };
 
 /** Opens a scene and waits until the page is in its state. */
 export async function openScene(page, room, scene) {

@@ -146,6 +146,15 @@ pub(crate) fn raise_served(plan: u64, served: u64) -> Statement {
     )
 }
 
+/// Sets how far out of order the line is. Plans of earlier epochs do not change it.
+pub(crate) fn set_disorder(plan: u64, disorder: u64) -> Statement {
+    Statement::new(
+        "SET #disorder = :disorder",
+        "#before_epoch < :plan",
+        [(":disorder", number(disorder)), (":plan", number(plan))],
+    )
+}
+
 /// Raises the ticket below which visitors were passed by. It never decreases, and plans of earlier epochs do not change it.
 pub(crate) fn raise_passed(plan: u64, passed: u64) -> Statement {
     Statement::new(
@@ -173,11 +182,13 @@ pub(crate) fn add_plan(plan: u64, before: &ProgressItem, closed: u64, recorded: 
 /// Writes the line's progress into a copy of the status.
 pub(crate) fn publish(status: LineStatus) -> Statement {
     Statement::new(
-        "SET #served = :served, #passed = :passed, #waiting = :waiting, #rate = :rate, #slow = :slow",
+        "SET #served = :served, #passed = :passed, #disorder = :disorder, #waiting = :waiting, #rate = :rate, \
+         #slow = :slow",
         "attribute_exists(#id)",
         [
             (":served", number(status.served)),
             (":passed", number(status.passed)),
+            (":disorder", number(status.disorder)),
             (":waiting", number(status.waiting)),
             (":rate", number(status.rate.get())),
             (":slow", flag(status.slow)),
@@ -263,7 +274,7 @@ pub(crate) fn note_wait(at: Timestamp, wait: Duration) -> Statement {
 /// Resets the progress for a new epoch. All plans so far belong to earlier epochs.
 pub(crate) fn reset_progress() -> Statement {
     Statement::new(
-        "SET #served = :none, #passed = :none, #released = :none, #before_epoch = #latest",
+        "SET #served = :none, #passed = :none, #disorder = :none, #released = :none, #before_epoch = #latest",
         "attribute_exists(#id)",
         [(":none", number(0u64))],
     )
@@ -284,9 +295,17 @@ mod tests {
 
     fn all() -> Vec<Statement> {
         let slice = SliceId { plan: 7, index: 269 };
-        let before =
-            ProgressItem { served: 1, passed: 0, latest: 6, closed: 3, released: 3, before_epoch: 2 };
-        let status = LineStatus { served: 1, passed: 1, waiting: 2, rate: Rate::MIN, slow: true };
+        let before = ProgressItem {
+            served: 1,
+            passed: 0,
+            disorder: 0,
+            latest: 6,
+            closed: 3,
+            released: 3,
+            before_epoch: 2,
+        };
+        let status =
+            LineStatus { served: 1, passed: 1, disorder: 0, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
         let totals = LineTotals {
@@ -314,6 +333,7 @@ mod tests {
             record(slice, 10, Some(7)),
             raise_passed(7, 4711),
             raise_served(7, 4711),
+            set_disorder(7, 300),
             add_plan(7, &before, 4, 300),
             publish(status),
             set(&room, &[], None),

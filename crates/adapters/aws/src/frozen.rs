@@ -105,7 +105,15 @@ fn items_keep_their_attributes() {
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
-    let progress = ProgressItem { served: 0, passed: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
+    let progress = ProgressItem {
+        served: 0,
+        passed: 0,
+        disorder: 0,
+        latest: 0,
+        closed: 0,
+        released: 0,
+        before_epoch: 0,
+    };
     let public = encode_record("test", &KeyRecord::default()).unwrap();
     // As the first versions wrote them.
     let private = item(Key::Private, [("ring", text("")), ("moved_at", number(1u64))]);
@@ -113,7 +121,7 @@ fn items_keep_their_attributes() {
     let slices = Key::slices_with(SLICE);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
-    let line = LineStatus::of(&room(), waitroom::LinePosition { served: 1, passed: 1 }, 2);
+    let line = LineStatus::of(&room(), waitroom::LinePosition { served: 1, passed: 1, disorder: 1 }, 2);
     let minute = Key::Minute(28);
     let totals = LineTotals {
         at: now,

@@ -251,6 +251,7 @@ pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<(u64, Option<u64>)
 pub(crate) struct ProgressItem {
     pub(crate) served: u64,
     pub(crate) passed: u64,
+    pub(crate) disorder: u64,
     /// The number of the newest plan; 0 before the first.
     pub(crate) latest: u64,
     /// Plans up to this number are closed: their slices record no more.
@@ -268,6 +269,7 @@ impl ProgressItem {
             [
                 ("served", number(self.served)),
                 ("passed", number(self.passed)),
+                ("disorder", number(self.disorder)),
                 ("latest", number(self.latest)),
                 ("closed", number(self.closed)),
                 ("released", number(self.released)),
@@ -281,8 +283,9 @@ impl ProgressItem {
         let latest = progress.number("latest")?;
         Ok(Self {
             served: progress.number("served")?,
-            // The first format does not have it.
+            // The first format does not have them.
             passed: progress.optional("passed", Reader::number)?.unwrap_or_default(),
+            disorder: progress.optional("disorder", Reader::number)?.unwrap_or_default(),
             latest,
             // The first format always left three plans open.
             closed: progress.optional("closed", Reader::number)?.unwrap_or(latest.saturating_sub(3)),
@@ -293,8 +296,8 @@ impl ProgressItem {
 
     /// The progress of the line. `recorded` is what the slices of open plans have recorded.
     pub(crate) fn with(&self, recorded: u64) -> LineProgress {
-        let Self { served, passed, .. } = *self;
-        LineProgress { served, passed, released: self.released.saturating_add(recorded) }
+        let Self { served, passed, disorder, .. } = *self;
+        LineProgress { served, passed, disorder, released: self.released.saturating_add(recorded) }
     }
 }
 
@@ -405,8 +408,15 @@ pub(crate) mod tests {
     #[test]
     fn plans_and_progress_are_encoded_and_decoded() {
         assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
-        let progress =
-            ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };
+        let progress = ProgressItem {
+            served: 41,
+            passed: 0,
+            disorder: 0,
+            latest: 7,
+            closed: 4,
+            released: 300,
+            before_epoch: 2,
+        };
         assert_eq!(ProgressItem::decode(&progress.encode()), Ok(progress));
     }
 
@@ -458,9 +468,20 @@ pub(crate) mod tests {
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
         let later = ["releases_from", "ahead", "valve_from", "made_at", "planned_before"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
-        let progress =
-            ProgressItem { served: 41, passed: 0, latest: 7, closed: 4, released: 300, before_epoch: 2 };
-        assert_invalid_attributes_are_named(&progress.encode(), &["closed", "passed"], ProgressItem::decode);
+        let progress = ProgressItem {
+            served: 41,
+            passed: 0,
+            disorder: 0,
+            latest: 7,
+            closed: 4,
+            released: 300,
+            before_epoch: 2,
+        };
+        assert_invalid_attributes_are_named(
+            &progress.encode(),
+            &["closed", "passed", "disorder"],
+            ProgressItem::decode,
+        );
     }
 
     #[test]

@@ -46,8 +46,15 @@ impl AwsStore {
         let attempt = "put the room into the ledger";
         self.table.put(attempt, encode_room(first), expressions::if_absent()).await?;
         let room = self.read_room(attempt).await?;
-        let progress =
-            ProgressItem { served: 0, passed: 0, latest: 0, closed: 0, released: 0, before_epoch: 0 };
+        let progress = ProgressItem {
+            served: 0,
+            passed: 0,
+            disorder: 0,
+            latest: 0,
+            closed: 0,
+            released: 0,
+            before_epoch: 0,
+        };
         let tickets = item(Key::Tickets, [("last", number(0u64))]);
         let statuses = Key::STATUS.map(|digit| encode_first_status(digit, &room));
         let puts = statuses

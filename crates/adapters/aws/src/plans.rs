@@ -161,7 +161,7 @@ impl Slices for AwsStore {
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, served, lowest } = progress;
+        let SliceProgress { released, served, lowest, disorder } = progress;
         let attempt = "record a slice's progress";
         let mut last = self.last_record.of(slice);
         if last.released < released {
@@ -182,6 +182,11 @@ impl Slices for AwsStore {
             };
             last.served = reached;
             self.last_record.keep(slice, last);
+        }
+        if let Some(disorder) = disorder {
+            // Ignored if the condition fails: then the plan is of an earlier epoch.
+            let update = expressions::set_disorder(slice.plan, disorder);
+            self.table.update(attempt, Key::Progress, update).await?;
         }
         Ok(())
     }

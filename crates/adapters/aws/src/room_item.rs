@@ -119,7 +119,7 @@ pub(crate) fn absent_from_status(room: &Room) -> Vec<&'static str> {
 /// The status of a new line.
 pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     let mut status = encode_status(digit, room);
-    status.extend(["served", "passed", "waiting"].map(|name| (name.to_owned(), number(0u64))));
+    status.extend(["served", "passed", "disorder", "waiting"].map(|name| (name.to_owned(), number(0u64))));
     status
 }
 

@@ -320,7 +320,7 @@ impl Slices for EmbeddedStore {
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, served, lowest } = progress;
+        let SliceProgress { released, served, lowest, disorder } = progress;
         self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
@@ -333,6 +333,7 @@ impl Slices for EmbeddedStore {
             let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if last_plan_before_epoch.is_none_or(|last: u64| last < slice.plan) {
                 progress.served = progress.served.max(served);
+                progress.disorder = disorder.unwrap_or(progress.disorder);
             }
             draft.set_progress(progress)
         })

@@ -95,6 +95,7 @@ fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored
         progress = LineProgress {
             served: progress.served.max(later.served),
             passed: progress.passed.max(later.passed),
+            disorder: progress.disorder.max(later.disorder),
             released: progress.released.max(later.released + unrecorded),
         };
         joined = joined.max(read_single(&singles, single::JOINED)?.unwrap_or(0));

@@ -44,6 +44,7 @@ pub(crate) struct SharedState {
     pub(crate) valve_changed: Notify,
     served: AtomicU64,
     passed: AtomicU64,
+    disorder: AtomicU64,
     released: AtomicU64,
     waiting: AtomicU64,
     joined: AtomicU64,
@@ -94,6 +95,7 @@ impl SharedState {
             valve_changed: Notify::new(),
             served: AtomicU64::new(0),
             passed: AtomicU64::new(0),
+            disorder: AtomicU64::new(0),
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             joined: AtomicU64::new(0),
@@ -253,6 +255,7 @@ impl SharedState {
             served: self.served.load(Ordering::Relaxed),
             passed: self.passed.load(Ordering::Relaxed),
             released: self.released.load(Ordering::Relaxed),
+            disorder: self.disorder.load(Ordering::Relaxed),
         }
     }
 
@@ -260,6 +263,7 @@ impl SharedState {
         self.served.store(progress.served, Ordering::Relaxed);
         self.passed.store(progress.passed, Ordering::Relaxed);
         self.released.store(progress.released, Ordering::Relaxed);
+        self.disorder.store(progress.disorder, Ordering::Relaxed);
     }
 
     pub(crate) fn waiting(&self) -> u64 {

@@ -302,6 +302,7 @@ impl Slices for MemoryLedger {
         let grown = u64::from(progress.released.saturating_sub(before.released));
         state.progress.released += grown;
         state.progress.served = state.progress.served.max(progress.served);
+        state.progress.disorder = progress.disorder.unwrap_or(state.progress.disorder);
         if let Some(known) = state.plan_mut(slice.plan) {
             known.released += grown;
             known.lowest = known.lowest.into_iter().chain(progress.lowest).min();

@@ -39,6 +39,7 @@ fn random_case(rng: &mut StdRng) -> Value {
     let line = json!({
         "served": served,
         "passed": number(rng),
+        "disorder": number(rng),
         "waiting": number(rng),
         "rate": number(rng).clamp(1, 270_000),
         "slow": rng.random_bool(0.5),

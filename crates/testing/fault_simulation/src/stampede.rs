@@ -194,7 +194,7 @@ impl Stampede {
     fn line(&self, joined: u64, now: Instant) -> LineStatus {
         let served = (now * u64::from(self.rate) / 60_000_000).min(joined);
         let rate = Rate::new(self.rate).expect("a rate");
-        LineStatus { served, passed: 0, waiting: joined - served, rate, slow: false }
+        LineStatus { served, passed: 0, disorder: 0, waiting: joined - served, rate, slow: false }
     }
 }
 

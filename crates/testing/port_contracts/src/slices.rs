@@ -36,7 +36,7 @@ fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
 
 /// The progress of a slice that delivered nobody.
 pub fn progress(released: u32, served: u64) -> SliceProgress {
-    SliceProgress { released, served, lowest: None }
+    SliceProgress { released, served, lowest: None, disorder: None }
 }
 
 fn slice(plan: u64, index: u16) -> SliceId {
@@ -121,7 +121,7 @@ pub async fn progress_never_decreases<F: Fixture>() {
         store.record(slice(1, index), progress(10, served)).await.expect("record");
         assert_eq!(store.position().await.expect("position").served, expected);
     }
-    let expected = waitroom::LineProgress { served: 60, passed: 0, released: 30 };
+    let expected = waitroom::LineProgress { served: 60, released: 30, ..Default::default() };
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
@@ -152,7 +152,8 @@ pub async fn totals_add_up_over_many_plans<F: Fixture>() {
             assert_eq!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"), NEW);
             store.record(slice(number, index), progress(100, number)).await.expect("record");
         }
-        let expected = waitroom::LineProgress { served: number, passed: 0, released: 200 * number };
+        let expected =
+            waitroom::LineProgress { served: number, released: 200 * number, ..Default::default() };
         assert_eq!(store.progress().await.expect("progress"), expected);
         last = Some(plan);
     }
@@ -166,9 +167,23 @@ pub async fn the_lowest_ticket_of_a_plan_is_kept<F: Fixture>() {
         [(0, 10, Some(31)), (17, 10, Some(12)), (17, 20, Some(12)), (1, 10, None)]
     {
         assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
-        store.record(slice(1, index), SliceProgress { released, served: 40, lowest }).await.expect("record");
+        let progress = SliceProgress { lowest, ..progress(released, 40) };
+        store.record(slice(1, index), progress).await.expect("record");
     }
     assert_eq!(store.recent().await.expect("recent")[0].lowest, Some(12));
+}
+
+pub async fn the_latest_disorder_is_kept<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.store();
+    assert!(store.write(plan_after(None, 3300)).await.expect("write"));
+    assert_eq!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), NEW);
+    for (released, disorder, expected) in [(10, Some(600), 600), (20, None, 600), (30, Some(200), 200)] {
+        let progress = SliceProgress { disorder, ..progress(released, 40) };
+        store.record(slice(1, 0), progress).await.expect("record");
+        assert_eq!(store.position().await.expect("position").disorder, expected);
+    }
+    assert_eq!(store.progress().await.expect("progress").disorder, 200);
 }
 
 pub async fn who_was_passed_by_never_decreases<F: Fixture>() {

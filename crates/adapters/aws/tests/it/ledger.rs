@@ -70,7 +70,7 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
             );
             test.store.record(slice, progress(1000, 1)).await.unwrap();
         }
-        let expected = LineProgress { served: 1, passed: 0, released: 270_000 };
+        let expected = LineProgress { served: 1, released: 270_000, ..Default::default() };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
         // DynamoDB charges a write by the kilobytes of the whole item.
@@ -146,7 +146,8 @@ fn one_failed_status_does_not_stop_the_others() {
     run(async {
         let test = TestRoom::new().await;
         test.delete("status/3").await;
-        let status = LineStatus { served: 4100, passed: 0, waiting: 9120, rate: Rate::MIN, slow: true };
+        let status =
+            LineStatus { served: 4100, passed: 0, disorder: 300, waiting: 9120, rate: Rate::MIN, slow: true };
         assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
         assert_eq!(test.item("status/3").await, None, "an incomplete item must not be created");
         for digit in "012456789abcdef".chars() {

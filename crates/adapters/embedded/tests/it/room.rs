@@ -99,7 +99,7 @@ fn polls_read_the_current_status_also_after_a_restart() {
         block_on(test.store.line_status(&room)).unwrap()
     };
     let rate = Rate::new(300).unwrap();
-    assert_eq!(line(&test), LineStatus { served: 0, passed: 0, waiting: 0, rate, slow: false });
+    assert_eq!(line(&test), LineStatus { served: 0, passed: 0, disorder: 0, waiting: 0, rate, slow: false });
     (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
@@ -107,7 +107,7 @@ fn polls_read_the_current_status_also_after_a_restart() {
     assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
     block_on(test.store.record(slice, progress(2, 2))).unwrap();
     block_on(test.store.hold(Some(Rate::MIN))).unwrap();
-    let expected = LineStatus { served: 2, passed: 0, waiting: 3, rate: Rate::MIN, slow: true };
+    let expected = LineStatus { served: 2, passed: 0, disorder: 0, waiting: 3, rate: Rate::MIN, slow: true };
     assert_eq!(line(&test), expected);
     assert_eq!(line(&test.restarted()), expected);
 }
@@ -140,7 +140,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress::default());
     admit(6);
     block_on(test.store.record(slice, progress(6, 6))).unwrap();
-    let expected = LineProgress { served: 0, passed: 0, released: 1 };
+    let expected = LineProgress { released: 1, ..Default::default() };
     assert_eq!(
         block_on(test.store.progress()).unwrap(),
         expected,
@@ -261,7 +261,10 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     assert_eq!(claim(&test, slice, 4), Claimed::Taken, "its new consumer works on it");
     assert_eq!(claim(&test, idle, 4), Claimed::Granted { released: 0 });
     block_on(test.store.record(slice, progress(4, 4))).unwrap();
-    assert_eq!(block_on(test.store.progress()).unwrap(), LineProgress { served: 4, passed: 0, released: 4 });
+    assert_eq!(
+        block_on(test.store.progress()).unwrap(),
+        LineProgress { served: 4, released: 4, ..Default::default() }
+    );
 }
 
 #[test]

@@ -112,6 +112,55 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     }
 }
 
+/// More than a minute was wrong in 60 of 100 polls here, when the range was two minutes wide.
+#[test]
+fn the_range_is_as_wide_as_the_line_has_shown_although_few_are_released() {
+    for unused in [0.0, 1.0 / 3.0] {
+        let line = LineBehaviour { disorder: 1000, unused, ..Default::default() };
+        let (meanwhile, habits) = (Meanwhile::Nothing, VisitorHabits::NOW);
+        let report = OrderRun { seed: 1, visitors: 3000, rate: 60, meanwhile, line, habits }.run();
+        assert!(report.displaced.most > 400, "the line is out of order: {report:?}");
+        assert!(report.in_range >= 90.0 && report.minute_off <= 10.0, "{unused}: {report:?}");
+        // And no wider than that: visitors are up to eleven minutes from their turn, in either direction.
+        assert!(report.width.half <= 30 * 60, "{unused}: {report:?}");
+    }
+}
+
+#[test]
+fn in_a_line_in_order_the_range_holds_and_is_narrow() {
+    for (rate, unused) in [(60, 0.0), (60, 1.0 / 3.0), (600, 0.0), (600, 1.0 / 3.0)] {
+        let line = LineBehaviour { unused, ..Default::default() };
+        let (meanwhile, habits) = (Meanwhile::Nothing, VisitorHabits::NOW);
+        let visitors = 10 * rate as usize;
+        let report = OrderRun { seed: 1, visitors, rate, meanwhile, line, habits }.run();
+        assert!(report.in_range >= 97.0 && report.width.half <= 4 * 60, "{rate}, {unused}: {report:?}");
+    }
+}
+
+/// Whoever waits asks every two minutes at least, so they soon hear that it takes longer.
+#[test]
+fn when_the_rate_falls_pages_hear_of_it_within_two_minutes_and_tell_the_truth_from_then_on() {
+    let line = LineBehaviour { disorder: 1000, count_lag: Duration::from_secs(90), ..Default::default() };
+    let (meanwhile, habits) = (Meanwhile::Lowered, VisitorHabits::NOW);
+    let report = OrderRun { seed: 1, visitors: 6000, rate: 600, meanwhile, line, habits }.run();
+    assert!(report.too_early.most > 30 * 60, "they were promised an hour too early: {report:?}");
+    assert!(report.heard_after.largest <= 122_000, "{report:?}");
+    assert!(report.in_range >= 90.0, "{report:?}");
+}
+
+#[test]
+#[ignore = "simulates large crowds, for a minute: cargo xtask test fault_simulation"]
+fn nobody_in_line_is_told_that_they_were_passed_by_although_the_rate_falls_over_a_line_far_out_of_order() {
+    // Between the largest and the smallest, the numbers are farther apart if a third of them is unused.
+    for seed in [1, 3] {
+        let count_lag = Duration::from_secs(90);
+        let line = LineBehaviour { disorder: 10_000, unused: 1.0 / 3.0, count_lag, ..Default::default() };
+        let (meanwhile, habits) = (Meanwhile::Lowered, VisitorHabits::NOW);
+        let report = OrderRun { seed, visitors: 30_000, rate: 3000, meanwhile, line, habits }.run();
+        assert_eq!((report.told_passed, report.lost, report.twice), (0, 0, 0), "{report:?}");
+    }
+}
+
 /// A crowd of which the last wait for eleven minutes.
 fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile, habits: VisitorHabits) -> OrderReport {
     let line = LineBehaviour { disorder, ..Default::default() };
@@ -120,11 +169,11 @@ fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile, habits: VisitorHabits) 
 
 #[test]
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
-fn who_waits_ten_minutes_asks_at_most_eleven_times() {
-    for (rate, disorder, most) in [(600, 0, 9), (3000, 0, 9), (1000, 1000, 11), (3000, 1000, 11)] {
+fn who_waits_ten_minutes_asks_at_most_a_dozen_times() {
+    for (rate, disorder, most) in [(600, 0, 12), (3000, 0, 11), (1000, 1000, 15), (3000, 1000, 13)] {
         let report = crowd(rate, disorder, Meanwhile::Nothing, VisitorHabits::NOW);
         let polls = report.polls_in_ten_minutes;
-        assert!(polls.half >= 7 && polls.largest <= most, "{rate} a minute, {disorder}: {report:?}");
+        assert!(polls.half >= 8 && polls.largest <= most, "{rate} a minute, {disorder}: {report:?}");
     }
 }
 

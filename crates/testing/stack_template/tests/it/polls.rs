@@ -125,12 +125,13 @@ fn the_largest_numbers_are_not_rounded() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_poll_shows_who_was_passed_by() {
+fn a_poll_shows_who_was_passed_by_and_how_far_out_of_order_the_line_is() {
     let mut ledger = Ledger::new();
-    for passed in [2100, 0] {
-        ledger.line.passed = passed;
+    for (passed, disorder) in [(2100, 600), (0, 600), (0, 0)] {
+        (ledger.line.passed, ledger.line.disorder) = (passed, disorder);
         ledger.check(&[&mine()]);
-        assert_eq!(ledger.poll_answer(&[&mine()])["passed"], passed);
+        let answer = ledger.poll_answer(&[&mine()]);
+        assert_eq!((&answer["passed"], &answer["disorder"]), (&passed.into(), &disorder.into()));
     }
 }
 

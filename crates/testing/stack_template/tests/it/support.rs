@@ -57,7 +57,8 @@ impl Ledger {
             Rate::new(300).unwrap(),
         );
         let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
-        let line = LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100 }, 9120);
+        let line =
+            LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100, disorder: 300 }, 9120);
         Self {
             room,
             line,
@@ -113,9 +114,12 @@ impl Ledger {
         }
         if self.has_progress {
             item["served"] = json!({ "N": self.line.served.to_string() });
-            // A copy that an earlier version wrote does not have it.
+            // A copy that an earlier version wrote does not have them.
             if self.line.passed > 0 {
                 item["passed"] = json!({ "N": self.line.passed.to_string() });
+            }
+            if self.line.disorder > 0 {
+                item["disorder"] = json!({ "N": self.line.disorder.to_string() });
             }
             item["waiting"] = json!({ "N": self.line.waiting.to_string() });
             item["rate"] = json!({ "N": self.line.rate.to_string() });
