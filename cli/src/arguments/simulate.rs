@@ -46,7 +46,7 @@ A limit that breaks is an answer, so the exit code is 0. The same flags give the
 pub(crate) struct SimulateEvent {
     #[arg(help = CONFIGURED, allow_negative_numbers = true)]
     pub(crate) name: Option<RoomId>,
-    /// A TOML file of the flags from --local to --seed; what is given here too counts instead
+    /// A TOML file of flags, like docs/examples/scenario.toml; what is given here too counts instead
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
