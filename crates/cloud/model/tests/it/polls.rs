@@ -5,7 +5,7 @@ use emulators::with_line_js;
 use serde_json::json;
 use waitroom::Rate;
 
-/// Walks through a wait in a line that moves steadily, with the page's own functions.
+/// Walks through a wait in a line that moves steadily and keeps its length, with the page's own functions.
 const SCRIPT: &str = r#"
     import { readFileSync } from "node:fs";
     import { pathToFileURL } from "node:url";
@@ -16,7 +16,7 @@ const SCRIPT: &str = r#"
         let count = 1;
         for (let now = 0; now < wait; count += 1) {
             const served = Math.floor((now * rate) / 60_000);
-            now += nextPoll(forecast(ticket, { served, waiting: ticket - served, rate, slow: false }), 1, 0.5);
+            now += nextPoll(forecast(ticket, { served, waiting: ticket, rate, slow: false }), 1, 0.5);
         }
         return count;
     };
