@@ -14,16 +14,16 @@ pub enum ShownIn {
 impl ShownIn {
     /// `header` returns the value of the first header with this name, which is in lower case.
     pub fn of<'a>(header: impl Fn(&str) -> Option<&'a [u8]>) -> Self {
-        let mode = header("sec-fetch-mode");
         // Safari and older versions of Chrome send the second one.
-        let purposes = ["sec-purpose", "purpose"];
-        if mode.is_some_and(|mode| mode != b"navigate")
-            || purposes.iter().filter_map(|name| header(name)).any(is_prefetch)
-        {
+        if ["sec-purpose", "purpose"].iter().filter_map(|name| header(name)).any(is_prefetch) {
             return Self::Nothing;
         }
+        let mode = header("sec-fetch-mode");
         match header("sec-fetch-dest") {
-            None | Some(b"document") => Self::Window,
+            // Node's `fetch`, which is no browser, sends a mode alone.
+            None => Self::Window,
+            Some(_) if mode.is_some_and(|mode| mode != b"navigate") => Self::Nothing,
+            Some(b"document") => Self::Window,
             // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
             Some(b"empty") if mode.is_some() => Self::Window,
             Some(b"iframe" | b"frame" | b"embed" | b"object" | b"fencedframe") => Self::Frame,
@@ -58,7 +58,7 @@ mod tests {
             ("frame", "navigate", "", frame),
             ("image", "no-cors", "", nothing),
             ("image", "", "", nothing),
-            ("", "cors", "", nothing),
+            ("", "cors", "", window),
             ("empty", "cors", "", nothing),
             ("empty", "same-origin", "", nothing),
             ("empty", "navigate", "", window),

@@ -94,7 +94,7 @@ async fn what_bypasses_has_no_identity() {
 #[tokio::test]
 async fn a_script_is_refused_and_not_redirected() {
     let shop = present();
-    let refused = send(&shop, "/api", &[("sec-fetch-mode", "cors")]).await;
+    let refused = send(&shop, "/api", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")]).await;
     assert_eq!((refused.status().as_u16(), header(&refused, "location")), (403, None));
     assert_eq!(refused.body(), "Please wait in line first.\n");
 }
