@@ -60,7 +60,7 @@ pub(crate) struct RotateKeys {
 pub(crate) struct DropKey {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The id of the key, or its beginning
+    /// The id of the key, or its beginning; without a hyphen that it begins with
     #[arg(allow_hyphen_values = true)]
     pub(crate) id: String,
 }

@@ -189,9 +189,13 @@ impl KeyRecord {
         Ok(())
     }
 
-    /// The key whose id begins with `id`.
+    /// The key whose id begins with `id`. One id in 64 begins with a hyphen, which a command line takes for a flag's, so it may
+    /// be left out.
     pub fn find(&self, id: &str) -> Result<&PublishedKey, KeyRefusal> {
-        let mut found = self.keys.iter().filter(|key| key.jwk.kid().starts_with(id));
+        let mut found = self.keys.iter().filter(|key| {
+            let kid = key.jwk.kid();
+            kid.starts_with(id) || kid.trim_start_matches('-').starts_with(id)
+        });
         match (found.next(), found.next()) {
             (Some(key), None) => Ok(key),
             (Some(_), Some(_)) => Err(KeyRefusal::Ambiguous(id.into())),
