@@ -161,12 +161,12 @@ impl OldFile {
                  message and state are as they were in the backup"
                     .into()
             }
-            Self::Held(held) => format!(
+            Self::Held(held) if held.store.has_had(backup.epoch) => format!(
                 "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
                  wait again, and nobody who was released from that line since is released again",
                 number(held.store.status().waiting)
             ),
-            Self::Empty | Self::Unreadable(_) => {
+            Self::Held(_) | Self::Empty | Self::Unreadable(_) => {
                 "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
                  passed their number, which somebody else may have too; whoever was released since may be released again"
                     .into()

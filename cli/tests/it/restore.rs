@@ -164,12 +164,39 @@ fn a_room_that_was_begun_anew_gets_the_keys_of_the_backup_again() {
     let room = Local::start_in(directory, &["--rate", "60"]);
     assert_ne!(keys(&room), published);
     let (directory, _) = room.interrupt();
-    restore(&directory, &file);
+    let (_, said) = restore(&directory, &file);
+    assert!(said.contains("nothing is known of what came after the backup"), "{said}");
     let room = Local::start_in(directory, &[]);
     assert_eq!(keys(&room), published, "the passes that people have were signed with them");
     assert!(waiting.iter().all(|place| poll(&room, place)["join"] != true), "they wait as before");
     let history = text(&room.command(&["history", "--local"]).stdout);
     assert!(history.contains("room: on -> paused"), "{history}");
+}
+
+/// Whoever has a backup may have its keys.
+#[test]
+fn a_key_that_was_dropped_since_the_backup_stays_dropped() {
+    for resets in [false, true] {
+        let published = |room: &Local| {
+            let keys = Client::new(&room.base(), "demo").get("/.well-known/jwks.json").json();
+            keys["keys"].as_array().unwrap().clone()
+        };
+        let room = Local::start(&["--rate", "60"]);
+        let [dropped] = &*published(&room) else { panic!("one key") };
+        let dropped = dropped["kid"].clone();
+        let file = backup(&room, "noon.redb");
+        order(
+            &room,
+            &["keys", "drop", "--local", "--yes", dropped.as_str().unwrap().trim_start_matches('-')],
+        );
+        if resets {
+            order(&room, &["reset", "--local", "--yes"]);
+        }
+        let (directory, _) = room.interrupt();
+        restore(&directory, &file);
+        let room = Local::start_in(directory, &[]);
+        assert!(published(&room).iter().all(|key| key["kid"] != dropped), "{resets}");
+    }
 }
 
 #[test]

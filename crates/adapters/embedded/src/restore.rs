@@ -15,7 +15,7 @@ use std::path::Path;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use waitroom::{AuditEntry, LineProgress, LineTotals, Room};
+use waitroom::{AuditEntry, Epoch, LineProgress, LineTotals, Room};
 
 use crate::keys::record;
 use crate::shared::unreadable;
@@ -50,6 +50,16 @@ impl EmbeddedStore {
     }
 }
 
+impl EmbeddedStore {
+    /// Whether this room has had this epoch. One that was begun anew knows nothing of what came before.
+    pub fn has_had(&self, epoch: Epoch) -> bool {
+        let had = |from: ReadTransaction| {
+            counted(&from).is_ok_and(|had| had.iter().any(|counted| counted.epoch == epoch))
+        };
+        self.kept_room().epoch == epoch || self.shared.database.begin_read().is_ok_and(had)
+    }
+}
+
 fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
     let from = replaced.shared.database.begin_read()?;
     let database: Database = builder().open(to)?;
@@ -80,7 +90,9 @@ fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored
     let mut joined = joined_before + joined_since;
     progress.released += unrecorded(&tables.slice)? + admitted_since;
     // What it counted in this epoch, also if another one has begun since.
-    for counted in counted(from)?.into_iter().filter(|counted| counted.epoch == room.epoch) {
+    let counted: Vec<_> = counted(from)?.into_iter().filter(|counted| counted.epoch == room.epoch).collect();
+    let is_same_room = is_same_line || !counted.is_empty();
+    for counted in counted {
         joined = joined.max(counted.joined);
         progress.released = progress.released.max(counted.released);
     }
@@ -107,7 +119,8 @@ fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored
     tables.write(single::NEXT_TICKET, &next_ticket)?;
 
     take_minutes(tables, from)?;
-    if continues_keys(&record(tables.singles())?, &record(&singles)?) {
+    let (ours, theirs) = (record(tables.singles())?, record(&singles)?);
+    if theirs.version >= ours.version && (is_same_room || shares_a_key(&ours, &theirs)) {
         take_orders(tables, from)?;
         for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
             match singles.get(name)? {
@@ -218,11 +231,11 @@ fn counted(from: &ReadTransaction) -> Result<Vec<LineTotals>, TableError> {
     Ok(counted)
 }
 
-/// Whether these are the backup's keys, perhaps with later ones. The file of a room that was begun anew has others: then the
-/// passes that people have were signed with the backup's.
-fn continues_keys(backup: &KeyRecord, replaced: &KeyRecord) -> bool {
+/// A room that was begun anew has other keys than its backup: then the passes that people have were signed with the backup's.
+/// The same room may have others too, because a key was dropped or replaced since. It must not come back.
+fn shares_a_key(backup: &KeyRecord, replaced: &KeyRecord) -> bool {
     let is_in_backup = |id: &str| backup.keys().iter().any(|key| key.jwk.kid() == id);
-    replaced.version >= backup.version && replaced.keys().iter().any(|key| is_in_backup(key.jwk.kid()))
+    replaced.keys().iter().any(|key| is_in_backup(key.jwk.kid()))
 }
 
 fn take_minutes(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
