@@ -7,7 +7,7 @@ const MAX_POLL_INTERVAL = 5 * MINUTE;
 const FIRST_RETRY = 10_000;
 /** Everybody who waits asks at least so often, so that they soon hear of another rate, a pause or a message. */
 const NEWS_WITHIN = 2 * MINUTE;
-/** In a large line less often: for that alone, all pages together poll at most 500 times a second. */
+/** In a large line less often: for that alone, up to 150,000 pages together poll about 550 times a second. */
 const NEWS_PER_PERSON = 2;
 /** A page whose turn is so near polls when it comes, and not before. */
 const NEAR = 16_000;
@@ -23,8 +23,8 @@ export function place(fragment) {
 }
 
 /**
- * How many are ahead at most, the earliest and latest time until this visitor's turn, and `askIn`, the time until it is worth
- * asking again.
+ * How many are ahead at most, the earliest and latest time until this visitor's turn, `askIn`, the time until it is worth asking
+ * again, and `within`, in which everybody asks for news.
  */
 export function forecast(ticket, { served, waiting, rate, slow, disorder = 0 }) {
   const count = (numbers) => Math.min(Math.max(0, numbers), Math.max(0, waiting - 1));
@@ -36,10 +36,10 @@ export function forecast(ticket, { served, waiting, rate, slow, disorder = 0 }) 
   const takes = (people) => Math.floor((people * MINUTE) / rate);
   // The line is past this ticket, but is not in order. The longer this is ago, the less likely the turn comes just now.
   const overdue = Math.min(4 * takes(Math.max(0, served - ticket)), MAX_OVERDUE_INTERVAL);
-  const news = clamp(NEWS_WITHIN, waiting * NEWS_PER_PERSON, MAX_POLL_INTERVAL) / 1.1;
-  const askIn = Math.min(Math.max(askAgain(takes(ahead), slow), overdue), news);
+  const within = clamp(NEWS_WITHIN, waiting * NEWS_PER_PERSON, MAX_POLL_INTERVAL) / 1.1;
+  const askIn = Math.max(askAgain(takes(ahead), slow), overdue);
   // A window may have just begun. Then up to one more minute passes before the next visitor is released.
-  return { ahead, earliest: takes(fewestAhead), latest: takes(mostAhead) + MINUTE, askIn };
+  return { ahead, earliest: takes(fewestAhead), latest: takes(mostAhead) + MINUTE, askIn, within };
 }
 
 /** The time until it is worth asking again, if the turn comes in `left`. */
@@ -51,11 +51,11 @@ function askAgain(left, slow) {
 }
 
 /**
- * The time until the next poll: when it is worth asking, between 5 s and 5 min, times the operator's stretch. `random` moves
- * it by up to 10% either way, so that visitors who joined together do not poll together.
+ * The time until the next poll: when it is worth asking, between 5 s and 5 min, or sooner for news, times the operator's
+ * stretch. `random` moves it by up to 10% either way, so that visitors who joined together do not poll together.
  */
-export function nextPoll({ askIn }, stretch, random) {
-  return spread(clamp(MIN_POLL_INTERVAL / 0.9, askIn, MAX_POLL_INTERVAL / 1.1), random) * stretch;
+export function nextPoll({ askIn, within = Infinity }, stretch, random) {
+  return spread(clamp(MIN_POLL_INTERVAL / 0.9, Math.min(askIn, within), MAX_POLL_INTERVAL / 1.1), random) * stretch;
 }
 
 /** The time until the next poll of a page that has no place in line. */

@@ -74,7 +74,7 @@ async function poll() {
 
 /** The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer. 0 at first. */
 function usualWait() {
-  return nextPoll({ askIn: heard.askIn - (Date.now() - heard.at) / 2 }, heard.stretch, 0.5);
+  return nextPoll({ ...heard, askIn: heard.askIn - (Date.now() - heard.at) / 2 }, heard.stretch, 0.5);
 }
 
 function schedulePoll(wait) {
@@ -119,7 +119,7 @@ function handle(answer) {
   }
   const expected = forecast(ownPlace.ticket, answer);
   const { opensAt } = lineAt(answer, now);
-  heard.askIn = expected.askIn + (opensAt ? opensAt - now : 0);
+  Object.assign(heard, opensAt ? { askIn: expected.askIn + opensAt - now } : expected);
   if (opensAt) return pollAroundOpening(opensAt - now, expected, stretch, Math.random());
   return nextPoll(expected, stretch, Math.random());
 }

@@ -15,8 +15,9 @@ test("a place is read from a valid fragment only", () => {
 
 test("the forecast follows from the ticket, the status and the rate", () => {
   const line = { served: 4100, waiting: 9120, rate: 300 };
-  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 120_000 / 1.1 });
-  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 1_000 });
+  const within = 120_000 / 1.1;
+  assert.deepEqual(forecast(7101, line), { ahead: 3_000, earliest: 400_000, latest: 660_000, askIn: 300_000, within });
+  assert.deepEqual(forecast(4101, line), { ahead: 0, earliest: 0, latest: MINUTE, askIn: 1_000, within });
   assert.equal(forecast(4000, line).ahead, 0, "already passed");
   assert.equal(forecast(9000, { ...line, waiting: 100 }).ahead, 99, "never more than are waiting");
   assert.equal(forecast(1, { served: 0, waiting: 0, rate: 1 }).ahead, 0);
@@ -90,11 +91,12 @@ test("a room that does not answer is polled at random within a time that grows t
 
 test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second at any time", () => {
   const [people, rate] = [1_000_000, 3_000];
-  /** Polls a second after `failures` failed polls of everybody in a row. */
-  const traffic = (served, failures) => {
+  /** Polls a second after `failures` failed polls of everybody in a row, so long after the last answer. */
+  const traffic = (served, failures, silent = 0) => {
     let polls = 0;
     for (let ticket = served + 1; ticket <= people; ticket += 1) {
-      const usual = nextPoll(forecast(ticket, { served, waiting: people - served, rate }), 1, 0.5);
+      const expected = forecast(ticket, { served, waiting: people - served, rate });
+      const usual = nextPoll({ ...expected, askIn: expected.askIn - silent / 2 }, 1, 0.5);
       polls += 1_000 / (failures ? retryIn(failures, usual, 0.5) : usual);
     }
     return polls;
@@ -105,6 +107,8 @@ test("a million visitors at 3,000 a minute poll fewer than 10,000 times a second
   console.log(`at most ${Math.round(most)} polls a second; ${Math.round(first)} after a failure, ${Math.round(later)} after five`);
   assert.ok(Math.max(most, first, later) < 10_000);
   assert.ok(later <= most, "a room that fails gets no more polls than one that answers");
+  const silent = Math.max(traffic(0, 9, 10 * MINUTE), traffic(500_000, 9, 10 * MINUTE));
+  assert.ok(silent <= 1.25 * most, `only those whose turn is near meanwhile ask sooner: ${Math.round(silent)}, not ${Math.round(most)}`);
 });
 
 test("before an opening pages poll rarely, and then at a random moment after it", () => {

@@ -40,7 +40,7 @@ impl PolledLine {
     }
 
     fn forecast(&self, ticket: u64) -> PageForecast {
-        let unknown = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in: 0.0 };
+        let unknown = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in: 0.0, within: 0.0 };
         self.line().map_or(unknown, |line| forecast(ticket, &line))
     }
 

@@ -25,6 +25,7 @@ pub struct PageForecast {
     pub earliest: f64,
     pub latest: f64,
     pub ask_in: f64,
+    pub within: f64,
 }
 
 impl PageForecast {
@@ -53,12 +54,12 @@ pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
     let most_ahead = count(ticket - served - 1.0 + disorder);
     let takes = |people: f64| (people * MINUTE / f64::from(line.rate.get())).floor();
     let overdue = (4.0 * takes((served - ticket).max(0.0))).min(MAX_OVERDUE_INTERVAL);
-    let news = (waiting * NEWS_PER_PERSON).clamp(NEWS_WITHIN, MAX_POLL_INTERVAL) / 1.1;
     PageForecast {
         ahead,
         earliest: takes(fewest_ahead),
         latest: takes(most_ahead) + MINUTE,
-        ask_in: ask_again(takes(ahead), line.slow).max(overdue).min(news),
+        ask_in: ask_again(takes(ahead), line.slow).max(overdue),
+        within: (waiting * NEWS_PER_PERSON).clamp(NEWS_WITHIN, MAX_POLL_INTERVAL) / 1.1,
     }
 }
 
@@ -75,7 +76,10 @@ fn ask_again(left: f64, slow: bool) -> f64 {
 
 /// The time until the next poll of a visitor who waits. `random` is from 0 to 1.
 pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
-    spread(forecast.ask_in.clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1), random) * stretch
+    spread(
+        forecast.ask_in.min(forecast.within).clamp(MIN_POLL_INTERVAL / 0.9, MAX_POLL_INTERVAL / 1.1),
+        random,
+    ) * stretch
 }
 
 /// The time until the next poll before an opening, which is `opens_in` away.

@@ -34,6 +34,8 @@ pub(crate) struct SimulatedVisitor {
     /// When a poll was last answered, and in what time it was worth asking again.
     heard: MaybeAt,
     ask_in: f32,
+    /// In which time everybody asks, in tenths of a second.
+    within: u16,
     leaves_at: MaybeAt,
     pub(crate) end: VisitEnd,
     pub(crate) was_refused: bool,
@@ -91,6 +93,7 @@ impl SimulatedCrowd {
             ticket: 0,
             heard: MaybeAt::NEVER,
             ask_in: 0.0,
+            within: u16::MAX,
             leaves_at: MaybeAt::NEVER,
             end: VisitEnd::StillWaiting,
             was_refused: false,
@@ -206,7 +209,8 @@ impl SimulatedCrowd {
     /// The time between two polls if the room answered now, as the page computes it when it did not. 0 before the first answer.
     fn usual_wait(&self, visitor: &SimulatedVisitor, at: u32) -> f64 {
         let Some(heard) = visitor.heard.get() else { return 0.0 };
-        let then = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in: visitor.ask_in.into() };
+        let (ask_in, within) = (visitor.ask_in.into(), 100.0 * f64::from(visitor.within));
+        let then = PageForecast { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in, within };
         (self.habits.next_poll)(&then.later((at - heard).into()), 0.5)
     }
 
@@ -259,8 +263,11 @@ impl SimulatedCrowd {
         }
         #[expect(clippy::cast_possible_truncation, reason = "a pause needs no more digits")]
         let ask_in = (forecast.ask_in + opens_in) as f32;
+        // Before an opening, pages ask for news as rarely as those without a place.
+        let within = if opens_in > 0.0 { u32::MAX } else { millis(forecast.within) / 100 };
         let visitor = &mut self.visitors[number as usize];
         (visitor.heard, visitor.ask_in) = (MaybeAt::at(at), ask_in);
+        visitor.within = u16::try_from(within).unwrap_or(u16::MAX);
         self.go_on(number, at.saturating_add(millis(pause)), StepKind::Poll);
     }
 

@@ -17,11 +17,11 @@ const SCRIPT: &str = r#"
     const { forecast, isPassed, narrow, nextPoll, pollAroundOpening, retryIn } = await import(pathToFileURL(process.argv[1]));
     const answers = JSON.parse(readFileSync(0)).map(({ ticket, line, stretch, random, failures, usual, shown, now, opensIn }) => {
         const expected = forecast(ticket, line);
-        const { ahead, earliest, latest, askIn } = expected;
+        const { ahead, earliest, latest, askIn, within } = expected;
         const { from, to } = narrow(shown ?? undefined, expected, now);
         const pauses = [nextPoll(expected, stretch, random), retryIn(failures, usual, random)];
         pauses.push(pollAroundOpening(opensIn, expected, stretch, random));
-        return [ahead, earliest, latest, askIn, ...pauses, from, to, Number(isPassed(ticket, line))];
+        return [ahead, earliest, latest, askIn, within, ...pauses, from, to, Number(isPassed(ticket, line))];
     });
     console.log(JSON.stringify(answers));
 "#;
@@ -58,7 +58,7 @@ fn random_case(rng: &mut StdRng) -> Value {
 }
 
 /// The same in Rust.
-fn computed(case: &Value) -> [f64; 10] {
+fn computed(case: &Value) -> [f64; 11] {
     let line: LineStatus = serde_json::from_value(case["line"].clone()).unwrap();
     assert!(line.rate <= Rate::MAX);
     let (ticket, value) = (case["ticket"].as_u64().unwrap(), |name: &str| case[name].as_f64().unwrap());
@@ -71,8 +71,8 @@ fn computed(case: &Value) -> [f64; 10] {
     let retry = retry_in(failures, value("usual"), value("random"));
     let opening = poll_around_opening(value("opensIn"), &expected, value("stretch"), value("random"));
     let passed = f64::from(u8::from(is_passed(ticket, &line)));
-    let PageForecast { ahead, earliest, latest, ask_in } = expected;
-    [ahead, earliest, latest, ask_in, poll, retry, opening, range.from, range.to, passed]
+    let PageForecast { ahead, earliest, latest, ask_in, within } = expected;
+    [ahead, earliest, latest, ask_in, within, poll, retry, opening, range.from, range.to, passed]
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn rust_computes_what_the_page_computes() {
     let mut rng = StdRng::seed_from_u64(1);
     let cases: Vec<_> = (0..5000).map(|_| random_case(&mut rng)).collect();
     let printed = with_line_js(SCRIPT, &json!(cases).to_string()).unwrap();
-    let answers: Vec<[f64; 10]> = serde_json::from_str(&printed).unwrap();
+    let answers: Vec<[f64; 11]> = serde_json::from_str(&printed).unwrap();
     assert_eq!(answers.len(), cases.len());
     for (case, answer) in cases.iter().zip(answers) {
         let computed = computed(case);

@@ -57,7 +57,11 @@ impl VisitorHabits {
         files: 11,
         busy_page: |_, _| 5000.0,
         next_poll: |forecast, random| {
-            line::next_poll(&PageForecast { ask_in: forecast.earliest / 4.0, ..*forecast }, 1.0, random)
+            line::next_poll(
+                &PageForecast { ask_in: forecast.earliest / 4.0, within: f64::INFINITY, ..*forecast },
+                1.0,
+                random,
+            )
         },
         retry_poll: |refusals, pause, random| {
             let first = (pause / 2.0).max(5000.0);
