@@ -18,12 +18,13 @@ impl ShownIn {
         if ["sec-purpose", "purpose"].iter().filter_map(|name| header(name)).any(is_prefetch) {
             return Self::Nothing;
         }
-        let mode = header("sec-fetch-mode");
-        match header("sec-fetch-dest") {
-            // Node's `fetch`, which is no browser, sends a mode alone.
-            None => Self::Window,
-            Some(_) if mode.is_some_and(|mode| mode != b"navigate") => Self::Nothing,
-            Some(b"document") => Self::Window,
+        let (dest, mode) = (header("sec-fetch-dest"), header("sec-fetch-mode"));
+        // Node's `fetch`, which is no browser, sends a mode alone.
+        if dest.is_some() && mode.is_some_and(|mode| mode != b"navigate") {
+            return Self::Nothing;
+        }
+        match dest {
+            None | Some(b"document") => Self::Window,
             // The site's own service worker passes a visit on. No script of another site can: it may not fetch in this mode.
             Some(b"empty") if mode.is_some() => Self::Window,
             Some(b"iframe" | b"frame" | b"embed" | b"object" | b"fencedframe") => Self::Frame,
