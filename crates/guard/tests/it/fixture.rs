@@ -179,7 +179,8 @@ impl Shop {
     }
 
     pub(crate) async fn get(&mut self, browser: &mut Browser, target: &str) -> Decision {
-        self.request(browser, Method::GET, target, &[("sec-fetch-mode", "navigate")]).await
+        let window = [("sec-fetch-dest", "document"), ("sec-fetch-mode", "navigate")];
+        self.request(browser, Method::GET, target, &window).await
     }
 
     /// A visitor who was let in: their browser.

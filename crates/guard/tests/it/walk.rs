@@ -211,14 +211,14 @@ async fn a_pass_from_the_future_does_not_lock_its_visitor_out() {
 #[tokio::test]
 async fn only_a_page_is_redirected() {
     let mut shop = shop();
-    let script = [("sec-fetch-mode", "cors")];
+    let script = [("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")];
     let refused = answer(shop.request(&mut Browser::default(), Method::GET, "/api", &script).await);
     assert_eq!((refused.status, refused.location, refused.set_cookie), (403, None, None));
-    let form = [("sec-fetch-mode", "navigate")];
+    let form = [("sec-fetch-dest", "document"), ("sec-fetch-mode", "navigate")];
     let late = answer(shop.request(&mut Browser::default(), Method::POST, "/order", &form).await);
     assert_eq!((late.status, late.location.as_deref(), late.set_cookie), (303, Some(DOOR), None));
     let image = format!("/?bk_pass={}", shop.pass("visitor"));
-    let no_page = [("sec-fetch-mode", "no-cors")];
+    let no_page = [("sec-fetch-dest", "image"), ("sec-fetch-mode", "no-cors")];
     let refused = answer(shop.request(&mut Browser::default(), Method::GET, &image, &no_page).await);
     assert_eq!((refused.status, refused.set_cookie), (403, None), "no page of another site opens a session");
 }
