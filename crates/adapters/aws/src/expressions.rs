@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::ports::Claimant;
 use waitroom::{LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
 
-use crate::items::{FORMAT, Item, ProgressItem, flag, number, text};
+use crate::items::{FORMAT, Item, ProgressItem, flag, number, text, time};
 
 /// An update and its condition. The update is empty if a whole item is put. The condition is empty if the write is
 /// unconditional.
@@ -105,7 +105,7 @@ pub(crate) fn if_not_moved() -> Statement {
 
 /// Reserves ticket numbers. `last` is the last reserved number.
 pub(crate) fn lease(count: u32, now: Timestamp) -> Statement {
-    let values = [(":count", number(count)), (":now", number(now.as_millis()))];
+    let values = [(":count", number(count)), (":now", time(now))];
     Statement::new("SET #leased_at = :now ADD #last :count", "", values)
 }
 
@@ -230,7 +230,7 @@ pub(crate) fn note_minute(totals: &LineTotals) -> Statement {
          #rate = :rate, #rehearsal = :rehearsal, #format = :format, #delete_after = :delete_after",
         "",
         [
-            (":at", number(totals.at.as_millis())),
+            (":at", time(totals.at)),
             (":epoch", text(&totals.epoch)),
             (":joined", number(totals.joined)),
             (":released", number(totals.released)),

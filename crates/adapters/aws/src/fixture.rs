@@ -28,7 +28,7 @@ use crate::expressions::{close_count, note_minute};
 use crate::items::{
     Item, ItemError, ProgressItem, Reader, decode_admission, decode_closing, decode_entry, decode_memory,
     decode_minute, decode_plan, decode_slices, decode_tickets, delete_later, encode_admission, encode_entry,
-    encode_memory, encode_plan, item, number, text,
+    encode_memory, encode_plan, item, number, text, time,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room, encode_first_status, encode_room};
@@ -343,7 +343,7 @@ fn complete_items() -> Vec<Item> {
         item(
             minute_key(),
             [
-                ("at", number(totals.at.as_millis())),
+                ("at", time(totals.at)),
                 ("epoch", text(&totals.epoch)),
                 ("joined", number(totals.joined)),
                 ("released", number(totals.released)),

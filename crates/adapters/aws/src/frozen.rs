@@ -105,15 +105,6 @@ fn items_keep_their_attributes() {
     let by = AdmittedBy::Slice(SLICE);
     let admitted = Admission { ticket: Ticket::new(7).unwrap(), by, at: now, expires: now + minute };
     let plan = plan_from(None, now, Rate::MAX);
-    let progress = ProgressItem {
-        served: 0,
-        passed: 0,
-        disorder: 0,
-        latest: 0,
-        closed: 0,
-        released: 0,
-        before_epoch: 0,
-    };
     let public = encode_record("test", &KeyRecord::default()).unwrap();
     // As the first versions wrote them.
     let private = item(Key::Private, [("ring", text("")), ("moved_at", number(1u64))]);
@@ -141,7 +132,7 @@ fn items_keep_their_attributes() {
         encoded(window, &encode_plan(&plan)),
         encoded(window, &delete_later(window, &plan)),
         encoded(slices, &delete_later(slices, &plan)),
-        encoded(Key::Progress, &progress.encode()),
+        encoded(Key::Progress, &ProgressItem::default().encode()),
         encoded(Key::Throttle, &encode_memory(&ThrottleMemory::default()).unwrap()),
         encoded(entry, &encode_entry(&audit).unwrap()),
         updated(minute, &expressions::note_minute(&totals)),

@@ -60,6 +60,10 @@ pub(crate) fn flag(flag: bool) -> AttributeValue {
     AttributeValue::Bool(flag)
 }
 
+pub(crate) fn time(time: Timestamp) -> AttributeValue {
+    number(time.as_millis())
+}
+
 /// An item with its key, its format and these attributes.
 pub(crate) fn item<const N: usize>(key: Key, attributes: [(&str, AttributeValue); N]) -> Item {
     let both = [("id".to_owned(), text(&key.id())), ("format".to_owned(), number(FORMAT))].into_iter();
@@ -170,8 +174,8 @@ pub(crate) fn encode_admission(token: Token, admission: &Admission) -> Item {
         Key::Admission(token),
         [
             ("ticket", number(admission.ticket)),
-            ("admitted_at", number(admission.at.as_millis())),
-            ("until", number(admission.expires.as_millis())),
+            ("admitted_at", time(admission.at)),
+            ("until", time(admission.expires)),
             ("delete_after", number(delete_after.as_secs())),
         ],
     );
@@ -199,15 +203,15 @@ pub(crate) fn encode_plan(plan: &Plan) -> Item {
     item(
         Key::Window(plan.number),
         [
-            ("start", number(plan.window.start.as_millis())),
-            ("end", number(plan.window.end.as_millis())),
+            ("start", time(plan.window.start)),
+            ("end", time(plan.window.end)),
             ("rate", number(plan.rate.get())),
             ("quota", number(plan.quota)),
-            ("releases_from", number(plan.releases_from.as_millis())),
+            ("releases_from", time(plan.releases_from)),
             ("ahead", number(plan.ahead)),
-            ("valve_from", number(plan.valve_from.as_millis())),
-            ("made_at", number(plan.made_at.as_millis())),
-            ("planned_before", number(plan.planned_before.as_millis())),
+            ("valve_from", time(plan.valve_from)),
+            ("made_at", time(plan.made_at)),
+            ("planned_before", time(plan.planned_before)),
         ],
     )
 }
@@ -247,7 +251,7 @@ pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<(u64, Option<u64>)
 }
 
 /// The item `progress`. What the slices of open plans have recorded is not in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProgressItem {
     pub(crate) served: u64,
     pub(crate) passed: u64,
@@ -405,19 +409,21 @@ pub(crate) mod tests {
         }
     }
 
-    #[test]
-    fn plans_and_progress_are_encoded_and_decoded() {
-        assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
-        let progress = ProgressItem {
+    fn progress() -> ProgressItem {
+        ProgressItem {
             served: 41,
-            passed: 0,
-            disorder: 0,
             latest: 7,
             closed: 4,
             released: 300,
             before_epoch: 2,
-        };
-        assert_eq!(ProgressItem::decode(&progress.encode()), Ok(progress));
+            ..ProgressItem::default()
+        }
+    }
+
+    #[test]
+    fn plans_and_progress_are_encoded_and_decoded() {
+        assert_eq!(decode_plan(2, &encode_plan(&plan())), Ok(plan()));
+        assert_eq!(ProgressItem::decode(&progress().encode()), Ok(progress()));
     }
 
     #[test]
@@ -468,17 +474,8 @@ pub(crate) mod tests {
         assert_invalid_attributes_are_named(&visitor, &["slice"], |item| decode_admission(token(), item));
         let later = ["releases_from", "ahead", "valve_from", "made_at", "planned_before"];
         assert_invalid_attributes_are_named(&encode_plan(&plan()), &later, |item| decode_plan(2, item));
-        let progress = ProgressItem {
-            served: 41,
-            passed: 0,
-            disorder: 0,
-            latest: 7,
-            closed: 4,
-            released: 300,
-            before_epoch: 2,
-        };
         assert_invalid_attributes_are_named(
-            &progress.encode(),
+            &progress().encode(),
             &["closed", "passed", "disorder"],
             ProgressItem::decode,
         );

@@ -16,7 +16,9 @@ use crate::expressions::{self, Statement};
 use crate::items::{Item, ProgressItem, encode_entry, item, number};
 use crate::keys::Key;
 use crate::retry::with_retries;
-use crate::room_item::{absent_from_status, encode_first_status, encode_room, encode_status};
+use crate::room_item::{
+    absent_from_room, absent_from_status, encode_first_status, encode_room, encode_status,
+};
 use crate::table::{Write, Written};
 
 /// How often a change is attempted while other writes change the room or publish its progress.
@@ -46,19 +48,10 @@ impl AwsStore {
         let attempt = "put the room into the ledger";
         self.table.put(attempt, encode_room(first), expressions::if_absent()).await?;
         let room = self.read_room(attempt).await?;
-        let progress = ProgressItem {
-            served: 0,
-            passed: 0,
-            disorder: 0,
-            latest: 0,
-            closed: 0,
-            released: 0,
-            before_epoch: 0,
-        };
         let tickets = item(Key::Tickets, [("last", number(0u64))]);
         let statuses = Key::STATUS.map(|digit| encode_first_status(digit, &room));
         let puts = statuses
-            .chain([progress.encode(), tickets])
+            .chain([ProgressItem::default().encode(), tickets])
             .map(|item| self.table.put(attempt, item, expressions::if_absent()));
         for put in future::join_all(puts).await {
             put?;
@@ -231,18 +224,9 @@ fn write_with_entry(
 
 /// Writes the room, unless somebody else has changed it. `last_entry` is the number of a new entry of the audit trail.
 pub(crate) fn write_room(before: &Room, after: &Room, last_entry: Option<u64>) -> Statement {
-    let absent = [
-        ("health", after.settings.health.is_none()),
-        ("opens", after.opens.is_none()),
-        ("throttled", after.throttled.is_none()),
-        ("highest_rate", after.highest_rate.is_none()),
-        ("valves", after.valves.is_empty()),
-        ("rehearsal", after.rehearsal.is_none()),
-    ];
-    let remove: Vec<_> = absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect();
     let mut item = encode_room(after);
     item.extend(last_entry.map(|last| ("last_entry".to_owned(), number(last))));
-    expressions::set(&item, &remove, Some(before.version))
+    expressions::set(&item, &absent_from_room(after), Some(before.version))
 }
 
 #[cfg(test)]

@@ -2,50 +2,73 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use waitroom::{Lifetimes, Room, Settings};
 
-use crate::items::{Item, ItemError, Reader, flag, item, number, text};
+use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
 
+/// What an item has, by name. An attribute without a value is absent from it, and a write removes it, so that nothing
+/// of before stays.
+type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
+
+/// Names every field of a room, so that one that is stored nowhere does not compile.
+fn room_attributes(room: &Room) -> Attributes<19> {
+    let Room {
+        settings,
+        url,
+        epoch,
+        state,
+        opens,
+        throttled,
+        quiet,
+        highest_rate,
+        valves,
+        stretch,
+        rehearsal,
+        version,
+    } = room;
+    let Settings { room: name, title, shop, health, rate, message, lifetimes } = settings;
+    let Lifetimes { admission, pass } = lifetimes;
+    [
+        ("room", Some(text(name))),
+        ("title", Some(text(title))),
+        ("shop", Some(text(shop))),
+        ("health", health.as_ref().map(text)),
+        ("url", Some(text(url))),
+        ("rate", Some(number(rate.get()))),
+        ("message", Some(text(message))),
+        ("admission_seconds", Some(number(admission.as_secs()))),
+        ("pass_seconds", Some(number(pass.as_secs()))),
+        ("epoch", Some(text(epoch))),
+        ("state", Some(text(state.as_str()))),
+        ("opens", opens.map(time)),
+        ("throttled", throttled.map(|rate| number(rate.get()))),
+        ("quiet", Some(flag(*quiet))),
+        ("highest_rate", highest_rate.map(|rate| number(rate.get()))),
+        ("valves", (!valves.is_empty()).then(|| text(valves))),
+        ("stretch", Some(number(stretch.get()))),
+        ("rehearsal", rehearsal.as_ref().map(text)),
+        ("version", Some(number(*version))),
+    ]
+}
+
 pub(crate) fn encode_room(room: &Room) -> Item {
-    let settings = &room.settings;
-    let mut encoded = item(
-        Key::Room,
-        [
-            ("room", text(&settings.room)),
-            ("title", text(&settings.title)),
-            ("shop", text(&settings.shop)),
-            ("url", text(&room.url)),
-            ("rate", number(settings.rate.get())),
-            ("message", text(&settings.message)),
-            ("admission_seconds", number(settings.lifetimes.admission.as_secs())),
-            ("pass_seconds", number(settings.lifetimes.pass.as_secs())),
-            ("epoch", text(&room.epoch)),
-            ("state", text(room.state.as_str())),
-            ("quiet", flag(room.quiet)),
-            ("stretch", number(room.stretch.get())),
-            ("version", number(room.version)),
-        ],
-    );
-    if let Some(opens) = room.opens {
-        encoded.insert("opens".into(), number(opens.as_millis()));
-    }
-    if let Some(health) = &settings.health {
-        encoded.insert("health".into(), text(health));
-    }
-    if let Some(highest) = room.highest_rate {
-        encoded.insert("highest_rate".into(), number(highest.get()));
-    }
-    if !room.valves.is_empty() {
-        encoded.insert("valves".into(), text(&room.valves));
-    }
-    if let Some(mark) = room.rehearsal {
-        encoded.insert("rehearsal".into(), text(&mark));
-    }
-    if let Some(throttled) = room.throttled {
-        encoded.insert("throttled".into(), number(throttled.get()));
-    }
+    present(Key::Room, room_attributes(room))
+}
+
+pub(crate) fn absent_from_room(room: &Room) -> Vec<&'static str> {
+    absent(room_attributes(room))
+}
+
+fn present<const N: usize>(key: Key, attributes: Attributes<N>) -> Item {
+    let mut encoded = item(key, []);
+    encoded.extend(attributes.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     encoded
+}
+
+fn absent<const N: usize>(attributes: Attributes<N>) -> Vec<&'static str> {
+    attributes.into_iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect()
 }
 
 pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
@@ -86,34 +109,28 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
+fn status_attributes(room: &Room) -> Attributes<10> {
     let shop = &room.settings.shop;
-    let mut encoded = item(
-        Key::Status(digit),
-        [
-            ("epoch", text(&room.epoch)),
-            ("state", text(room.state.as_str())),
-            ("stretch", number(room.stretch.get())),
-            ("message", text(&escaped(room.settings.message.as_str()))),
-            ("origin", text(&escaped(&shop.to_string()))),
-            ("cors", text(&shop.as_url().origin().ascii_serialization())),
-            ("rate", number(room.rate().get())),
-            ("slow", flag(room.is_slowed())),
-        ],
-    );
-    if let Some(opens) = room.opens {
-        encoded.insert("opens".into(), number(opens.as_millis()));
-    }
-    if let Some(mark) = room.rehearsal {
-        encoded.insert("rehearsal".into(), text(&mark));
-    }
-    encoded
+    [
+        ("epoch", Some(text(&room.epoch))),
+        ("state", Some(text(room.state.as_str()))),
+        ("opens", room.opens.map(time)),
+        ("stretch", Some(number(room.stretch.get()))),
+        ("message", Some(text(&escaped(room.settings.message.as_str())))),
+        ("origin", Some(text(&escaped(&shop.to_string())))),
+        ("cors", Some(text(&shop.as_url().origin().ascii_serialization()))),
+        ("rate", Some(number(room.rate().get()))),
+        ("slow", Some(flag(room.is_slowed()))),
+        ("rehearsal", room.rehearsal.as_ref().map(text)),
+    ]
 }
 
-/// The attributes of the status that this room does not have.
+pub(crate) fn encode_status(digit: u8, room: &Room) -> Item {
+    present(Key::Status(digit), status_attributes(room))
+}
+
 pub(crate) fn absent_from_status(room: &Room) -> Vec<&'static str> {
-    let absent = [("opens", room.opens.is_none()), ("rehearsal", room.rehearsal.is_none())];
-    absent.into_iter().filter(|(_, absent)| *absent).map(|(name, _)| name).collect()
+    absent(status_attributes(room))
 }
 
 /// The status of a new line.

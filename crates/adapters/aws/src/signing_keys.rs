@@ -16,7 +16,7 @@ use waitroom::{AuditEntry, Author, KeyOrder, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{FORMAT, Item, ItemError, Reader, encode_entry, item, number, text, unreadable};
+use crate::items::{FORMAT, Item, ItemError, Reader, encode_entry, item, number, text, time, unreadable};
 use crate::key_secret::KeySecret;
 use crate::keys::Key;
 use crate::operator::write_room;
@@ -98,7 +98,7 @@ impl AwsStore {
     /// Writes that the secret has the keys that are in the table.
     async fn note_move(&self, attempt: &'static str) -> PortResult<()> {
         let Some(mut private) = self.table.get(attempt, Key::Private).await? else { return Ok(()) };
-        private.insert("moved_at".into(), number(self.now().as_millis()));
+        private.insert("moved_at".into(), time(self.now()));
         self.table.put(attempt, private, expressions::if_not_moved()).await.map(drop)
     }
 
