@@ -62,6 +62,8 @@ enum Task {
     Page,
     /// Take a picture of the page in every state, into target/screenshots
     Screenshots,
+    /// Write the fixtures of a new format that are missing: what is stored, as this version stores it
+    Fixtures,
     /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
     #[command(
         after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
@@ -98,6 +100,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Test(test) => test.run(),
         Task::Page => site::bundle(),
         Task::Screenshots => site::screenshots(),
+        Task::Fixtures => test::fixtures(),
         Task::Order { seeds } => simulation::print("order_table", seeds),
         Task::Stampede { seed } => simulation::print("stampede_table", seed),
         Task::Bench { part } => bench::run(part),

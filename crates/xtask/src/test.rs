@@ -71,6 +71,12 @@ fn everything() -> Result<()> {
     deployed(&packages, None)
 }
 
+/// Writes the fixtures that are missing: once for each format, before it is released.
+pub(crate) fn fixtures() -> Result<()> {
+    let tests = ["test", "--locked", "--package", "aws", "--package", "embedded", "no_fixture_is_lost"];
+    run(cargo().args(tests).env("BEEKEEPER_WRITE_FIXTURES", "1"))
+}
+
 /// Tests one crate, with the features of this crate only. The first run compiles some dependencies again. Later runs
 /// compile only what the crate uses.
 fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {

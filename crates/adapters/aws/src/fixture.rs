@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use frozen_names::{Section, assert_frozen};
+use frozen_names::{Section, assert_fixture, assert_frozen};
 use pass::{KeyRecord, KeyRing, ProofKey, SecretKeys};
 use serde_json::{Map, Value, json};
 use waitroom::ports::ThrottleMemory;
@@ -295,18 +295,17 @@ fn the_fixtures_have_every_attribute_that_is_stored() {
     assert_frozen(Section::LedgerAttributes, names);
 }
 
-/// Writes the files that are missing: once for each format, before it is released.
-/// `cargo test -p aws --lib fixture::write -- --ignored`
 #[test]
-#[ignore = "writes missing fixtures"]
-fn write() {
-    write_ledger(FIRST, &first_items());
-    write_ledger(COMPLETE, &complete_items());
-    write_ledger(CLOSING, &closing_items());
-    if !path(SECRET).exists() {
+fn no_fixture_is_lost() {
+    for (name, items) in
+        [(FIRST, first_items as fn() -> Vec<Item>), (COMPLETE, complete_items), (CLOSING, closing_items)]
+    {
+        assert_fixture(&path(name), || write_ledger(name, &items()));
+    }
+    assert_fixture(&path(SECRET), || {
         let keys = SecretKeys::generate(None).unwrap();
         fs::write(path(SECRET), serde_json::to_string_pretty(&keys).unwrap() + "\n").unwrap();
-    }
+    });
 }
 
 fn complete_items() -> Vec<Item> {
@@ -396,9 +395,6 @@ fn first_items() -> Vec<Item> {
 }
 
 fn write_ledger(name: &str, items: &[Item]) {
-    if path(name).exists() {
-        return;
-    }
     let value = |value: &AttributeValue| match value {
         AttributeValue::S(text) => json!({ "S": text }),
         AttributeValue::N(number) => json!({ "N": number }),

@@ -10,6 +10,8 @@
 #![allow(clippy::missing_panics_doc, reason = "a name that changed fails the test")]
 
 use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
 
 const LIST: &str = include_str!("../../../../infra/frozen-names.txt");
 
@@ -147,6 +149,23 @@ pub fn assert_frozen(section: Section, found: impl IntoIterator<Item = impl Into
     assert!(
         new.is_empty(),
         "{heading}: {new:?} is not in infra/frozen-names.txt. Add it there: the name can never change afterwards"
+    );
+}
+
+/// The variable with which `cargo xtask fixtures` asks for the fixtures of a new format.
+const WRITE: &str = "BEEKEEPER_WRITE_FIXTURES";
+
+/// Fails if this fixture is lost: made anew, it would be what today's code writes, and prove nothing about what an older
+/// version wrote.
+pub fn assert_fixture(path: &Path, write: impl FnOnce()) {
+    if !path.exists() && env::var_os(WRITE).is_some() {
+        write();
+    }
+    assert!(
+        path.exists(),
+        "{} is missing: get it back from the repository's history; only that of a new format is written, by \
+         cargo xtask fixtures",
+        path.display()
     );
 }
 

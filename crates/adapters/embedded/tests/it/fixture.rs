@@ -15,7 +15,7 @@ use embedded::EmbeddedStore;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use frozen_names::{Section, assert_frozen};
+use frozen_names::{Section, assert_fixture, assert_frozen};
 use futures_executor::block_on;
 use pass::{KeyRing, ProofKey, SecretKeys};
 use port_contracts::slices::progress;
@@ -233,17 +233,11 @@ fn the_fixtures_have_every_table_and_every_record() {
     assert_frozen(Section::FileSingles, singles);
 }
 
-/// Writes the file if it is missing: once for each format, before it is released.
-/// `cargo test -p embedded --test it fixture::write -- --ignored`
 #[test]
-#[ignore = "writes a missing fixture"]
-fn write() {
-    if !path(COMPLETE).exists() {
-        write_complete();
-    }
-    if !path(CLOSING).exists() {
-        write_closing();
-    }
+fn no_fixture_is_lost() {
+    assert_fixture(&path(FIRST), || panic!("only the first version can write it"));
+    assert_fixture(&path(COMPLETE), write_complete);
+    assert_fixture(&path(CLOSING), write_closing);
 }
 
 fn write_closing() {
