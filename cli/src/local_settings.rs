@@ -10,8 +10,7 @@ use config::RoomConfig;
 use page::Design;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
-use crate::arguments::{Local, Removable};
-use crate::commands::init::checked_page;
+use crate::arguments::{Removable, SettingFlags};
 use crate::data;
 use crate::exit::{Exit, Failure};
 
@@ -20,9 +19,8 @@ pub(crate) const DEMO_SHOP: &str = "/demo-shop";
 
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSettings {
-    /// The settings of a new room.
-    pub(crate) settings: Settings,
-    pub(crate) throttle: bool,
+    /// The room's file as `--save` writes it, or what stands for a file that there is not.
+    pub(crate) config: RoomConfig,
     /// The folder of the page; none for the built-in page.
     pub(crate) page: Option<PathBuf>,
     pub(crate) design: Design,
@@ -31,37 +29,28 @@ pub(crate) struct LocalSettings {
 
 impl LocalSettings {
     pub(crate) fn new(
-        flags: &Local,
+        flags: &SettingFlags,
         name: &RoomId,
         file: Option<&RoomConfig>,
         demo_shop: &WebUrl,
     ) -> Result<Self> {
-        let mut settings = match file {
-            Some(file) => file.settings(),
-            None => Settings::new(name.clone(), default_title(name)?, demo_shop.clone(), Rate::new(60)?),
+        let demonstration = || {
+            anyhow::Ok(RoomConfig::new(name.clone(), default_title(name)?, demo_shop.clone(), Rate::new(60)?))
         };
-        if let Some(title) = &flags.title {
-            settings.title = title.clone();
-        }
-        if let Some(shop) = &flags.shop {
-            settings.shop = shop.clone();
-        }
-        settings.rate = flags.rate.unwrap_or(settings.rate);
-        settings.health = Removable::or_kept(flags.health.as_ref(), settings.health);
-        let throttle = flags.throttling.wanted().or(file.map(|file| file.throttle)).unwrap_or(false);
-        if !throttle && matches!(flags.health, Some(Removable::Value(_))) {
+        let mut config = file.cloned().map_or_else(demonstration, Ok)?;
+        flags.apply(&mut config)?;
+        if !config.throttle && matches!(flags.health, Some(Removable::Value(_))) {
             let unused = "--health is what the throttle measures, and this room has no throttle";
             return Err(Failure::new(Exit::Usage, unused).advising("add --throttle").into());
         }
-        let page = file.and_then(|file| file.page.as_ref()).map(|page| PathBuf::from(page.as_str()));
-        let page = Removable::or_kept(flags.page.as_ref(), page);
+        let page = config.page.as_ref().map(|page| PathBuf::from(page.as_str()));
         let design = page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
-        Ok(Self { settings, throttle, page, design, names_shop: file.is_some() || flags.shop.is_some() })
+        Ok(Self { config, page, design, names_shop: file.is_some() || flags.shop.is_some() })
     }
 
     /// The settings of a room that exists: these, except what an order can change. The rate is as it was set last, because
     /// nobody may lower or raise it by restarting the room. `--rate` sets it like an order.
-    pub(crate) fn with_orders(&self, flags: &Local, kept: &Room) -> Result<Settings, Failure> {
+    pub(crate) fn with_orders(&self, flags: &SettingFlags, kept: &Room) -> Result<Settings, Failure> {
         let shop = &kept.settings.shop;
         if !self.names_shop && !is_demonstration(shop) {
             let name = &kept.settings.room;
@@ -71,32 +60,9 @@ impl LocalSettings {
             let advice = format!("add --shop {shop}, or configure the room with: beekeeper init {name}");
             return Err(Failure::new(Exit::Usage, without_shop).advising(advice));
         }
-        Ok(Settings {
-            rate: flags.rate.unwrap_or(kept.settings.rate),
-            message: kept.settings.message.clone(),
-            ..self.settings.clone()
-        })
+        let settings = self.config.settings().with_orders_of(&kept.settings);
+        Ok(Settings { rate: flags.rate.unwrap_or(settings.rate), ..settings })
     }
-}
-
-/// The configuration after `--save`: what it was, except for the settings with a flag.
-pub(crate) fn saved(flags: &Local, file: &RoomConfig) -> Result<RoomConfig> {
-    let mut saved = file.clone();
-    if let Some(title) = &flags.title {
-        saved.title = title.clone();
-    }
-    if let Some(shop) = &flags.shop {
-        saved.shop = shop.clone();
-    }
-    saved.rate = flags.rate.unwrap_or(saved.rate);
-    saved.throttle = flags.throttling.wanted().unwrap_or(saved.throttle);
-    saved.health = Removable::or_kept(flags.health.as_ref(), saved.health);
-    saved.page = match &flags.page {
-        None => saved.page,
-        Some(Removable::Nothing) => None,
-        Some(Removable::Value(folder)) => Some(checked_page(folder)?),
-    };
-    Ok(saved)
 }
 
 /// Recognizes the demonstration shop by its path, because it gets a new port at every start.
@@ -122,10 +88,10 @@ mod tests {
     const FILE: &str = "title = \"Seal's Spring Sale\"\nregion = \"eu-central-1\"\nshop = \"https://shop.example/sale\"\n\
         rate = 300\nthrottle = true\nhealth = \"https://shop.example/up\"\nadmission_minutes = 5\n";
 
-    fn flags(flags: &[&str]) -> Local {
+    fn flags(flags: &[&str]) -> SettingFlags {
         let line = [&["beekeeper", "local"], flags].concat();
         let Command::Local(local) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
-        *local
+        local.settings
     }
 
     fn file() -> RoomConfig {
@@ -147,20 +113,20 @@ mod tests {
     #[test]
     fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
         let plain = settings(&[], None).unwrap();
-        assert_eq!((plain.settings.title.as_str(), plain.settings.rate.get()), ("spring-sale", 60));
-        assert_eq!((&plain.settings.shop, plain.throttle, plain.page), (&demo_shop(), false, None));
+        assert_eq!((plain.config.title.as_str(), plain.config.rate.get()), ("spring-sale", 60));
+        assert_eq!((&plain.config.shop, plain.config.throttle, plain.page), (&demo_shop(), false, None));
 
         let written = settings(&[], Some(&file())).unwrap();
-        assert_eq!(written.settings, file().settings());
-        assert!(written.throttle && written.settings.health.is_some());
-        assert_eq!(written.settings.lifetimes.admission.as_secs(), 300);
+        assert_eq!(written.config, file());
+        assert!(written.config.throttle && written.config.health.is_some());
+        assert_eq!(written.config.settings().lifetimes.admission.as_secs(), 300);
 
         let given = ["--title", "Otter", "--shop", "https://otter.example", "--rate", "7", "--no-throttle"];
         let given = settings(&[&given[..], &["--health", ""]].concat(), Some(&file())).unwrap();
-        assert_eq!((given.settings.title.as_str(), given.settings.rate.get()), ("Otter", 7));
-        assert_eq!(given.settings.shop.to_string(), "https://otter.example/");
-        assert_eq!((given.settings.health, given.throttle), (None, false));
-        assert_eq!(given.settings.lifetimes.admission.as_secs(), 300, "there is no flag for it");
+        assert_eq!((given.config.title.as_str(), given.config.rate.get()), ("Otter", 7));
+        assert_eq!(given.config.shop.to_string(), "https://otter.example/");
+        assert_eq!((&given.config.health, given.config.throttle), (&None, false));
+        assert_eq!(given.config.settings().lifetimes.admission.as_secs(), 300, "there is no flag for it");
     }
 
     #[test]
@@ -202,9 +168,9 @@ mod tests {
 
     #[test]
     fn save_changes_only_what_has_a_flag() {
-        assert_eq!(saved(&flags(&["--port", "0"]), &file()).unwrap(), file());
+        assert_eq!(settings(&["--port", "0"], Some(&file())).unwrap().config, file());
         let given = ["--title", "Otter", "--rate", "7", "--no-throttle", "--health", "", "--page", ""];
-        let saved = saved(&flags(&given), &file()).unwrap();
+        let saved = settings(&given, Some(&file())).unwrap().config;
         let mut expected = file();
         (expected.title, expected.rate) = ("Otter".parse().unwrap(), Rate::new(7).unwrap());
         (expected.throttle, expected.health) = (false, None);

@@ -19,7 +19,7 @@ use crate::commands::init::{changes, refuse_own_domain};
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
-use crate::local_settings::{LocalSettings, saved};
+use crate::local_settings::LocalSettings;
 use crate::printer::note;
 use crate::room::{PATIENCE, RoomHandle};
 use crate::wording::urls;
@@ -41,9 +41,9 @@ impl LocalStart {
         let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
         let directory = data::directory(arguments.data.as_ref(), &name)?;
         let mut written = WrittenRoom::read(arguments, &name)?;
-        let mut local = LocalSettings::new(arguments, &name, written.file.as_ref(), demo_shop)?;
+        let mut local = LocalSettings::new(&arguments.settings, &name, written.file.as_ref(), demo_shop)?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
-        let first = Room::new(local.settings.clone(), url.clone(), epoch);
+        let first = Room::new(local.config.settings(), url.clone(), epoch);
         if !EmbeddedStore::is_in(&directory) {
             // Before anything is written, because nothing is kept of a room that is refused.
             refuse_own_door(&first, port)?;
@@ -54,12 +54,13 @@ impl LocalStart {
         if *there != name {
             refuse_another_name(arguments, there, &directory)?;
             written = WrittenRoom::read(arguments, there)?;
-            local = LocalSettings::new(arguments, there, written.file.as_ref(), demo_shop)?;
+            local = LocalSettings::new(&arguments.settings, there, written.file.as_ref(), demo_shop)?;
         }
-        let after = Room { settings: local.with_orders(arguments, &kept)?, url, ..Room::clone(&kept) };
+        let after =
+            Room { settings: local.with_orders(&arguments.settings, &kept)?, url, ..Room::clone(&kept) };
         refuse_own_door(&after, port)?;
         if arguments.save {
-            written.save(arguments)?;
+            written.save(&local.config)?;
         }
         if after != *kept {
             let has_other_rate = after.settings.rate != kept.settings.rate;
@@ -75,7 +76,7 @@ impl LocalStart {
     /// Says that the room keeps another rate than its file has.
     pub(crate) fn other_rate(&self, arguments: &Local) -> Option<String> {
         let (rate, written) = (self.room.settings.rate, self.file.as_ref()?.rate);
-        (arguments.rate.is_none() && rate != written).then(|| {
+        (arguments.settings.rate.is_none() && rate != written).then(|| {
             format!(
                 "the rate is {rate} a minute, as it was set last; the configuration file has {written}, for a new room. \
                  To change it: beekeeper set-rate"
@@ -154,19 +155,18 @@ impl WrittenRoom {
         Ok(Self { file, path })
     }
 
-    /// Writes the flags into the file.
-    fn save(&mut self, arguments: &Local) -> Result<()> {
+    /// Writes the file with what the flags say.
+    fn save(&mut self, after: &RoomConfig) -> Result<()> {
         let Some(before) = &self.file else { return Ok(()) };
-        let after = saved(arguments, before)?;
-        refuse_own_domain(&after)?;
-        let changes = changes(before, &after);
+        refuse_own_domain(after)?;
+        let changes = changes(before, after);
         if changes.is_empty() {
             note("nothing to save: no flag changes the configuration file");
         } else {
-            let path = ConfigFolder::of_this_user()?.save(&after)?;
+            let path = ConfigFolder::of_this_user()?.save(after)?;
             note(&format!("saved in {}\n  {}", path.display(), changes.join("\n  ")));
         }
-        self.file = Some(after);
+        self.file = Some(after.clone());
         Ok(())
     }
 }

@@ -1,16 +1,8 @@
-use std::path::PathBuf;
-
-use clap::{Args, ValueHint};
+use clap::Args;
 use config::{ProfileName, Region};
-use waitroom::{Rate, RoomId, Title, WebUrl};
+use waitroom::RoomId;
 
-use super::{Removable, Throttling, examples};
-
-const RATE: &str = if cfg!(feature = "aws") {
-    "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
-} else {
-    "Visitors who may enter a minute, from 1 to 270000"
-};
+use super::{Removable, SettingFlags, examples};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples("Examples:
@@ -27,25 +19,11 @@ all other settings."))]
 pub(crate) struct Init {
     /// Short name of the room, used in commands and in its cookie
     pub(crate) name: Option<RoomId>,
-    /// Title that visitors see
-    #[arg(long)]
-    pub(crate) title: Option<Title>,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
     /// AWS region, like eu-central-1 or Frankfurt
     #[arg(long, value_parser = Region::named, hide = cfg!(not(feature = "aws")))]
     pub(crate) region: Option<Region>,
-    /// URL of the shop, where admitted visitors are sent
-    #[arg(long, value_name = "URL")]
-    pub(crate) shop: Option<WebUrl>,
-    #[arg(long, help = RATE)]
-    pub(crate) rate: Option<Rate>,
-    #[command(flatten)]
-    pub(crate) throttling: Throttling,
-    /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
-    #[arg(long, value_name = "URL")]
-    pub(crate) health: Option<Removable<WebUrl>>,
-    /// Folder with your colour and logo, or with your own page: docs/page.md; '' for the built-in page
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) page: Option<Removable<PathBuf>>,
     /// Profile of your AWS configuration to use for this room; '' for the usual one
     #[arg(long, value_name = "PROFILE", hide = cfg!(not(feature = "aws")))]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
@@ -53,13 +31,7 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn answers_something(&self) -> bool {
-        self.title.is_some()
-            || self.region.is_some()
-            || self.shop.is_some()
-            || self.rate.is_some()
-            || self.throttling.wanted().is_some()
-            || self.health.is_some()
-            || self.page.is_some()
-            || self.aws_profile.is_some()
+        let Self { name: _, settings, region, aws_profile } = self;
+        *settings != SettingFlags::default() || region.is_some() || aws_profile.is_some()
     }
 }

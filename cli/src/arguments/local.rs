@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use server::{PlacesPerMinute, TrustedProxy};
-use waitroom::{Rate, RoomId, Title, WebUrl, WebUrlError};
+use waitroom::{RoomId, WebUrl, WebUrlError};
 
-use super::{Removable, Throttling, time};
+use super::{SettingFlags, time};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -20,23 +20,17 @@ use super::{Removable, Throttling, time};
       --shop https://shop.example/sale --rate 300          a room without a configuration file
   beekeeper local --log info                               log what every window and slice does
 
-A setting without a flag is taken from the room's configuration file, if there is one. Flags are for this run only;
---save writes them into the file. The room itself keeps what orders change, such as the rate: docs/local.md")]
+A setting without a flag is taken from the room's configuration file. Without a file, the shop is a demonstration, and a new
+room lets 60 visitors in a minute. Flags are for this run only; --save writes them into the file. The room itself keeps
+what orders change, such as the rate: docs/local.md")]
 pub(crate) struct Local {
     /// Short name of the room, used in its cookie [default: the room in --data, or demo]
     pub(crate) name: Option<RoomId>,
-    /// Title that visitors see
-    #[arg(long)]
-    pub(crate) title: Option<Title>,
-    /// URL of the shop [default: a demonstration shop]
-    #[arg(long, value_name = "URL", visible_alias = "origin")]
-    pub(crate) shop: Option<WebUrl>,
+    #[command(flatten)]
+    pub(crate) settings: SettingFlags,
     /// Public URL of the room, if a web server for your domain is in front of it
     #[arg(long, value_name = "URL", value_parser = public_url)]
     pub(crate) url: Option<WebUrl>,
-    /// Visitors who may enter a minute, from 1 to 270000 [default for a new room: 60]
-    #[arg(long)]
-    pub(crate) rate: Option<Rate>,
     /// Port on 127.0.0.1; 0 takes any free port
     #[arg(long, default_value_t = 8080)]
     pub(crate) port: u16,
@@ -46,14 +40,6 @@ pub(crate) struct Local {
     /// Length of a minute, from 1s to 60s, for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
-    /// Folder with your colour and logo, or with your own page: docs/page.md; '' for the built-in page
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) page: Option<Removable<PathBuf>>,
-    #[command(flatten)]
-    pub(crate) throttling: Throttling,
-    /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
-    #[arg(long, value_name = "URL")]
-    pub(crate) health: Option<Removable<WebUrl>>,
     /// Write --title, --shop, --rate, --page, --throttle and --health into the room's configuration file
     #[arg(long)]
     pub(crate) save: bool,

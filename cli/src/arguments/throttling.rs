@@ -1,7 +1,7 @@
 use clap::Args;
 
 /// The two flags that answer whether a room has a throttle.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct Throttling {
     /// Lower the rate while the shop is slow or fails
     #[arg(long, conflicts_with = "no_throttle")]

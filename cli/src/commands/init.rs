@@ -1,13 +1,11 @@
 //! `beekeeper init`: asks for the room's configuration, or takes it from flags; checks it, and writes the file.
 
 use std::fmt::Display;
-use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::{Context, Result};
-use config::{ConfigValue, DomainName, PageFolder, Region, RoomConfig};
+use anyhow::Result;
+use config::{ConfigValue, DomainName, Region, RoomConfig};
 use inquire::Confirm;
-use page::Design;
 use probe::HttpProbe;
 use server::control;
 use waitroom::{Rate, RoomId, Title, WebUrl};
@@ -188,11 +186,11 @@ struct CompleteAnswers {
 impl InitAnswers {
     fn new(init: &Init, before: Option<&RoomConfig>) -> Self {
         Self {
-            title: init.title.clone().or_else(|| Some(before?.title.clone())),
+            title: init.settings.title.clone().or_else(|| Some(before?.title.clone())),
             region: init.region.clone().or_else(|| before?.region.clone()),
-            shop: init.shop.clone().or_else(|| Some(before?.shop.clone())),
-            rate: init.rate.or_else(|| Some(before?.rate)),
-            throttle: init.throttling.wanted().or_else(|| Some(before?.throttle)),
+            shop: init.settings.shop.clone().or_else(|| Some(before?.shop.clone())),
+            rate: init.settings.rate.or_else(|| Some(before?.rate)),
+            throttle: init.settings.throttling.wanted().or_else(|| Some(before?.throttle)),
         }
     }
 
@@ -225,7 +223,7 @@ impl InitAnswers {
         before: Option<&RoomConfig>,
         yes: bool,
     ) -> Result<(CompleteAnswers, Option<Journey>)> {
-        let title = match &init.title {
+        let title = match &init.settings.title {
             Some(title) => title.clone(),
             None => asked("Title that visitors see:", "like Seal's Spring Sale", self.title)?,
         };
@@ -235,7 +233,7 @@ impl InitAnswers {
             None => self.region,
         };
         let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
-        let rate = match init.rate {
+        let rate = match init.settings.rate {
             Some(rate) => rate,
             None => asked(
                 "How many visitors may enter a minute?",
@@ -247,7 +245,7 @@ impl InitAnswers {
                 self.rate,
             )?,
         };
-        let throttle = match init.throttling.wanted() {
+        let throttle = match init.settings.throttling.wanted() {
             Some(throttle) => throttle,
             None => answer(
                 Confirm::new("Lower the rate while the shop is slow or fails?")
@@ -276,25 +274,10 @@ impl CompleteAnswers {
                 ..before.clone()
             },
         };
-        config.health = Removable::or_kept(init.health.as_ref(), config.health);
-        config.page = match &init.page {
-            None => config.page,
-            Some(Removable::Nothing) => None,
-            Some(Removable::Value(folder)) => Some(checked_page(folder)?),
-        };
+        init.settings.apply(&mut config)?;
         config.aws_profile = Removable::or_kept(init.aws_profile.as_ref(), config.aws_profile);
         Ok(config)
     }
-}
-
-/// The folder of a page, as an absolute path, because later commands may run in another directory.
-pub(crate) fn checked_page(folder: &Path) -> Result<PageFolder> {
-    let folder = std::path::absolute(folder)?;
-    Design::read(&folder)?;
-    let text = folder
-        .to_str()
-        .with_context(|| format!("cannot use the folder {}: its name is not UTF-8", folder.display()))?;
-    text.parse().map_err(anyhow::Error::msg)
 }
 
 fn incomplete(missing: &[&str]) -> anyhow::Error {
@@ -348,7 +331,7 @@ fn ask_shop(
     yes: bool,
 ) -> Result<(WebUrl, Option<Journey>)> {
     let mut default = default;
-    let mut given = init.shop.clone();
+    let mut given = init.settings.shop.clone();
     loop {
         let shop = match given.take() {
             Some(shop) => shop,

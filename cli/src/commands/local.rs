@@ -51,7 +51,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let start = LocalStart::open(arguments, url, port, &demo_shop).await?;
     let kept = [start.other_rate(arguments), start.left_rehearsal()];
     let LocalStart { directory, store, room, local, path, .. } = start;
-    let throttle = local.throttle;
+    let throttle = local.config.throttle;
     let demonstration = (room.settings.shop == demo_shop).then_some(demonstration);
     let metrics = Arc::new(AnswerMetrics::default());
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));

@@ -39,4 +39,11 @@ impl Settings {
         let (health, message, lifetimes) = (None, Message::default(), Lifetimes::default());
         Self { room, title, shop, health, rate, message, lifetimes }
     }
+
+    /// These settings for a room that ran with others before. What orders change, its rate and its message, stays as it is there:
+    /// nobody may lower or raise the rate by deploying or starting the room again.
+    #[must_use]
+    pub fn with_orders_of(self, before: &Self) -> Self {
+        Self { rate: before.rate, message: before.message.clone(), ..self }
+    }
 }

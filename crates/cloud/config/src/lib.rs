@@ -9,7 +9,7 @@
 //! | [`RoomConfig::entries`] | the entries to write into the file |
 //! | [`ROWS`] | the settings that a new file explains |
 //! | [`RoomConfig::parameters`] | the parameters of the room's stack |
-//! | [`SetupProperties::read`] | reads the input of the stack's setup function |
+//! | [`SetupProperties::read`] | reads the input of the stack's setup function, every parameter that it is given |
 //!
 //! To add a setting, add a row to the table, a parameter to `infra/template.yaml`, and the code that uses the field. A
 //! test of the crate `cloud` fails if the row and the parameter differ.

@@ -77,12 +77,9 @@ impl<'a, F: Fn(&str) -> Option<&'a str>> ParameterReader<F> {
     }
 
     pub(crate) fn optional<T: SettingValue>(&mut self, setting: &Setting<T>) -> Option<T> {
-        self.read(setting.row.parameter_name(), T::from_parameter)
-    }
-
-    pub(crate) fn read<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.given(name)?;
-        read(text).map_err(|mistake| self.mistakes.push(format!("{name}: {mistake}"))).ok()
+        let name = setting.row.parameter?;
+        let read = T::from_parameter(self.given(name)?);
+        read.map_err(|mistake| self.mistakes.push(format!("{name}: {mistake}"))).ok().flatten()
     }
 
     fn given(&self, name: &str) -> Option<&'a str> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use waitroom::{Epoch, Mistakes, Rate, Room, RoomId, Settings, Title, WebUrl};
+use waitroom::{Epoch, Lifetimes, Mistakes, Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::ConfigValue::{Flag, Number, Text};
-use crate::read::EntryReader;
+use crate::read::{EntryReader, ParameterReader};
 use crate::{
     AccountId, AddressLimit, Architecture, CertificateArn, ChallengeAbove, ConfigValue, DomainName,
     EmailAddress, LogDays, PageFolder, Presence, ProfileName, Region, Setting, SettingRow, SettingValue,
@@ -122,6 +122,22 @@ macro_rules! room_config {
                 }
             }
 
+            /// Reads the parameters that a stack passes on: what a room is, not what only AWS needs. `None` if a required one is
+            /// missing or wrong; the reader has the mistakes.
+            pub(crate) fn from_parameters<'a>(
+                reader: &mut ParameterReader<impl Fn(&str) -> Option<&'a str>>,
+            ) -> Option<Self> {
+                let room = reader.required(&ROOM);
+                $( let $required = reader.required(&SETTINGS.$required); )+
+                $( let $defaulted = reader.optional(&SETTINGS.$defaulted); )+
+                $( let $optional = reader.optional(&SETTINGS.$optional); )+
+                Some(Self {
+                    $( $defaulted: $defaulted.unwrap_or_default(), )+
+                    $( $optional, )+
+                    ..Self::new(room?, $( $required? ),+)
+                })
+            }
+
             /// Every setting with its value, in the order of [`ROWS`].
             pub fn entries(&self) -> Vec<(&'static SettingRow, Option<ConfigValue<'_>>)> {
                 let values = [
@@ -222,11 +238,14 @@ room_config! {
 impl RoomConfig {
     /// The settings of a new room, as its functions use them.
     pub fn settings(&self) -> Settings {
-        let Self { room, title, shop, rate, .. } = self;
-        let mut settings = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
-        settings.health.clone_from(&self.health);
-        set_lifetimes(&mut settings, self.admission_minutes, self.pass_minutes);
-        settings
+        let Self { room, title, shop, rate, health, admission_minutes, pass_minutes, .. } = self;
+        let duration = |minutes: Minutes| Duration::from_secs(60 * u64::from(minutes.get()));
+        let usual = Settings::new(room.clone(), title.clone(), shop.clone(), *rate);
+        let lifetimes = Lifetimes {
+            admission: admission_minutes.map_or(usual.lifetimes.admission, duration),
+            pass: pass_minutes.map_or(usual.lifetimes.pass, duration),
+        };
+        Settings { health: health.clone(), lifetimes, ..usual }
     }
 
     /// The room as it would be, to look at its shop before it is deployed. Of its URL, only a domain of its own is known then.
@@ -254,13 +273,6 @@ impl RoomConfig {
         };
         Err(vec![mistake].into())
     }
-}
-
-pub(crate) fn set_lifetimes(settings: &mut Settings, admission: Option<Minutes>, pass: Option<Minutes>) {
-    let duration = |minutes: Minutes| Duration::from_secs(60 * u64::from(minutes.get()));
-    let lifetimes = &mut settings.lifetimes;
-    lifetimes.admission = admission.map_or(lifetimes.admission, duration);
-    lifetimes.pass = pass.map_or(lifetimes.pass, duration);
 }
 
 #[cfg(test)]
@@ -396,9 +408,9 @@ mod tests {
         let mut parameters = config.parameters();
         parameters.insert("Url", "https://queue.shop.example".into());
         let properties = SetupProperties::read(|name| parameters.get(name).map(String::as_str)).unwrap();
-        assert_eq!(properties.settings, config.settings());
-        assert_eq!(properties.settings.lifetimes.admission, Duration::from_hours(1));
-        assert!(properties.has_custom_page && !properties.throttle);
+        assert_eq!(properties.config.settings(), config.settings());
+        assert_eq!(properties.config.settings().lifetimes.admission, Duration::from_hours(1));
+        assert!(properties.config.page.is_some() && !properties.config.throttle);
     }
 
     proptest! {

@@ -72,14 +72,14 @@ pub trait SettingValue: Sized {
 
     fn to_value(&self) -> ConfigValue<'_>;
 
-    /// Reads a parameter, which is a string whatever the setting's type.
-    fn from_parameter(text: &str) -> Result<Self, String> {
+    /// Reads a parameter, which is a string whatever the setting's type. `None` if it says that there is no such setting.
+    fn from_parameter(text: &str) -> Result<Option<Self>, String> {
         let number = || text.parse().ok().map(ConfigValue::Number);
         let value = match Self::ALLOWED {
             Allowed::Number { .. } | Allowed::OneNumber(_) => number(),
             _ => None,
         };
-        Self::from_value(value.unwrap_or(ConfigValue::Text(text)))
+        Self::from_value(value.unwrap_or(ConfigValue::Text(text))).map(Some)
     }
 
     /// The parameter's value; if none, the template's default applies.
@@ -160,10 +160,10 @@ impl SettingValue for bool {
         ConfigValue::Flag(*self)
     }
 
-    fn from_parameter(text: &str) -> Result<Self, String> {
+    fn from_parameter(text: &str) -> Result<Option<Self>, String> {
         match text {
-            "yes" => Ok(true),
-            "no" => Ok(false),
+            "yes" => Ok(Some(true)),
+            "no" => Ok(Some(false)),
             _ => Err("must be yes or no".into()),
         }
     }

@@ -1,10 +1,9 @@
 //! The input of the stack's setup function: parameters of the stack, and the room's URL.
 
-use waitroom::{Mistakes, Settings, WebUrl};
+use waitroom::{Mistakes, WebUrl};
 
 use crate::read::ParameterReader;
-use crate::room_config::{ROOM, set_lifetimes};
-use crate::{ConfigValue, PageFolder, Presence, SETTINGS, Setting};
+use crate::{ConfigValue, Presence, RoomConfig, Setting};
 
 /// The URL at which visitors reach the room. The template computes it.
 const URL: Setting<WebUrl> =
@@ -13,40 +12,20 @@ const URL: Setting<WebUrl> =
 /// The properties of the custom resource that sets up a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupProperties {
-    pub settings: Settings,
+    /// What the stack passes on. All other settings are not set.
+    pub config: RoomConfig,
     pub url: WebUrl,
-    /// Whether the bucket has a custom page. The setup does not change a custom page.
-    pub has_custom_page: bool,
-    pub throttle: bool,
 }
 
 impl SetupProperties {
     /// Reads the properties, which are strings. Reports every mistake, with the parameter's name.
     pub fn read<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<Self, Mistakes> {
         let mut reader = ParameterReader::new(given);
-        let room = reader.required(&ROOM);
-        let title = reader.required(&SETTINGS.title);
-        let shop = reader.required(&SETTINGS.shop);
-        let rate = reader.required(&SETTINGS.rate);
-        let health = reader.optional(&SETTINGS.health);
-        let admission_minutes = reader.optional(&SETTINGS.admission_minutes);
-        let pass_minutes = reader.optional(&SETTINGS.pass_minutes);
-        let throttle = reader.optional(&SETTINGS.throttle);
-        let has_custom_page = reader.read(SETTINGS.page.row.parameter_name(), PageFolder::is_custom);
+        let config = RoomConfig::from_parameters(&mut reader);
         let url = reader.required(&URL);
         let mistakes = reader.finish();
-        match (room, title, shop, rate, url) {
-            (Some(room), Some(title), Some(shop), Some(rate), Some(url)) if mistakes.is_empty() => {
-                let mut settings = Settings::new(room, title, shop, rate);
-                settings.health = health;
-                set_lifetimes(&mut settings, admission_minutes, pass_minutes);
-                Ok(Self {
-                    settings,
-                    url,
-                    has_custom_page: has_custom_page.unwrap_or(false),
-                    throttle: throttle.unwrap_or(false),
-                })
-            }
+        match (config, url) {
+            (Some(config), Some(url)) if mistakes.is_empty() => Ok(Self { config, url }),
             _ => Err(mistakes.into()),
         }
     }
@@ -74,13 +53,13 @@ mod tests {
     #[test]
     fn a_room_is_read_from_texts() {
         let properties = read(&[]).unwrap();
-        assert_eq!(properties.settings.title.as_str(), "Seal's \"Brewing\"");
-        assert_eq!(properties.settings.rate.get(), 300);
-        assert_eq!(properties.settings.lifetimes.admission.as_secs(), 90 * 60);
-        assert_eq!(properties.settings.health, None);
+        assert_eq!(properties.config.settings().title.as_str(), "Seal's \"Brewing\"");
+        assert_eq!(properties.config.settings().rate.get(), 300);
+        assert_eq!(properties.config.settings().lifetimes.admission.as_secs(), 90 * 60);
+        assert_eq!(properties.config.settings().health, None);
         let properties = read(&[("Title", "2026"), ("Health", "")]).unwrap();
-        assert_eq!(properties.settings.title.as_str(), "2026", "a title may be a number");
-        assert_eq!(properties.settings.health, None, "an empty parameter is left out");
+        assert_eq!(properties.config.settings().title.as_str(), "2026", "a title may be a number");
+        assert_eq!(properties.config.settings().health, None, "an empty parameter is left out");
     }
 
     #[test]
@@ -98,8 +77,8 @@ mod tests {
             [
                 "Shop: not a URL, because it has no https://; write it in full, such as https://shop.example/sale",
                 "Rate: a rate is a whole number of visitors a minute, from 1 to 270000",
-                "PassMinutes: must be a whole number from 1 to 20160",
                 "Throttling: must be yes or no",
+                "PassMinutes: must be a whole number from 1 to 20160",
                 "Page: must be built-in or custom",
                 "Url: is missing",
             ]

@@ -73,15 +73,6 @@ impl PageFolder {
     /// The values of the stack's parameter, which says only whether there is a custom page, not in which folder.
     const BUILT_IN: &str = "built-in";
     const CUSTOM: &str = "custom";
-
-    /// Whether this value of the parameter means a custom page.
-    pub(crate) fn is_custom(parameter: &str) -> Result<bool, String> {
-        match parameter {
-            Self::BUILT_IN => Ok(false),
-            Self::CUSTOM => Ok(true),
-            _ => Err(format!("must be {} or {}", Self::BUILT_IN, Self::CUSTOM)),
-        }
-    }
 }
 
 impl SettingValue for PageFolder {
@@ -93,6 +84,15 @@ impl SettingValue for PageFolder {
 
     fn to_value(&self) -> ConfigValue<'_> {
         ConfigValue::Text(&self.0)
+    }
+
+    fn from_parameter(text: &str) -> Result<Option<Self>, String> {
+        match text {
+            Self::BUILT_IN => Ok(None),
+            // In whatever folder on the operator's machine.
+            Self::CUSTOM => Ok(Some(Self(text.into()))),
+            _ => Err(format!("must be {} or {}", Self::BUILT_IN, Self::CUSTOM)),
+        }
     }
 
     fn to_parameter(value: Option<&Self>) -> Option<String> {

@@ -95,6 +95,31 @@ mod tests {
     }
 
     #[test]
+    fn the_setup_gets_every_setting_that_a_room_on_one_machine_has_too() {
+        let template = parse(TEMPLATE).unwrap();
+        let mut properties = template["Resources"]["RoomSetup"]["Properties"].as_object().unwrap().clone();
+        for (other, why) in [
+            ("ServiceToken", "where the function is"),
+            ("ServiceTimeout", "how long it may take"),
+            ("Room", "the name of the file"),
+            ("Url", "known when the stack is deployed"),
+            ("PageVersion", "set by whoever deploys, for each version"),
+        ] {
+            assert!(properties.remove(other).is_some(), "{other}: {why}");
+        }
+        let of_rooms = ROWS.iter().filter(|row| row.presence != config::Presence::OnAws);
+        for name in of_rooms.filter_map(|row| row.parameter) {
+            let passed = properties.remove(name).map(|value| value.to_string());
+            let reference = format!("{{\"Ref\":\"{name}\"}}");
+            assert!(
+                passed.is_some_and(|passed| passed.contains(&reference)),
+                "{name} is not passed to RoomSetup"
+            );
+        }
+        assert!(properties.is_empty(), "without a setting: {properties:?}");
+    }
+
+    #[test]
     fn the_limits_for_an_address_have_the_same_bounds() {
         let template = parse(TEMPLATE).unwrap();
         let allowed = "0, or a whole number from 10 to 999999999";

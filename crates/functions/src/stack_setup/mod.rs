@@ -43,10 +43,10 @@ pub async fn attend(ports: &impl SetupPorts, event: &SetupEvent) -> SetupAnswer 
 async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), String> {
     let given = |name: &str| event.resource_properties.get(name)?.as_str();
     let properties = SetupProperties::read(given);
-    let SetupProperties { settings, url, has_custom_page, throttle } =
+    let SetupProperties { config, url } =
         properties.map_err(|mistakes| mistakes.iter().collect::<Vec<_>>().join("; "))?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
-    let first = Room::new(settings, url, epoch);
+    let first = Room::new(config.settings(), url, epoch);
     let describe = |error: PortError| describe(&error);
     let mut room = ports.create_room(&first).await.map_err(describe)?;
     let (stored, wanted) = (&room.settings.room, &first.settings.room);
@@ -56,12 +56,9 @@ async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), Strin
         ));
     }
     let apply = |room: &mut Room| {
-        room.settings.title.clone_from(&first.settings.title);
-        room.settings.shop.clone_from(&first.settings.shop);
-        room.settings.health.clone_from(&first.settings.health);
-        room.settings.lifetimes = first.settings.lifetimes;
+        room.settings = first.settings.clone().with_orders_of(&room.settings);
         room.url.clone_from(&first.url);
-        if !throttle {
+        if !config.throttle {
             // Without the throttle, nothing would end the reduced rate.
             room.throttled = None;
         }
@@ -71,7 +68,7 @@ async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), Strin
     if expected != room {
         room = ports.change(apply).await.map_err(describe)?;
     }
-    if !has_custom_page {
+    if config.page.is_none() {
         ports.put_page(Design::default().page(&room.settings.title)).await.map_err(describe)?;
     }
     Ok(())

@@ -1,0 +1,69 @@
+//! The settings that have a flag, in `init` and in `local`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueHint};
+use config::{PageFolder, RoomConfig};
+use page::Design;
+use waitroom::{Rate, Title, WebUrl};
+
+use super::{Removable, Throttling};
+
+const RATE: &str = if cfg!(feature = "aws") {
+    "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
+} else {
+    "Visitors who may enter a minute, from 1 to 270000"
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct SettingFlags {
+    /// Title that visitors see
+    #[arg(long)]
+    pub(crate) title: Option<Title>,
+    /// URL of the shop, where admitted visitors are sent
+    #[arg(long, value_name = "URL", visible_alias = "origin")]
+    pub(crate) shop: Option<WebUrl>,
+    #[arg(long, help = RATE)]
+    pub(crate) rate: Option<Rate>,
+    #[command(flatten)]
+    pub(crate) throttling: Throttling,
+    /// URL that the throttle measures, which needs no pass; '' removes it [default: the shop's URL]
+    #[arg(long, value_name = "URL")]
+    pub(crate) health: Option<Removable<WebUrl>>,
+    /// Folder with your colour and logo, or with your own page: docs/page.md; '' for the built-in page
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) page: Option<Removable<PathBuf>>,
+}
+
+impl SettingFlags {
+    /// Sets what has a flag. Everything else stays.
+    pub(crate) fn apply(&self, config: &mut RoomConfig) -> Result<()> {
+        let Self { title, shop, rate, throttling, health, page } = self;
+        if let Some(title) = title {
+            config.title.clone_from(title);
+        }
+        if let Some(shop) = shop {
+            config.shop.clone_from(shop);
+        }
+        config.rate = rate.unwrap_or(config.rate);
+        config.throttle = throttling.wanted().unwrap_or(config.throttle);
+        config.health = Removable::or_kept(health.as_ref(), config.health.take());
+        config.page = match page {
+            None => config.page.take(),
+            Some(Removable::Nothing) => None,
+            Some(Removable::Value(folder)) => Some(checked_page(folder)?),
+        };
+        Ok(())
+    }
+}
+
+/// The folder of a page, as an absolute path, because later commands may run in another directory.
+fn checked_page(folder: &Path) -> Result<PageFolder> {
+    let folder = std::path::absolute(folder)?;
+    Design::read(&folder)?;
+    let text = folder
+        .to_str()
+        .with_context(|| format!("cannot use the folder {}: its name is not UTF-8", folder.display()))?;
+    text.parse().map_err(anyhow::Error::msg)
+}
