@@ -64,16 +64,18 @@ pub(super) fn reported(
 fn median_wait(records: &[MinuteRecord], index: usize) -> Option<u64> {
     let record = records[index].totals;
     let before = records[..index].last()?.totals;
-    let same_epoch = |other: &&MinuteRecord| other.totals.epoch == record.epoch;
-    let released_before = if before.epoch == record.epoch { before.released } else { 0 };
+    let is_same_line = |other: &MinuteRecord| other.totals.epoch == record.epoch;
+    // After a restore, another line may stand between two records of this one.
+    let earlier = |end: usize| records[..end].iter().rfind(|other| is_same_line(other));
+    let released_before = earlier(index).map_or(0, |earlier| earlier.totals.released);
     let released = record.released.checked_sub(released_before).filter(|released| *released > 0)?;
     let middle = released_before + released.div_ceil(2);
     let when_released = u64::midpoint(before.at.as_millis(), record.at.as_millis());
-    // The first record of the epoch that counts the middle one among those who had joined, and the one before it.
-    let first = records[..=index].iter().rposition(|other| !same_epoch(&other)).map_or(0, |other| other + 1);
-    let joined = first + records[first..=index].iter().position(|other| other.totals.joined >= middle)?;
+    // The first record that counts the middle one among those who had joined, and the one before it.
+    let joined =
+        records[..=index].iter().position(|other| is_same_line(other) && other.totals.joined >= middle)?;
     let (to, from) = (records[joined].totals, records[..joined].last()?.totals);
-    let joined_before = if from.epoch == record.epoch { from.joined } else { 0 };
+    let joined_before = earlier(joined).map_or(0, |earlier| earlier.totals.joined);
     let (place, all) = (middle.checked_sub(joined_before)?, to.joined.checked_sub(joined_before)?);
     let span = to.at.as_millis().checked_sub(from.at.as_millis())?;
     let share = u128::from(span) * u128::from(place) / u128::from(all.max(1));
@@ -197,6 +199,20 @@ mod tests {
         let none = medians(&[(900, 800), (900, 900)]);
         assert_eq!(none, [None, None], "they joined before the first record");
         assert_eq!(medians(&[(0, 0), (60, 60)]), [None, Some(0)], "nobody waits");
+    }
+
+    #[test]
+    fn a_line_that_was_restored_releases_those_who_joined_before() {
+        let mut records: Vec<_> = (1..)
+            .zip([(0, 0), (1000, 0), (5, 0), (1000, 100)])
+            .map(|(minute, (joined, released))| minute_record(at(minute), joined, released))
+            .collect();
+        // Another line stood in its place for a minute.
+        records[2].totals.epoch = "cd34".parse().unwrap();
+        let median = |records: &[MinuteRecord]| reported(records, at(0), &[], rate(300))[3].median_wait;
+        assert_eq!(median(&records), Some(147));
+        records[3].totals.released = 0;
+        assert_eq!(median(&records), None, "nobody was released since");
     }
 
     #[test]

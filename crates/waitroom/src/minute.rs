@@ -113,17 +113,19 @@ pub struct MinuteCount {
 }
 
 impl MinuteCount {
-    /// The minutes from `since` on. `records` are in order, and begin with the one before `since`, if there is one.
+    /// The minutes from `since` on. `records` are in order, and begin with the one before `since`, if there is one, and the last
+    /// one of each other epoch that comes back later.
     pub fn from_records(records: &[MinuteRecord], since: Timestamp) -> Vec<Self> {
-        let mut most: Option<LineTotals> = None;
+        // The most of each epoch: a new one counts from zero, and one that a restore brought back counts on.
+        let mut most: Vec<LineTotals> = Vec::new();
         let mut minutes = Vec::new();
         for record in records {
-            // A new epoch counts from zero.
-            let before = most.filter(|most| most.epoch == record.totals.epoch);
+            let known = most.iter().position(|most| most.epoch == record.totals.epoch);
+            let before = known.map(|index| most.swap_remove(index));
             if record.totals.at >= since {
                 minutes.push(Self::between(before, record));
             }
-            most = Some(before.map_or(record.totals, |before| before.at_least(record.totals)));
+            most.push(before.map_or(record.totals, |before| before.at_least(record.totals)));
         }
         minutes
     }
@@ -188,6 +190,12 @@ mod tests {
     fn a_new_epoch_counts_from_zero() {
         let records = [record(1, "ab12", 100, 90), record(2, "cd34", 30, 20), record(3, "cd34", 30, 30)];
         assert_eq!(counts(&records, 0), [(100, 90), (30, 20), (0, 10)]);
+    }
+
+    #[test]
+    fn a_line_that_comes_back_after_another_counts_on() {
+        let records = [record(1, "ab12", 100, 90), record(2, "cd34", 30, 20), record(3, "ab12", 104, 95)];
+        assert_eq!(counts(&records, 0), [(100, 90), (30, 20), (4, 5)]);
     }
 
     #[test]
