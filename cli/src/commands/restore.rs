@@ -161,7 +161,7 @@ impl OldFile {
                  message and state are as they were in the backup"
                     .into()
             }
-            Self::Held(held) if held.store.has_had(backup.epoch) => format!(
+            Self::Held(held) if held.store.joined_in(backup.epoch).is_some() => format!(
                 "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
                  wait again, and nobody who was released from that line since is released again",
                 number(held.store.status().waiting)

@@ -47,6 +47,13 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// How many joined, as the report of the event tells.
+fn reported(room: &Local) -> u64 {
+    let report: Value =
+        serde_json::from_slice(&room.command(&["report", "--local", "--json"]).stdout).unwrap();
+    report["summary"]["joined"].as_u64().unwrap()
+}
+
 fn backup(room: &Local, name: &str) -> PathBuf {
     let file = room.directory.path().join(name);
     order(room, &["backup", "--local", file.to_str().unwrap()]);
@@ -117,9 +124,7 @@ fn nobody_is_lost_or_released_twice_by_a_restore() {
         std::thread::sleep(Duration::from_millis(50));
     }
     // The history goes on where it was.
-    let report = room.command(&["report", "--local", "--json"]);
-    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
-    assert!(report["summary"]["joined"].as_u64().unwrap() <= 13, "{report}");
+    wait_until("thirteen are reported", || reported(&room) == 13);
 }
 
 /// After a reset by mistake, a room gets its line back.
@@ -148,6 +153,7 @@ fn a_line_that_was_reset_comes_back() {
     room.order(Order::On);
     wait_until("they are admitted", || waiting.iter().chain(&newest).all(|place| is_admitted(&room, place)));
     wait_until("six were released", || status(&room)["released"] == 6);
+    wait_until("each of the nine is reported once", || reported(&room) == 9);
 }
 
 /// Somebody started the room without its file, and then found the backup.
@@ -268,19 +274,24 @@ fn a_restore_may_be_killed_at_any_moment() {
     let begun = Instant::now();
     assert!(restoring().wait().unwrap().success());
     let whole = begun.elapsed();
-    let mut seen = [0; 2];
+    let (mut seen, mut unfinished, mut last) = ([0; 2], 0, 0);
     for step in 0..40 {
         fs::write(&place, &before).unwrap();
         let mut restore = restoring();
         std::thread::sleep(whole * step / 30);
         restore.kill().unwrap();
         restore.wait().unwrap();
-        match waiting() {
+        last = waiting();
+        match last {
             2 => seen[0] += 1,
             30 => seen[1] += 1,
             other => panic!("{other} wait"),
         }
+        let left = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        unfinished += left.filter(|name| name.to_string_lossy().starts_with(".unfinished")).count();
     }
     assert!(seen[0] > 0 && seen[1] > 0, "killed only before or only after: {seen:?}");
-    drop(Local::start_in(directory, &[]));
+    assert!(unfinished > 0, "never killed while it wrote");
+    let room = Local::start_in(directory, &[]);
+    assert_eq!(status(&room)["line"]["waiting"], last);
 }

@@ -376,7 +376,8 @@ pub trait MinuteLog: Send + Sync {
     fn longest_wait(&self, since: Timestamp) -> impl Future<Output = PortResult<Option<Duration>>> + Send;
 
     /// The records of the minute of `since` and later ones, oldest first, after the one before them. That one may be
-    /// missing if it is more than an hour older. Closing records are among them, so a minute may have several.
+    /// missing if it is more than an hour older. Closing records are among them, so a minute may have several. A store that can be
+    /// restored also returns the last record of each other epoch before them.
     fn minutes(&self, since: Timestamp) -> impl Future<Output = PortResult<Vec<MinuteRecord>>> + Send;
 }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
-use waitroom::{
-    AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, MinuteRecord, Place, Room, Timestamp,
-};
+use waitroom::{AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
 
 use crate::tables::{TableError, Tables, encode_waiting, record_slices, single, to_json, unrecorded};
 
@@ -136,14 +134,8 @@ impl<'tx> Draft<'tx> {
             entered: Some(if self.begins_epoch { 0 } else { entered }),
             waiting: self.tables.line.len()?,
         };
-        let minute = MinuteRecord::number(at);
-        // The closing record stands for the minute so far. What comes later in it belongs to others.
-        self.tables.minute.remove(minute)?;
-        let longest_wait = self.tables.longest_wait.remove(minute)?.map(|wait| wait.value());
-        let record = MinuteRecord { totals: LineTotals::of(before, at, counts), longest_wait };
-        let last = self.tables.closing.last()?.map_or(0, |(last, _)| last.value() + 1);
-        self.tables.closing.insert(at.as_millis().max(last), to_json(&record)?.as_slice())?;
-        Ok(())
+        let stored = self.tables.read(single::NEXT_TICKET)?.unwrap_or(1);
+        self.tables.close(LineTotals::of(before, at, counts), self.next_ticket.unwrap_or(1).max(stored))
     }
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {

@@ -50,14 +50,13 @@ impl MinuteLog for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// From this minute on, after the last record before it.
+    /// From this minute on, after the last record before it, and the last ones of other epochs: a restore may have brought one back.
     fn read_minutes(&self, since: u64) -> Result<Vec<MinuteRecord>, TableError> {
         let transaction = self.shared.database.begin_read()?;
         let mut found = Vec::new();
         if let Some(closing) = open_if_any(&transaction, CLOSING)? {
-            let since = since.saturating_mul(60_000);
-            let before = closing.range(..since)?.next_back();
-            for record in before.into_iter().chain(closing.range(since..)?) {
+            // Those before it are few, one for each time that a line ended.
+            for record in closing.iter()? {
                 found.push(Found::Closing(from_json(record?.1.value(), "closing")?));
             }
         }
@@ -69,11 +68,20 @@ impl EmbeddedStore {
             }
         }
         found.sort_by_key(Found::at);
+        let mut epochs = Vec::new();
         let first = found.partition_point(|found| found.number() < since);
+        let later = found.split_off(first);
+        let is_last = |found: &Found| {
+            let is_last = !epochs.contains(&found.totals().epoch);
+            epochs.push(found.totals().epoch);
+            is_last
+        };
+        let mut before: Vec<_> = found.into_iter().rev().filter(is_last).collect();
+        before.reverse();
         let waits = open_if_any(&transaction, LONGEST_WAIT)?;
         let mut records = Vec::new();
         let mut unreported = 0;
-        for found in found.into_iter().skip(first.saturating_sub(1)) {
+        for found in before.into_iter().chain(later) {
             let number = found.number();
             // Nobody needs the waits of the record before `since`.
             let from = if number < since { number } else { unreported };
@@ -101,11 +109,15 @@ enum Found {
 }
 
 impl Found {
-    fn at(&self) -> Timestamp {
+    fn totals(&self) -> &LineTotals {
         match self {
-            Self::Minute(_, totals) => totals.at,
-            Self::Closing(record) => record.totals.at,
+            Self::Minute(_, totals) => totals,
+            Self::Closing(record) => &record.totals,
         }
+    }
+
+    fn at(&self) -> Timestamp {
+        self.totals().at
     }
 
     fn number(&self) -> u64 {

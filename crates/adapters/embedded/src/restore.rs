@@ -6,22 +6,25 @@
 //! - every admission: whoever has one isn't in line again;
 //! - everybody in line of the same epoch, behind those of the backup, in their order;
 //! - the higher counts of the epoch, and numbers that continue after the highest that was given;
-//! - the history, and the audit trail and the keys if they are the backup's, which have only grown.
+//! - the mark of a rehearsal whose visitors are in line;
+//! - the history, with a closing record of the line that ends by this, and the audit trail and the keys if they are the backup's, which have only grown.
 //!
 //! All of it is in the new file before that gets the name of the old one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use waitroom::{AuditEntry, Epoch, LineProgress, LineTotals, Room};
+use waitroom::{AuditEntry, Epoch, LineCounts, LineProgress, LineTotals, Room};
 
 use crate::keys::record;
-use crate::shared::unreadable;
+use crate::shared::{is_full, unreadable};
 use crate::tables::{
-    ADMISSION, AUDIT, CLOSING, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE, TableError,
-    Tables, decode_waiting, from_json, open_if_any, read_single, record_slices, single, unrecorded,
+    ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
+    TableError, Tables, decode_waiting, from_json, open_if_any, read_single, record_slices, single,
+    unrecorded,
 };
 use crate::{BackedUp, BackupError, EmbeddedStore, builder};
 
@@ -45,18 +48,29 @@ impl EmbeddedStore {
         merge(replaced, to).map_err(|error| {
             // The first error is the one that matters.
             drop(std::fs::remove_file(to));
-            BackupError::Copy(to.into(), Box::new(error))
+            if is_full(&error) {
+                BackupError::Copy(to.into(), Box::new(error))
+            } else {
+                BackupError::Merge(Box::new(error))
+            }
         })
     }
 }
 
 impl EmbeddedStore {
-    /// Whether this room has had this epoch. One that was begun anew knows nothing of what came before.
-    pub fn has_had(&self, epoch: Epoch) -> bool {
-        let had = |from: ReadTransaction| {
-            counted(&from).is_ok_and(|had| had.iter().any(|counted| counted.epoch == epoch))
-        };
-        self.kept_room().epoch == epoch || self.shared.database.begin_read().is_ok_and(had)
+    /// How many have joined in this epoch, without those of a rehearsal. `None` if this room never had it: one that was begun anew
+    /// knows nothing of what came before.
+    pub fn joined_in(&self, epoch: Epoch) -> Option<u64> {
+        if self.kept_room().epoch == epoch {
+            return Some(self.joined_so_far());
+        }
+        let counted = self.shared.database.begin_read().ok().and_then(|from| counted(&from, epoch).ok())?;
+        counted
+            .iter()
+            .map(|counted| counted.record.totals)
+            .filter(|it| !it.rehearsal)
+            .map(|it| it.joined)
+            .max()
     }
 }
 
@@ -66,16 +80,21 @@ fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
     let transaction = database.begin_write()?;
     let restored = {
         let mut tables = Tables::open(&transaction).map_err(unreadable)?;
-        take_over(&mut tables, &from).map_err(unreadable)?
+        take_over(&mut tables, replaced, &from).map_err(unreadable)?
     };
     transaction.commit()?;
     Ok(restored)
 }
 
-fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored, TableError> {
+fn take_over(
+    tables: &mut Tables<'_>,
+    replaced: &EmbeddedStore,
+    from: &ReadTransaction,
+) -> Result<Restored, TableError> {
     let singles = from.open_table(SINGLE)?;
-    let room = |room: Option<Room>| room.ok_or_else(|| TableError::Record("there is no room".into()));
-    let (room, other) = (room(tables.read(single::ROOM)?)?, room(read_single(&singles, single::ROOM)?)?);
+    let room: Option<Room> = tables.read(single::ROOM)?;
+    let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
+    let other = replaced.shared.room();
 
     take_admissions(tables, from)?;
     let (admitted_since, mut known) = remove_admitted(tables)?;
@@ -83,42 +102,52 @@ fn take_over(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<Restored
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
 
     let numbers_given: u64 = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
-    let mut next_ticket = numbers_given;
     let mut progress: LineProgress = tables.read(single::PROGRESS)?.unwrap_or_default();
     let joined_before =
         tables.read(single::JOINED)?.unwrap_or(progress.released + tables.line.len()? + admitted_since);
     let mut joined = joined_before + joined_since;
     progress.released += unrecorded(&tables.slice)? + admitted_since;
     // What it counted in this epoch, also if another one has begun since.
-    let counted: Vec<_> = counted(from)?.into_iter().filter(|counted| counted.epoch == room.epoch).collect();
+    let counted = counted(from, room.epoch)?;
     let is_same_room = is_same_line || !counted.is_empty();
-    for counted in counted {
-        joined = joined.max(counted.joined);
-        progress.released = progress.released.max(counted.released);
+    let mut later_ticket = None;
+    for ClosingRecord { record, next_ticket } in counted {
+        joined = joined.max(record.totals.joined);
+        progress.released = progress.released.max(record.totals.released);
+        later_ticket = later_ticket.max(next_ticket);
     }
-    // Some numbers were given to nobody, so there are more of them than joined.
-    next_ticket = next_ticket.max((joined + numbers_given).saturating_sub(joined_before));
+    // Without a record of the highest number there were at least as many as joined.
+    let later_ticket = later_ticket.unwrap_or((joined + numbers_given).saturating_sub(joined_before));
+    let mut next_ticket = numbers_given.max(later_ticket);
+
+    let later: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
+    let released = later.released + open_if_any(from, SLICE)?.map_or(Ok(0), |slices| unrecorded(&slices))?;
+    let others_next: u64 = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
+    take_minutes(tables, from)?;
     if is_same_line {
-        let later: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
-        let unrecorded = match open_if_any(from, SLICE)? {
-            Some(slices) => unrecorded(&slices)?,
-            None => 0,
-        };
         progress = LineProgress {
             served: progress.served.max(later.served),
             passed: progress.passed.max(later.passed),
             disorder: progress.disorder.max(later.disorder),
-            released: progress.released.max(later.released + unrecorded),
+            released: progress.released.max(released),
         };
-        joined = joined.max(read_single(&singles, single::JOINED)?.unwrap_or(0));
-        next_ticket = next_ticket.max(read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1));
+        joined = joined.max(replaced.joined_so_far());
+        next_ticket = next_ticket.max(others_next);
+        if other.rehearsal.is_some() {
+            // Its visitors are those who joined since.
+            tables.write(single::ROOM, &Room { rehearsal: other.rehearsal, ..room })?;
+        }
+    } else {
+        let entered = Some(replaced.shared.entered.load(Ordering::Relaxed));
+        let (joined, waiting) = (replaced.joined_so_far(), replaced.shared.waiting());
+        let counts = LineCounts { joined, released, entered, waiting };
+        tables.close(LineTotals::of(&other, (replaced.shared.now)(), counts), others_next)?;
     }
     take_slices(tables, from, is_same_line)?;
     tables.write(single::PROGRESS, &progress)?;
     tables.write(single::JOINED, &joined)?;
     tables.write(single::NEXT_TICKET, &next_ticket)?;
 
-    take_minutes(tables, from)?;
     let (ours, theirs) = (record(tables.singles())?, record(&singles)?);
     if theirs.version >= ours.version && (is_same_room || shares_a_key(&ours, &theirs)) {
         take_orders(tables, from)?;
@@ -219,13 +248,16 @@ fn take_slices(
     record_slices(&mut tables.slice)
 }
 
-/// What the records of the history counted.
-fn counted(from: &ReadTransaction) -> Result<Vec<LineTotals>, TableError> {
+/// What the records of the history counted in this epoch. Only closing records have the next number.
+fn counted(from: &ReadTransaction, epoch: Epoch) -> Result<Vec<ClosingRecord>, TableError> {
     let mut counted = Vec::new();
     for table in [MINUTE, CLOSING] {
         let Some(records) = open_if_any(from, table)? else { continue };
         for record in records.iter()? {
-            counted.push(from_json(record?.1.value(), "minute")?);
+            let record: ClosingRecord = from_json(record?.1.value(), "minute")?;
+            if record.record.totals.epoch == epoch {
+                counted.push(record);
+            }
         }
     }
     Ok(counted)

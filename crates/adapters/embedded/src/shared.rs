@@ -154,13 +154,16 @@ impl SharedState {
         let joined = read_single(&singles, single::JOINED).map_err(unreadable)?;
         // A file that was written before those who join were counted.
         self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
+        let epoch = self.room.read().epoch;
         for records in [MINUTE, CLOSING] {
-            if let Some(records) = open_if_any(&transaction, records).map_err(unreadable)?
-                && let Some((_, last)) = records.last()?
-            {
-                let last: LineTotals = from_json(last.value(), "minute").map_err(unreadable)?;
-                let entered = last.entered.filter(|_| last.epoch == self.room.read().epoch);
-                self.entered.fetch_max(entered.unwrap_or(0), Ordering::Relaxed);
+            let Some(records) = open_if_any(&transaction, records).map_err(unreadable)? else { continue };
+            // After a restore, the last ones may be of the line that was replaced.
+            for record in records.iter()?.rev() {
+                let totals: LineTotals = from_json(record?.1.value(), "minute").map_err(unreadable)?;
+                if totals.epoch == epoch {
+                    self.entered.fetch_max(totals.entered.unwrap_or(0), Ordering::Relaxed);
+                    break;
+                }
             }
         }
         Ok(())
@@ -308,6 +311,11 @@ pub(crate) fn unreadable(error: TableError) -> redb::Error {
     }
 }
 
+/// Whether it failed because the disk is full.
+pub(crate) fn is_full(error: &redb::Error) -> bool {
+    matches!(error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull)
+}
+
 impl DatabaseHandle {
     pub(crate) fn begin_write(&self) -> Result<WriteTransaction, redb::Error> {
         let database = self.0.read();
@@ -327,8 +335,7 @@ impl DatabaseHandle {
 impl WriteFailure {
     /// `directory` is where the file is.
     fn new(fault: Fault, error: &redb::Error, directory: Option<&Path>) -> Self {
-        let full = matches!(error, redb::Error::Io(error) if error.kind() == std::io::ErrorKind::StorageFull);
-        let why = if full {
+        let why = if is_full(error) {
             let of = directory.map_or_else(String::new, |directory| format!(" of {}", directory.display()));
             format!("the disk{of} is full: free some space, and the room goes on by itself")
         } else {

@@ -9,9 +9,11 @@ use redb::{
     Key, ReadOnlyTable, ReadTransaction, ReadableTable, StorageError, Table, TableDefinition, Value,
     WriteTransaction,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use waitroom::{Admission, AdmittedBy, Epoch, Place, SliceId, Ticket, Timestamp, Token};
+use serde::{Deserialize, Serialize};
+use waitroom::{
+    Admission, AdmittedBy, Epoch, LineTotals, MinuteRecord, Place, SliceId, Ticket, Timestamp, Token,
+};
 
 /// Why a table could not be read or written.
 #[derive(Debug)]
@@ -101,6 +103,16 @@ pub(crate) mod single {
     pub(crate) const THROTTLE: &str = "throttle";
 }
 
+/// A closing record as the file keeps it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ClosingRecord {
+    #[serde(flatten)]
+    pub(crate) record: MinuteRecord,
+    /// The number after the highest in its epoch. `None` in records of versions that did not keep it.
+    #[serde(default)]
+    pub(crate) next_ticket: Option<u64>,
+}
+
 /// All tables, open in one write transaction.
 pub(crate) struct Tables<'tx> {
     pub(crate) line: Table<'tx, u64, &'static [u8]>,
@@ -152,6 +164,18 @@ impl<'tx> Tables<'tx> {
 
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), TableError> {
         self.single.remove(name)?;
+        Ok(())
+    }
+
+    /// Writes a closing record. It stands for its minute so far: what comes later in that belongs to others.
+    pub(crate) fn close(&mut self, totals: LineTotals, next_ticket: u64) -> Result<(), TableError> {
+        let minute = MinuteRecord::number(totals.at);
+        self.minute.remove(minute)?;
+        let longest_wait = self.longest_wait.remove(minute)?.map(|wait| wait.value());
+        let next_ticket = Some(next_ticket);
+        let record = ClosingRecord { record: MinuteRecord { totals, longest_wait }, next_ticket };
+        let last = self.closing.last()?.map_or(0, |(last, _)| last.value() + 1);
+        self.closing.insert(totals.at.as_millis().max(last), to_json(&record)?.as_slice())?;
         Ok(())
     }
 

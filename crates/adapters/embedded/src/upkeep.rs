@@ -32,6 +32,9 @@ pub enum BackupError {
     Create(PathBuf, #[source] io::Error),
     #[error("could not copy the room into {}", .0.display())]
     Copy(PathBuf, #[source] Box<redb::Error>),
+    /// Only of a restore.
+    #[error("could not read whom the file that is replaced knows")]
+    Merge(#[source] Box<redb::Error>),
 }
 
 impl EmbeddedStore {

@@ -12,6 +12,7 @@ mod backup;
 mod contracts;
 mod fixture;
 mod history;
+mod restore;
 mod room;
 mod support;
 mod sweeping;

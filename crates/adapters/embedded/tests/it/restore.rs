@@ -1,0 +1,130 @@
+//! A backup in the place of a file: what it takes from that.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use embedded::{BackupError, EmbeddedStore, Restored};
+use futures_executor::block_on;
+use port_contracts::visitor::visitor;
+use tempfile::TempDir;
+use waitroom::ports::{EntryCount, LineBack, MinuteLog, RoomAdmin, RoomReader, TicketCounter};
+use waitroom::{Author, LineTotals, Place};
+
+use crate::support::TestStore;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn join(test: &TestStore, ticket: u64) {
+    let epoch = test.store.kept_room().epoch;
+    block_on(test.store.join(Place { epoch, ..visitor(ticket) })).unwrap();
+}
+
+fn reset(test: &TestStore) {
+    block_on(test.store.start_epoch("next".parse().unwrap(), Author::new("anna"))).unwrap();
+}
+
+/// Writes the record of this minute.
+fn note(test: &TestStore, joined: u64) {
+    let epoch = test.store.kept_room().epoch;
+    let (at, entered) = (test.time.now(), test.store.entered());
+    let (released, waiting, rate, rehearsal) = (0, joined, None, false);
+    let totals = LineTotals { at, epoch, joined, released, entered, waiting, rate, rehearsal };
+    block_on(test.store.note(totals)).unwrap();
+}
+
+/// A backup, and where it is restored.
+struct Backup(TempDir);
+
+impl Backup {
+    fn of(test: &TestStore) -> Self {
+        let backup = Self(tempfile::tempdir().unwrap());
+        test.store.back_up(&backup.file()).unwrap();
+        backup
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("noon.redb")
+    }
+
+    fn restore(&self, replaced: &TestStore) -> Result<Restored, BackupError> {
+        let (backup, _) = EmbeddedStore::look_at(&self.file()).unwrap();
+        backup.restore(Some(&replaced.store), &self.0.path().join(EmbeddedStore::FILE))
+    }
+
+    fn opened(self) -> TestStore {
+        TestStore::open(self.0)
+    }
+}
+
+#[test]
+fn a_line_that_was_reset_counts_on() {
+    let test = TestStore::new();
+    (1..=3).for_each(|ticket| join(&test, ticket));
+    test.store.count_entry();
+    let epoch = test.store.kept_room().epoch;
+    note(&test, 3);
+    let backup = Backup::of(&test);
+    test.time.pass(MINUTE);
+    reset(&test);
+    let between = test.time.now() + MINUTE;
+    for _ in 0..3 {
+        test.time.pass(MINUTE);
+        note(&test, 1);
+    }
+    backup.restore(&test).unwrap();
+    let later = test.time.now() + 2 * MINUTE;
+
+    let test = backup.opened();
+    assert_eq!(test.store.entered(), Some(1), "who came for their pass before the reset");
+    test.time.pass(later.since(test.time.now()));
+    note(&test, 5);
+    for since in [between, later] {
+        let minutes = block_on(test.store.minutes(since)).unwrap();
+        let before = minutes.iter().rev().skip(1).find(|minute| minute.totals.epoch == epoch);
+        assert_eq!(before.map(|minute| minute.totals.joined), Some(3), "since {since}");
+    }
+}
+
+/// Whoever joined in the last minute of the line that is replaced is in the history too.
+#[test]
+fn a_line_that_is_replaced_has_a_closing_record() {
+    let test = TestStore::new();
+    let backup = Backup::of(&test);
+    reset(&test);
+    test.time.pass(MINUTE);
+    (1..=2).for_each(|ticket| join(&test, ticket));
+    let ends = test.time.now();
+    let epoch = test.store.kept_room().epoch;
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    let minutes = block_on(test.store.minutes(ends)).unwrap();
+    let last = minutes.last().unwrap().totals;
+    assert_eq!((last.at, last.epoch, last.joined, last.waiting), (ends, epoch, 2, 2));
+}
+
+/// Some numbers are given to nobody, so the highest is above how many joined.
+#[test]
+fn numbers_continue_after_the_highest_of_the_line_that_was_reset() {
+    let test = TestStore::new();
+    join(&test, 1);
+    let backup = Backup::of(&test);
+    join(&test, 65);
+    reset(&test);
+    join(&test, 1);
+    backup.restore(&test).unwrap();
+    let test = backup.opened();
+    assert_eq!(block_on(test.store.lease(1)).unwrap(), 66);
+}
+
+/// Whoever stands in the line of a rehearsal is no customer, also after a restore.
+#[test]
+fn a_rehearsal_that_was_left_behind_stays_marked() {
+    let test = TestStore::new();
+    let backup = Backup::of(&test);
+    let mark = "abcdefghijkmnpqr".parse().unwrap();
+    block_on(test.store.change_room("rehearse", move |room| assert!(room.rehearse(mark)))).unwrap();
+    (1..=3).for_each(|ticket| join(&test, ticket));
+    assert_eq!(backup.restore(&test).unwrap().joined_since, 3);
+    let test = backup.opened();
+    assert_eq!(block_on(test.store.room()).unwrap().rehearsal, Some(mark));
+}
