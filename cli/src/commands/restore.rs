@@ -114,8 +114,14 @@ impl HeldRoom {
 
 impl std::fmt::Display for HeldRoom {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let room = self.store.kept_room();
+        let until = room.opens.map(|opens| format!(" until {opens}")).unwrap_or_default();
         let (waiting, joined) = (number(self.store.status().waiting), number(self.store.joined_so_far()));
-        write!(f, "{}, {joined} joined and {waiting} waiting, written {}", self.name, self.written)
+        write!(
+            f,
+            "{}, {}{until}, {} a minute, {joined} joined and {waiting} waiting, written {}",
+            self.name, room.state, room.settings.rate, self.written
+        )
     }
 }
 
@@ -155,23 +161,50 @@ impl OldFile {
 
     /// What becomes of visitors, as part of a sentence.
     fn consequence(&self, backup: &HeldRoom) -> String {
-        match self {
-            Self::Held(held) if held.epoch == backup.epoch => {
-                "whoever joined since the backup keeps the place, and nobody who was released since is released again; rate, \
-                 message and state are as they were in the backup"
-                    .into()
+        let line = match self {
+            Self::Held(held) => held.consequence(backup),
+            Self::Empty | Self::Unreadable(_) => NOTHING_KNOWN.into(),
+        };
+        match backup.store.kept_room().opens {
+            Some(opens) if opens <= SystemClock.now() => {
+                format!("{line}; the room is on as soon as you start it: it was to open at {opens}")
             }
-            Self::Held(held) if held.store.joined_in(backup.epoch).is_some() => format!(
-                "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
-                 wait again, and nobody who was released from that line since is released again",
-                number(held.store.status().waiting)
-            ),
-            Self::Held(_) | Self::Empty | Self::Unreadable(_) => {
-                "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
-                 passed their number, which somebody else may have too; whoever was released since may be released again"
-                    .into()
-            }
+            Some(opens) => format!("{line}; the room opens by itself at {opens}"),
+            None => line,
         }
+    }
+}
+
+const NOTHING_KNOWN: &str = "nothing is known of what came after the backup: whoever joined since gets a new place at the back once the line has \
+     passed their number, which somebody else may have too; whoever was released since may be released again";
+
+impl HeldRoom {
+    /// What becomes of visitors when the backup takes this one's place.
+    fn consequence(&self, backup: &Self) -> String {
+        let Some(joined) = self.store.joined_in(backup.epoch) else { return NOTHING_KNOWN.into() };
+        if self.epoch == backup.epoch {
+            let rehearsal = self.store.kept_room().rehearsal.map_or(
+                "",
+                |_| "; the line is still that of a rehearsal, and `beekeeper reset` ends it as before",
+            );
+            return format!(
+                "whoever joined since the backup keeps the place, and nobody who was released since is released again; rate, \
+                 message and state are as they were in the backup{rehearsal}"
+            );
+        }
+        let between = match joined.saturating_sub(backup.store.joined_so_far()) {
+            0 => String::new(),
+            between => format!(
+                "; the {} who joined after the backup and before the reset get a new place at the back once the line has passed \
+                 their number, unless they were released",
+                number(between)
+            ),
+        };
+        format!(
+            "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
+             wait again, and nobody who was released from that line since is released again{between}",
+            number(self.store.status().waiting)
+        )
     }
 }
 

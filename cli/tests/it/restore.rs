@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use clock::SystemClock;
 use embedded::EmbeddedStore;
 use http_contract::{Client, Order, RoomUnderTest};
 use serde_json::Value;
 use tempfile::TempDir;
+use waitroom::ports::Clock;
 
 use crate::support::{Local, operate, text};
 
@@ -93,7 +95,8 @@ fn nobody_is_lost_or_released_twice_by_a_restore() {
 
     let before = fs::read(directory.path().join(EmbeddedStore::FILE)).unwrap();
     let (restored, said) = restore(&directory, &file);
-    assert!(said.contains("4 waiting, written 20") && said.contains("3 waiting, written 20"), "{said}");
+    assert!(said.contains("demo, paused, 6000 a minute, 7 joined and 4 waiting, written 20"), "{said}");
+    assert!(said.contains("demo, paused, 6000 a minute, 12 joined and 3 waiting, written 20"), "{said}");
     assert!(said.contains("whoever joined since the backup keeps the place"), "{said}");
     let counts =
         ["waiting", "admissions", "joined_since", "admitted_since"].map(|name| restored[name].as_u64());
@@ -141,6 +144,10 @@ fn a_line_that_was_reset_comes_back() {
     let (restored, said) = restore(&directory, &file);
     assert!(
         said.contains("the line was reset since the backup: the 1 who wait now lose their places"),
+        "{said}"
+    );
+    assert!(
+        said.contains("the 2 who joined after the backup and before the reset get a new place"),
         "{said}"
     );
     assert_eq!((&restored["waiting"], &restored["joined_since"]), (&5.into(), &0.into()));
@@ -227,6 +234,27 @@ fn a_file_that_is_lost_or_damaged_is_replaced() {
     assert!(said.contains(unknown) && restored["kept"].is_null(), "{said}");
     let room = Local::start_in(elsewhere, &[]);
     assert_eq!(status(&room)["line"]["waiting"], 4);
+}
+
+/// It opens visitors' way by itself, perhaps into a shop that is down by now.
+#[test]
+fn a_backup_with_an_opening_says_when_the_room_opens() {
+    let room = Local::start(&["--rate", "60"]);
+    let opens = SystemClock.now() + Duration::from_secs(5);
+    room.order(Order::OpenAt { at: opens });
+    let file = backup(&room, "noon.redb");
+    room.order(Order::Pause);
+    let directory = room.kill();
+    let (_, said) = restore(&directory, &file);
+    let shown = opens.to_string();
+    assert!(said.contains(&format!("demo, paused until {shown}, 60 a minute")), "{said}");
+    assert!(said.contains(&format!("the room opens by itself at {shown}")), "{said}");
+    wait_until("it is late", || SystemClock.now() > opens);
+    let (_, said) = restore(&directory, &file);
+    assert!(
+        said.contains(&format!("the room is on as soon as you start it: it was to open at {shown}")),
+        "{said}"
+    );
 }
 
 #[test]
