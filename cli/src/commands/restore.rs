@@ -68,9 +68,17 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     Ok(())
 }
 
-fn refuse_running(directory: &Path, name: &RoomId) -> Result<(), Failure> {
-    if control::is_closed(directory) {
-        return Ok(());
+fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
+    match control::runs(directory) {
+        Ok(false) => return Ok(()),
+        Ok(true) => {}
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(OpenError::Denied(directory.into()).into());
+        }
+        Err(error) => {
+            let unknown = format!("could not tell whether a room runs in {}", directory.display());
+            return Err(error).context(unknown);
+        }
     }
     let runs =
         format!("the room in {} runs, and only the file of a stopped room is replaced", directory.display());
@@ -78,7 +86,7 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<(), Failure> {
         "stop {name} first, with Ctrl-C in its terminal or with: sudo systemctl stop beekeeper; every place is kept. \
          Visitors can't join until it runs again"
     );
-    Err(Failure::new(Exit::Failed, runs).advising(advice))
+    Err(Failure::new(Exit::Failed, runs).advising(advice).into())
 }
 
 /// A file that holds a room, and stays as it is. While this exists, no room can start with it.

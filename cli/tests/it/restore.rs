@@ -1,6 +1,8 @@
 //! `beekeeper restore`: a backup in the place of a stopped room, with people in line.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -255,6 +257,26 @@ fn a_backup_with_an_opening_says_when_the_room_opens() {
         said.contains(&format!("the room is on as soon as you start it: it was to open at {shown}")),
         "{said}"
     );
+}
+
+/// Without privileges over the directory, which belongs to the room's user.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_user_who_may_not_look_is_not_told_that_the_room_runs() {
+    let room = Local::start(&["--rate", "60"]);
+    let file = backup(&room, "noon.redb");
+    let own = tempfile::tempdir().unwrap();
+    let copy = own.path().join("noon.redb");
+    fs::copy(&file, &copy).unwrap();
+    let (directory, _) = room.interrupt();
+    let closed = |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
+    closed(0o000);
+    let mut restore = Command::new("unshare");
+    restore.args(["--user", env!("CARGO_BIN_EXE_beekeeper"), "restore"]).arg(&copy);
+    let output = restore.arg("--yes").arg("--data").arg(directory.path()).output().unwrap();
+    closed(0o700);
+    let said = text(&output.stderr);
+    assert!(said.contains("this user may not use ") && said.contains("or with sudo"), "{said}");
 }
 
 #[test]

@@ -272,9 +272,17 @@ fn remove_unfinished_backups(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a room runs in this directory.
+/// Whether a room runs in this directory. A user who may not use its socket can't tell.
+pub fn runs(directory: &Path) -> io::Result<bool> {
+    match std::os::unix::net::UnixStream::connect(socket(directory)) {
+        Err(error) if is_nobody(&error) => Ok(false),
+        connected => connected.map(|_| true),
+    }
+}
+
+/// Whether certainly a room runs in this directory.
 pub fn is_open(directory: &Path) -> bool {
-    std::os::unix::net::UnixStream::connect(socket(directory)).is_ok()
+    matches!(runs(directory), Ok(true))
 }
 
 /// The process that runs the room in this directory. None if the system does not tell.
@@ -282,10 +290,9 @@ pub async fn process(directory: &Path) -> Option<i32> {
     UnixStream::connect(socket(directory)).await.ok()?.peer_cred().ok()?.pid()
 }
 
-/// Whether certainly no room runs in this directory. A user who may not use its socket can't tell.
+/// Whether certainly no room runs in this directory.
 pub fn is_closed(directory: &Path) -> bool {
-    let connected = std::os::unix::net::UnixStream::connect(socket(directory));
-    connected.is_err_and(|error| is_nobody(&error))
+    matches!(runs(directory), Ok(false))
 }
 
 /// Whether an order failed because nobody listens.
