@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clock::SystemClock;
-use embedded::{EmbeddedStore, OpenError, Restored};
+use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
 use serde_json::json;
 use server::control;
 use waitroom::ports::Clock;
@@ -226,8 +226,16 @@ fn put(
     fs::create_dir_all(directory).with_context(|| format!("could not use {}", directory.display()))?;
     let file = directory.join(EmbeddedStore::FILE);
     let unfinished = Unfinished(control::unfinished(directory));
-    let restored = backup.restore(replaced, &unfinished.0).with_context(|| {
-        format!("nothing was changed; if {} is damaged, move it away and restore again", file.display())
+    let restored = backup.restore(replaced, &unfinished.0).map_err(|error| {
+        // It knows who has entered, so it's given up only if that can't be read.
+        let advice = match error {
+            BackupError::Merge(_) => format!(
+                "; if {} is damaged, move it away and restore again: nobody knows then what came after the backup",
+                file.display()
+            ),
+            BackupError::Create(..) | BackupError::Copy(..) => String::new(),
+        };
+        anyhow!(error).context(format!("nothing was changed{advice}"))
     })?;
     let failed = || format!("could not put the backup into {}", file.display());
     let owner = if file.exists() { &file } else { directory };

@@ -279,6 +279,23 @@ fn a_user_who_may_not_look_is_not_told_that_the_room_runs() {
     assert!(said.contains("this user may not use ") && said.contains("or with sudo"), "{said}");
 }
 
+/// What is in the way isn't to be moved away then: it knows who has entered.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_does_not_blame_the_file_that_is_replaced() {
+    let room = Local::start(&["--rate", "60"]);
+    let file = backup(&room, "noon.redb");
+    let directory = tempfile::tempdir().unwrap();
+    let mut restore = Command::new("unshare");
+    let mount = "mount -t tmpfs -o size=16k tmpfs \"$0\" && exec \"$@\"";
+    restore.args(["--map-root-user", "--mount", "sh", "-c", mount]).arg(directory.path());
+    restore.args([env!("CARGO_BIN_EXE_beekeeper"), "restore", file.to_str().unwrap(), "--yes", "--data"]);
+    let output = restore.arg(directory.path()).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("nothing was changed") && said.contains("No space left"), "{said}");
+    assert!(!said.contains("move it away"), "{said}");
+}
+
 #[test]
 fn what_is_not_to_be_replaced_stays() {
     let room = Local::start(&["--rate", "60"]);
