@@ -3,7 +3,7 @@
 //! The new file is written and synced beside the old one. Then the old one gets a second name, under which it is kept, and the new
 //! one takes its place in one step. So whenever this is killed, the room has the old file or the new one, and both are whole.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     let name = backup.name(restore)?;
     let directory = data::directory(restore.data.as_ref(), &name)?;
     refuse_running(&directory, &name)?;
+    let _alone = lock(&directory)?;
     let file = directory.join(EmbeddedStore::FILE);
     let old = OldFile::of(&file, &name)?;
     note(&format!("the backup    {}: {backup}", restore.file.display()));
@@ -87,6 +88,23 @@ fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
          Visitors can't join until it runs again"
     );
     Err(Failure::new(Exit::Failed, runs).advising(advice).into())
+}
+
+/// Of two restores at once, the second would replace the file of the first, on which a room may have started.
+fn lock(directory: &Path) -> Result<Option<File>> {
+    let opened = match File::open(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.with_context(|| format!("could not use {}", directory.display()))?,
+    };
+    match opened.try_lock() {
+        Ok(()) => Ok(Some(opened)),
+        Err(TryLockError::WouldBlock) => {
+            let another = format!("another restore is under way in {}", directory.display());
+            Err(Failure::new(Exit::Failed, another).advising("wait until it has ended").into())
+        }
+        // Some file systems lock no directories.
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
 }
 
 /// A file that holds a room, and stays as it is. While this exists, no room can start with it.

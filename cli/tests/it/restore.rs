@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use waitroom::ports::Clock;
 
-use crate::support::{Local, operate, text};
+use crate::support::{Home, Local, operate, text};
 
 fn order(room: &Local, arguments: &[&str]) {
     let output = room.command(arguments);
@@ -294,6 +294,23 @@ fn a_full_disk_does_not_blame_the_file_that_is_replaced() {
     let said = text(&output.stderr);
     assert!(said.contains("nothing was changed") && said.contains("No space left"), "{said}");
     assert!(!said.contains("move it away"), "{said}");
+}
+
+/// Each would put its file in the place of the same one, and a room may start on the first.
+#[test]
+fn of_two_restores_at_once_the_second_is_refused() {
+    let room = Local::start(&["--rate", "60"]);
+    let file = backup(&room, "noon.redb");
+    let (directory, _) = room.interrupt();
+    let (file, data) = (file.to_str().unwrap(), directory.path().to_str().unwrap());
+    let mut person = Home::new().person(&["restore", file, "--data", data]);
+    person.exp_string("Restore?").unwrap();
+    let (code, said) = refused(directory.path(), &[file, "--yes"]);
+    assert_eq!((code, said.contains("another restore is under way in ")), (1, true), "{said}");
+    person.send_line("y").unwrap();
+    person.exp_string("restored demo into").unwrap();
+    person.exp_eof().unwrap();
+    assert_eq!(refused(directory.path(), &[file, "--yes"]).0, 0);
 }
 
 #[test]

@@ -275,7 +275,24 @@ fn open_file(path: &Path) -> Result<Database, DatabaseError> {
     let file = options.open(path).map_err(|error| DatabaseError::Storage(error.into()))?;
     #[cfg(unix)]
     tighten(&file);
-    builder().create_file(file)
+    #[cfg(unix)]
+    let opened = identity(file.metadata())?;
+    let database = builder().create_file(file)?;
+    // A restore may have put another file there before this one was locked. From now on none can.
+    #[cfg(unix)]
+    if identity(fs::metadata(path))? != opened {
+        return Err(DatabaseError::DatabaseAlreadyOpen);
+    }
+    Ok(database)
+}
+
+/// Which file it is, whatever its name.
+#[cfg(unix)]
+fn identity(metadata: io::Result<fs::Metadata>) -> Result<(u64, u64), DatabaseError> {
+    use std::os::unix::fs::MetadataExt;
+
+    let metadata = metadata.map_err(|error| DatabaseError::Storage(error.into()))?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 /// Takes permissions from others that somebody gave them, for example by copying the file. Where that is not possible,
