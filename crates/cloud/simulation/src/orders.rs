@@ -56,12 +56,15 @@ impl FromStr for TimedOrder {
     type Err = TimedOrderError;
 
     fn from_str(text: &str) -> Result<Self, TimedOrderError> {
-        let (after, order) = text.trim().split_once(' ').ok_or(TimedOrderError::Form)?;
-        let after = humantime::parse_duration(after).map_err(|_| TimedOrderError::Form)?;
+        // A time may have several parts, each of which begins with a digit: 1h 30m.
+        let words: Vec<_> = text.split_whitespace().collect();
+        let of_order = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        let (after, order) = words.split_at(words.iter().position(of_order).unwrap_or(words.len()));
+        let after = humantime::parse_duration(&after.join(" ")).map_err(|_| TimedOrderError::Form)?;
         if after > Self::LATEST {
             return Err(TimedOrderError::TooLate);
         }
-        let order = match order.split_whitespace().collect::<Vec<_>>()[..] {
+        let order = match *order {
             ["set-rate", rate] => SimulatedOrder::SetRate(rate.parse()?),
             ["pause"] => SimulatedOrder::Pause,
             ["on"] => SimulatedOrder::On,
@@ -92,12 +95,16 @@ mod tests {
 
     #[test]
     fn an_order_is_written_as_it_is_read() {
-        for text in ["10m set-rate 6000", "0s pause", "1h 30m on"] {
-            let text = text.replace("1h 30m", "1h");
-            assert_eq!(order(&text).unwrap().to_string(), text);
+        for text in
+            ["10m set-rate 6000", "0s pause", "1h 30m on", "1day 2h 3m 4s set-rate 60", "1s 500ms pause"]
+        {
+            assert_eq!(order(text).unwrap().to_string(), text);
         }
+        assert_eq!(order("90m on"), order("1h30m on"));
         assert_eq!(order(" 10m  set-rate 6k "), order("10m set-rate 6000"));
-        for wrong in ["", "10m", "set-rate 600", "10m off", "10m pause now", "noon on", "-5m on"] {
+        for wrong in
+            ["", "10m", "set-rate 600", "10m off", "10m pause now", "noon on", "-5m on", "10 on", "1h 30 on"]
+        {
             assert_eq!(order(wrong), Err(TimedOrderError::Form), "{wrong}");
         }
         assert_eq!(order("8d on"), Err(TimedOrderError::TooLate));
