@@ -188,6 +188,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             }
         }
         self.hand_back(hand, &mut tally).await;
+        tally.is_over = true;
         if let Ok(room) = self.store.room().await {
             self.report(&mut tally, &room).await;
         }

@@ -25,6 +25,8 @@ pub(crate) struct Tally {
     pub(crate) served: Option<ServedEstimate>,
     /// How far out of order the line is, as the ledger has it.
     recorded_disorder: u64,
+    /// Only one report follows.
+    pub(crate) is_over: bool,
     /// Who left the line before that was known.
     left_before: Vec<Ticket>,
     /// The lowest ticket that the line has delivered.
@@ -64,6 +66,7 @@ impl Tally {
             released_before: 0,
             served: None,
             recorded_disorder: 0,
+            is_over: false,
             left_before: Vec::new(),
             lowest: None,
             visitors: HashMap::new(),
@@ -169,12 +172,13 @@ impl Tally {
     }
 
     /// How far out of order the line is, if that differs from the ledger by more than visitors can see. One slice is enough to
-    /// know it, and each record costs a write.
+    /// know it, and each record costs a write. The next window begins with what is recorded, so the last report leaves nothing
+    /// out: at a low rate, many small changes are a large one.
     fn changed_disorder(&self) -> Option<u64> {
         let disorder = self.served?.disorder();
         let change = disorder.abs_diff(self.recorded_disorder);
-        let is_news = change > (self.recorded_disorder / 8).max(Self::LEAST_NEWS);
-        (self.slice.index == 0 && is_news).then_some(disorder)
+        let unseen = if self.is_over { 0 } else { (self.recorded_disorder / 8).max(Self::LEAST_NEWS) };
+        (self.slice.index == 0 && change > unseen).then_some(disorder)
     }
 
     /// Counts a failed call after which the slice goes on. Only the first is a warning, so that an outage does not

@@ -137,6 +137,31 @@ fn in_a_line_in_order_the_range_holds_and_is_narrow() {
     }
 }
 
+/// Each window begins with what the one before recorded, and sees too few visitors here for a change that is worth a write
+/// of its own.
+#[test]
+fn the_disorder_rises_and_falls_although_a_window_releases_few() {
+    let out_of_order = LineBehaviour { disorder: 1000, ..Default::default() };
+    let mut world = World::new(1, 3000).with_line(out_of_order);
+    world.join(9000);
+    world.drain(20);
+    let after_the_rush = world.status().disorder;
+    assert!(after_the_rush > 300, "the line is out of order: {after_the_rush}");
+    world.set_rate(60);
+    // Each is released soon after they come, and so in order.
+    for _ in 0..1500 {
+        world.join(1);
+        world.run(Duration::from_secs(1));
+    }
+    let in_order = world.status().disorder;
+    assert!(in_order < after_the_rush / 4, "{in_order} after {after_the_rush}");
+
+    let mut world = World::new(1, 1).with_line(out_of_order);
+    world.join(200);
+    world.run(Duration::from_mins(40));
+    assert!(world.status().disorder > 20, "{}", world.status().disorder);
+}
+
 /// Whoever waits asks every two minutes at least, so they soon hear that it takes longer.
 #[test]
 fn when_the_rate_falls_pages_hear_of_it_within_two_minutes_and_tell_the_truth_from_then_on() {
