@@ -7,6 +7,7 @@ use waitroom::{Rate, Room};
 use super::change;
 use crate::arguments::SetRate;
 use crate::ask;
+use crate::plot::thousands;
 #[cfg(feature = "aws")]
 use crate::printer::note;
 use crate::room::RoomHandle;
@@ -47,12 +48,23 @@ async fn warn_of_limits(room: &RoomHandle, set_rate: &SetRate) {
 fn surprise(rate: Rate, room: &Room) -> Option<String> {
     let (present, highest) = (room.settings.rate, room.highest_rate());
     let factor = f64::from(rate.get()) / f64::from(present.get());
-    let times = format!("{rate} a minute is {factor:.1} times the present rate of {present}");
+    let times = format!("{rate} a minute is {} the present rate of {present}", times(factor));
     if rate > highest {
         let record = if present == highest { String::new() } else { format!(" ({highest})") };
         Some(format!("{times}, and more than {} has ever let in{record}", room.settings.room))
     } else {
         (factor > 3.0).then_some(times)
+    }
+}
+
+/// `2.5 times`, `10 times`, `1,000 times`.
+fn times(factor: f64) -> String {
+    let exact = format!("{factor:.1}");
+    match exact.strip_suffix(".0") {
+        Some("1") => "slightly more than".into(),
+        Some(whole) if factor < 10.0 => format!("{whole} times"),
+        None if factor < 10.0 => format!("{exact} times"),
+        _ => format!("{} times", thousands(factor.round())),
     }
 }
 
@@ -76,15 +88,24 @@ mod tests {
         assert_eq!(surprise_at(60, Some(600), 180), None);
         assert_eq!(
             surprise_at(60, Some(600), 181).unwrap(),
-            "181 a minute is 3.0 times the present rate of 60"
+            "181 a minute is 3 times the present rate of 60"
         );
         assert_eq!(
             surprise_at(60, Some(600), 601).unwrap(),
-            "601 a minute is 10.0 times the present rate of 60, and more than spring-sale has ever let in (600)"
+            "601 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in (600)"
         );
         assert_eq!(
             surprise_at(60, None, 600).unwrap(),
-            "600 a minute is 10.0 times the present rate of 60, and more than spring-sale has ever let in"
+            "600 a minute is 10 times the present rate of 60, and more than spring-sale has ever let in"
         );
+        for (rate, told) in [
+            (61, "61 a minute is slightly more than the present rate of 60, and"),
+            (150, "150 a minute is 2.5 times the"),
+            (1_234, "1234 a minute is 21 times the"),
+            (60_000, "60000 a minute is 1,000 times the"),
+        ] {
+            let surprise = surprise_at(60, None, rate).unwrap();
+            assert!(surprise.starts_with(told), "{surprise}");
+        }
     }
 }
