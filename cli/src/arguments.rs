@@ -42,7 +42,7 @@ pub(crate) use local::Local;
 pub(crate) use logs::Logs;
 #[cfg(feature = "aws")]
 pub(crate) use people::people;
-pub(crate) use rehearse::{Rehearse, RehearsedRoom};
+pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use setting_flags::SettingFlags;

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
@@ -106,16 +106,19 @@ pub(super) fn visitors_up_to(most: u32, text: &str) -> Result<u32, String> {
 
 /// A shape by its name, or the counts of a file.
 pub(super) fn shape(text: &str) -> Result<ArrivalShape, String> {
-    let named = text.parse::<ArrivalShape>();
-    let is_file = text.contains(['.', '/']) || std::path::Path::new(text).is_file();
-    match named {
+    match text.parse::<ArrivalShape>() {
         Ok(shape) => Ok(shape),
-        Err(_) if is_file => {
+        Err(_) if names_file(text, Path::new("")) => {
             let counts = std::fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
             ArrivalShape::from_record(&counts).map_err(|error| format!("{text}: {error}"))
         }
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Whether this is a file of counts, as seen from a folder, and no shape.
+pub(crate) fn names_file(shape: &str, folder: &Path) -> bool {
+    shape.parse::<ArrivalShape>().is_err() && (shape.contains(['.', '/']) || folder.join(shape).is_file())
 }
 
 fn at_most(text: &str) -> Result<Duration, String> {

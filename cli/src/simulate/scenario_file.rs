@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{ArgAction, Args, Command, FromArgMatches};
 use toml_edit::{Document, Item, Value};
 
-use crate::arguments::ScenarioFlags;
+use crate::arguments::{ScenarioFlags, names_file};
 use crate::exit::{Exit, Failure};
 
 /// Reads a file. A mistake is named with its line.
@@ -14,13 +14,14 @@ pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
     let failure = |problem: String| Failure::new(Exit::Usage, problem);
     let text = std::fs::read_to_string(file)
         .map_err(|error| failure(format!("could not read the scenario {}: {error}", file.display())))?;
-    parse(&text).map_err(|(line, problem)| {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    parse(&text, folder).map_err(|(line, problem)| {
         failure(format!("{}, line {line}: {problem}", file.display()))
             .advising("a key is a flag of simulate with underscores, such as give_up = 15: docs/simulate.md")
     })
 }
 
-fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
+fn parse(text: &str, folder: &Path) -> Result<ScenarioFlags, (usize, String)> {
     let line_of = |span: Option<Range<usize>>| {
         let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
         1 + before.matches('\n').count()
@@ -31,7 +32,7 @@ fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
     let mut all = Vec::new();
     for (key, item) in file.as_table() {
         let line = line_of(file.as_table().key(key).and_then(toml_edit::Key::span));
-        let flags = flags(&known, key, item).map_err(|problem| (line, problem))?;
+        let flags = flags(&known, key, item, folder).map_err(|problem| (line, problem))?;
         known.clone().try_get_matches_from(&flags).map_err(|error| (line, first_line(&error)))?;
         all.extend(flags);
     }
@@ -39,13 +40,16 @@ fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
     matches.map_err(|error| (1, first_line(&error)))
 }
 
-/// What would be typed for this key.
-fn flags(known: &Command, key: &str, item: &Item) -> Result<Vec<String>, String> {
+/// What would be typed for this key. A file of counts is beside the scenario, wherever you are.
+fn flags(known: &Command, key: &str, item: &Item, folder: &Path) -> Result<Vec<String>, String> {
     let keys = || known.get_arguments().map(|flag| flag.get_id().as_str()).collect::<Vec<_>>();
     let found = known.get_arguments().find(|flag| flag.get_id() == key);
     let flag = found.ok_or_else(|| format!("there is no {key}; the keys are {}", keys().join(", ")))?;
     let name = key.replace('_', "-");
     let typed = |value: &Value| match value {
+        Value::String(text) if key == "arrivals" && names_file(text.value(), folder) => {
+            Ok(format!("--{name}={}", folder.join(text.value()).display()))
+        }
         Value::String(text) => Ok(format!("--{name}={}", text.value())),
         Value::Integer(number) => Ok(format!("--{name}={}", number.value())),
         Value::Float(number) => Ok(format!("--{name}={}", number.value())),
@@ -74,6 +78,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    fn parse(text: &str) -> Result<ScenarioFlags, (usize, String)> {
+        super::parse(text, Path::new(""))
+    }
 
     #[test]
     fn a_file_says_what_flags_say_and_flags_count_first() {

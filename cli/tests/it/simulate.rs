@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Home, text};
 
+const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/scenario.toml");
 const CROWD: [&str; 5] = ["simulate", "--visitors", "2k", "--rate", "600"];
 
 fn simulated(home: &Home, more: &[&str]) -> String {
@@ -95,8 +96,7 @@ fn a_limit_that_refuses_nobody_here_is_named() {
 #[test]
 fn a_scenario_file_says_what_flags_say_and_flags_count_first() {
     let home = Home::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/scenario.toml");
-    let of_file = |more: &[&str]| home.printed(&[&["simulate", "--scenario", file], more].concat());
+    let of_file = |more: &[&str]| home.printed(&[&["simulate", "--scenario", SCENARIO], more].concat());
     let json =
         |more: &[&str]| -> Value { serde_json::from_str(&of_file(&[more, &["--json"]].concat())).unwrap() };
 
@@ -122,6 +122,27 @@ fn a_scenario_file_says_what_flags_say_and_flags_count_first() {
     let scenario = &changed["scenario"];
     assert_eq!((&scenario["visitors"], &scenario["rate"]), (&3000.into(), &600.into()));
     assert_eq!(scenario["orders"], serde_json::json!(["31m set-rate 60"]));
+}
+
+#[test]
+fn a_file_of_counts_is_beside_the_scenario_that_names_it() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let [sale, counts] = ["sale.toml", "last-year.csv"].map(|name| folder.path().join(name));
+    fs::write(&counts, "20\n40\n").unwrap();
+    for named in ["last-year.csv", "./last-year.csv", counts.to_str().unwrap()] {
+        fs::write(&sale, format!("arrivals = \"{named}\"\nrate = 600\nlocal = true")).unwrap();
+        let answer = home.printed(&["simulate", "--scenario", sale.to_str().unwrap(), "--json"]);
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["visitors"]["came"], 60, "{named}");
+    }
+    for (named, told) in
+        [("this-year.csv", "/this-year.csv: No such file"), ("often", "visitors come as a spike")]
+    {
+        fs::write(&sale, format!("arrivals = \"{named}\"\nrate = 600")).unwrap();
+        let (code, error) = home.refused(&["simulate", "--scenario", sale.to_str().unwrap()]);
+        assert!(code == 2 && error.contains("sale.toml, line 1: ") && error.contains(told), "{error}");
+    }
 }
 
 #[test]
