@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use emulators::console;
 use html5gum::{Token, Tokenizer};
 use rexpect::process::WaitStatus;
 use serde_json::Value;
@@ -29,6 +30,30 @@ fn the_same_seed_gives_the_same_bytes() {
         (&7.into(), &2000.into(), &600.into())
     );
     assert_eq!(answer["visitors"]["entered"], 2000);
+}
+
+/// Each wait, request and cent of docs/simulate.md.
+#[test]
+fn the_documentation_shows_what_is_printed() {
+    let home = Home::new();
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("sale.html");
+    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulate.md")).unwrap();
+    let commands = console::commands(&guide);
+    for (command, told) in &commands {
+        let words = console::words(command.strip_prefix("beekeeper ").unwrap());
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| match word.as_str() {
+                "sale.html" => page.to_str().unwrap(),
+                "docs/examples/scenario.toml" => SCENARIO,
+                other => other,
+            })
+            .collect();
+        let said = home.printed(&words);
+        assert!(console::is_as_told(&said, told), "paste into docs/simulate.md:\n$ {command}\n{said}");
+    }
+    assert_eq!(commands.len(), 3);
 }
 
 #[test]
