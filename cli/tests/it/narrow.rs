@@ -5,6 +5,7 @@ use http_contract::{Client, RoomUnderTest};
 use crate::support::{Home, Local};
 
 const COLUMNS: u16 = 60;
+const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/report-format-1.json");
 
 /// A command or an address is not cut, however long it is.
 fn may_be_long(line: &str) -> bool {
@@ -35,6 +36,7 @@ fn no_screen_breaks_a_word() {
         vec!["history", "--local", "--minutes"],
         vec!["keys", "list", "--local"],
         vec!["report", "--local"],
+        vec!["report", REPORT],
         vec!["list"],
         vec!["on", "--local"],
         vec!["status", "nowhere"],
@@ -67,5 +69,17 @@ fn no_screen_breaks_a_word() {
             let unwrapped = [output.stdout, output.stderr].concat();
             assert_eq!(words(&shown), words(&String::from_utf8(unwrapped).unwrap()), "{screen:?}");
         }
+    }
+}
+
+#[test]
+fn a_minute_of_a_report_stays_in_its_columns() {
+    let shown = Home::new().person_at(COLUMNS, &["report", REPORT]).exp_eof().unwrap().replace("\r\n", "\n");
+    for row in [
+        "until     joined  released    came  waiting\n            rate   longest  median\n",
+        "12:00:31   1,200         0       0    1,200\n          paused         -       -\n",
+        "12:02:31     100       300     290      700\n             300     2 min   110 s  throttled\n",
+    ] {
+        assert!(shown.contains(row), "{row}\n{shown}");
     }
 }

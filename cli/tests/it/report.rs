@@ -162,9 +162,9 @@ fn a_report_of_format_1_is_shown() {
         "12:00:35  arn:aws:iam::123456789012:user/anna room: paused -> on",
         "12:02:05  throttle rate in force: 600 -> 300",
         "12:02:20  CloudWatch alarm LineStalledAlarm: quiet -> ringing",
-        "12:00:31      1,200          0          0      1,200   paused         -         -",
-        "12:02:31        100        300        290        700      300     2 min     110 s  throttled",
-        "12:04:31          0        100        110          0      off     3 min     3 min",
+        "12:00:31   1,200         0     0    1,200  paused        -       -",
+        "12:02:31     100       300   290      700     300    2 min   110 s  throttled",
+        "12:04:31       0       100   110        0     off    3 min   3 min",
         "On AWS, joined and waiting are counted roughly.",
     ] {
         assert!(told.lines().any(|told| told == line), "{line} in {told}");
