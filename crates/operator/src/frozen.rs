@@ -103,3 +103,22 @@ fn orders_and_replies_keep_their_fields() {
     assert_frozen(Section::OrderFields, sent);
     assert_frozen(Section::ReplyFields, replied);
 }
+
+/// A script's author finds each field where the documentation lists them.
+#[test]
+fn every_field_of_a_status_is_documented() {
+    const DOCUMENTATION: &str = include_str!("../../../docs/cli.md");
+    let (_, table) = DOCUMENTATION.split_once("\nThe fields of a status:\n").unwrap();
+    let rows: Vec<_> = table.lines().collect();
+    for name in fields("reply", &complete(MemoryStore::new().execute(Order::Status))) {
+        let Some(path) = name.strip_prefix("status ") else { continue };
+        let mut parts = path.split('.').map(|part| part.trim_end_matches("[]"));
+        let begins = format!("| `{}` |", parts.next().unwrap());
+        let Some(at) = rows.iter().position(|row| row.starts_with(&begins)) else {
+            panic!("docs/cli.md has no row {begins}")
+        };
+        let row = if rows[at].contains("the same fields") { rows[at - 1] } else { rows[at] };
+        let is_in_row = parts.next().is_none_or(|field| row.contains(&format!("`{field}`")));
+        assert!(is_in_row, "docs/cli.md does not have {path} in: {row}");
+    }
+}
