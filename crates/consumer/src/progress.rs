@@ -1,0 +1,68 @@
+//! What a consumer tells the ledger while it releases a slice: how many, and where the line is.
+
+use std::pin::pin;
+
+use futures_util::future::{self, Either};
+use waitroom::ports::{Clock, PortResult};
+use waitroom::{LineCount, LinePosition, LineStatus, Room};
+
+use crate::slice_run::{LONGEST_WAIT, SliceRun};
+use crate::store::ConsumerStore;
+
+impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
+    /// Reports progress, but gives up after a second, because visitors wait meanwhile.
+    pub(crate) async fn report_in_time(&mut self, room: &Room) {
+        let clock = self.clock;
+        let in_time = {
+            let report = pin!(self.report(room));
+            let timeout = pin!(clock.sleep_until(clock.now() + LONGEST_WAIT));
+            matches!(future::select(report, timeout).await, Either::Left(_))
+        };
+        if !in_time {
+            self.tally.report.failures += 1;
+        }
+        self.tally.reported(clock.now());
+    }
+
+    /// Records how many the slice has released. The plan's first slice also publishes the line's status.
+    pub(crate) async fn report(&mut self, room: &Room) {
+        if let Err(error) = self.write_progress(room).await {
+            self.tally.failed(&error);
+        }
+    }
+
+    async fn write_progress(&mut self, room: &Room) -> PortResult<()> {
+        self.store.record(self.slice.id, self.tally.progress()).await?;
+        if let Some((at, wait)) = self.tally.waits.take_due() {
+            self.store.note_wait(at, wait).await?;
+        }
+        let is_first = self.slice.id.index == 0;
+        if self.tally.served.is_some() && !is_first {
+            return Ok(());
+        }
+        let position = self.store.position().await?;
+        self.tally.begin_at(position);
+        if is_first {
+            self.publish(room, position).await?;
+        }
+        Ok(())
+    }
+
+    async fn publish(&mut self, room: &Room, position: LinePosition) -> PortResult<()> {
+        let now = self.clock.now();
+        let count = LineCount {
+            counted: self.store.waiting().await?,
+            issued: self.store.issued().await?,
+            found_empty: self.tally.finds_nobody(now),
+        };
+        let waiting = count.waiting(position.served, now);
+        let status = LineStatus::of(room, position, waiting);
+        // An unchanged status is not written again: an idle room must cost next to nothing.
+        self.tally.is_news = self.tally.published != Some(status);
+        if self.tally.is_news {
+            self.store.publish(status).await?;
+            self.tally.published = Some(status);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! One consumer's run over one slice, turn by turn.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future;
+use waitroom::ports::{Claimant, Claimed, Clock, PortError, PortResult};
+use waitroom::{Pace, PaceStep, Room, Slice, Timestamp, Valve, ValveChange};
+
+use crate::hand::{Hand, Held};
+use crate::report::SliceReport;
+use crate::store::ConsumerStore;
+use crate::tally::Tally;
+
+/// The longest wait for visitors or for a batch's time. The room is read again after each wait, because a change of
+/// its settings must be in force within two seconds.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// The pause after an empty answer, which does not mean that the line is empty.
+const EMPTY_PAUSE: Duration = Duration::from_millis(200);
+const FAILURE_PAUSE: Duration = Duration::from_secs(1);
+/// How long reading the room may take. Every change of the valve is announced longer before it holds. So a slice that
+/// read the room no longer ago than this knows every change that holds.
+const LONGEST_READ: Duration = Duration::from_millis(500);
+/// The pause before the room is read again, if it was read too early to know the slice's valve.
+const VALVE_PAUSE: Duration = Duration::from_millis(100);
+/// How often the room is read for one batch.
+const READS: u32 = 3;
+
+/// A slice, from its claim to its end.
+#[derive(Debug)]
+pub(crate) struct SliceRun<'a, S, C> {
+    pub(crate) store: &'a S,
+    pub(crate) clock: &'a C,
+    pub(crate) slice: Slice,
+    pub(crate) tally: Tally,
+    pub(crate) pace: Pace,
+    pub(crate) hand: Hand,
+}
+
+/// Whom a turn has to release, and when.
+enum NextBatch {
+    Release {
+        batch: Vec<Held>,
+        at: Timestamp,
+    },
+    /// Nobody yet.
+    Nobody,
+    /// The slice may release nobody any more.
+    Over,
+}
+
+impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
+    pub(crate) fn new(store: &'a S, clock: &'a C, slice: Slice) -> Self {
+        let (tally, pace) = (Tally::new(slice), Pace::resumed(slice, 0));
+        Self { store, clock, slice, tally, pace, hand: Hand::default() }
+    }
+
+    /// Releases the slice until it is over. `None` if another consumer has it.
+    pub(crate) async fn run(mut self, claimant: Claimant) -> PortResult<Option<SliceReport>> {
+        if !self.take_slice(claimant).await? {
+            return Ok(None);
+        }
+        while self.turn().await.is_continue() {}
+        self.finish().await;
+        Ok(Some(self.tally.report))
+    }
+
+    /// Claims the slice, and asks whether the ledger takes admissions: both at once, so that asking delays nobody.
+    async fn take_slice(&mut self, claimant: Claimant) -> PortResult<bool> {
+        let asked = self.clock.now();
+        let store = self.store;
+        let (claimed, answer) = future::join(self.claim(claimant), store.takes_admissions()).await;
+        let Claimed::Granted { released } = claimed? else { return Ok(false) };
+        if answer.is_ok() && self.clock.now().since(asked) <= LONGEST_READ {
+            self.tally.ledger_takes = Some(true);
+        }
+        self.tally.resume(released);
+        self.pace = Pace::resumed(self.slice, released);
+        Ok(true)
+    }
+
+    /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
+    async fn claim(&mut self, claimant: Claimant) -> PortResult<Claimed> {
+        loop {
+            match self.store.claim(self.slice.id, claimant).await {
+                Err(error) if self.clock.now() < self.slice.ends_at() => self.pause_after(&error).await,
+                answered => return answered,
+            }
+        }
+    }
+
+    /// Reads the room, and does the one thing that is due: a report, a wait, or a batch.
+    async fn turn(&mut self) -> ControlFlow<()> {
+        let asked = self.clock.now();
+        let read = self.store.room().await;
+        if self.clock.now() >= self.slice.ends_at() {
+            return ControlFlow::Break(());
+        }
+        let room = match read {
+            Ok(room) => room,
+            Err(error) => {
+                self.pause_after(&error).await;
+                return ControlFlow::Continue(());
+            }
+        };
+        self.tally.name_in_log(&room);
+        let now = self.clock.now();
+        if self.keeps_up(now, &room).await || now.since(asked) > LONGEST_READ {
+            // The room may have changed meanwhile.
+            return ControlFlow::Continue(());
+        }
+        match room.valve_at(now) {
+            ValveChange { from, .. } if from < self.slice.valve_from => {
+                let until = self.slice.valve_from.min(now + LONGEST_WAIT).max(now + VALVE_PAUSE);
+                self.clock.sleep_until(until).await;
+                return ControlFlow::Continue(());
+            }
+            ValveChange { from, valve: Valve::Open(_) } if from == self.slice.valve_from => {}
+            // The next change of the valve holds, and other slices release under it.
+            _ => return ControlFlow::Break(()),
+        }
+        if self.tally.ledger_takes != Some(true) {
+            self.ask_ledger().await;
+            return ControlFlow::Continue(());
+        }
+        match self.next_batch(now, &room).await {
+            NextBatch::Over => return ControlFlow::Break(()),
+            NextBatch::Nobody => {}
+            NextBatch::Release { batch, at } => match self.room_if_open_at(at).await {
+                Some(room) => self.release(batch, &room).await,
+                None => self.hand.put(batch),
+            },
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Does what is due beside releasing visitors. Returns whether that took time.
+    async fn keeps_up(&mut self, now: Timestamp, room: &Room) -> bool {
+        if self.tally.report_is_due(now) {
+            self.report_in_time(room).await;
+            return true;
+        }
+        self.drop_other_epochs(room).await;
+        let Some(receipts) = self.hand.take_due_receipts(now) else { return false };
+        match self.store.keep(receipts).await {
+            Ok(()) => self.hand.hidden_since(now),
+            Err(error) => self.tally.failed(&error),
+        }
+        true
+    }
+
+    async fn ask_ledger(&mut self) {
+        let answer = self.store.takes_admissions().await;
+        self.tally.ledger_takes = Some(answer.is_ok());
+        if let Err(error) = answer {
+            self.pause_after(&error).await;
+        }
+    }
+
+    /// Whom the slice has in its hand, or else who is next in the line. Waits if nobody may be released yet.
+    async fn next_batch(&mut self, now: Timestamp, room: &Room) -> NextBatch {
+        let closes = room.valves.after(self.slice.valve_from).map(|change| change.from);
+        let step = self.pace.next(now, closes);
+        let (most, at) = match step {
+            PaceStep::Release { most, at } => (most, at),
+            PaceStep::Wait(_) | PaceStep::Over => (0, now),
+        };
+        let mut batch = self.hand.take(now, most, |token| self.tally.is_charged(token));
+        if batch.is_empty() {
+            match step {
+                PaceStep::Over if !self.hand.any(|token| self.tally.is_charged(token)) => {
+                    return NextBatch::Over;
+                }
+                PaceStep::Over => {
+                    self.clock.sleep_until((now + FAILURE_PAUSE).min(self.slice.ends_at())).await;
+                }
+                PaceStep::Wait(until) => self.clock.sleep_until(until.min(now + LONGEST_WAIT)).await,
+                PaceStep::Release { .. } => batch = self.receive(most, now, room).await,
+            }
+        }
+        if batch.is_empty() { NextBatch::Nobody } else { NextBatch::Release { batch, at } }
+    }
+
+    /// Receives visitors. Nobody, after a pause, if the line delivers nobody.
+    async fn receive(&mut self, most: u32, now: Timestamp, room: &Room) -> Vec<Held> {
+        // Visitors who are received after the slice's end could not be admitted.
+        let patience = LONGEST_WAIT.min(self.deadline(room).since(now));
+        match self.store.receive(most, patience).await {
+            Ok(batch) if batch.is_empty() => {
+                self.tally.found_nobody(now, self.clock.now());
+                if self.tally.finds_nobody(self.clock.now()) {
+                    self.pace.forfeit();
+                }
+                self.clock.sleep_until((now + EMPTY_PAUSE).min(self.slice.ends_at())).await;
+                Vec::new()
+            }
+            Ok(batch) => {
+                self.tally.found_somebody();
+                Hand::received(batch, now)
+            }
+            Err(error) => {
+                self.pause_after(&error).await;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Waits until `at`, and returns the room if this slice may release visitors then. `None` if its time is over, if the
+    /// valve has changed since the visitors were received, or if that cannot be read in time. Then the line delivers them
+    /// again.
+    async fn room_if_open_at(&self, at: Timestamp) -> Option<Arc<Room>> {
+        for _ in 0..READS {
+            // Read before the wait, so that reading does not delay the batch.
+            let asked = self.clock.now();
+            let read = self.store.room().await;
+            self.clock.sleep_until(at).await;
+            let now = self.clock.now();
+            if let Ok(room) = read
+                && now.since(asked) <= LONGEST_READ
+            {
+                let is_open = room.valve_at(now).from == self.slice.valve_from && now < self.slice.ends_at();
+                return is_open.then_some(room);
+            }
+        }
+        None
+    }
+
+    /// Removes visitors of another epoch from the line, once it is certain that the room is not in that epoch. A visitor
+    /// who joins just after a `reset` may be received by a consumer that has not read the new epoch yet.
+    async fn drop_other_epochs(&mut self, room: &Room) {
+        let dropped = self.hand.sort_set_aside(self.clock.now() - 2 * LONGEST_WAIT, room.epoch);
+        if dropped.is_empty() {
+            return;
+        }
+        self.tally.report.dropped += u32::try_from(dropped.len()).unwrap_or(u32::MAX);
+        if let Err(error) = self.store.remove(dropped).await {
+            self.tally.failed(&error);
+        }
+    }
+
+    /// Gives back whom the slice could not release, so that the next one receives them first, and reports for the last time.
+    async fn finish(&mut self) {
+        self.tally.report.refused = self.tally.ledger_takes == Some(false);
+        let receipts = std::mem::take(&mut self.hand).into_receipts();
+        self.tally.report.left_in_line = u32::try_from(receipts.len()).unwrap_or(u32::MAX);
+        if !receipts.is_empty()
+            && let Err(error) = self.store.hand_back(receipts).await
+        {
+            self.tally.failed(&error);
+        }
+        self.tally.is_over = true;
+        if let Ok(room) = self.store.room().await {
+            self.report(&room).await;
+        }
+    }
+
+    /// Counts a failure and pauses, so that retries do not become a storm.
+    async fn pause_after(&mut self, error: &PortError) {
+        self.tally.failed(error);
+        let until = self.clock.now() + FAILURE_PAUSE;
+        self.clock.sleep_until(until.min(self.slice.ends_at())).await;
+    }
+
+    /// Until when this slice may release visitors, as far as `room` knows.
+    pub(crate) fn deadline(&self, room: &Room) -> Timestamp {
+        let closes = room.valves.after(self.slice.valve_from).map(|change| change.from);
+        closes.map_or(self.slice.ends_at(), |closes| closes.min(self.slice.ends_at()))
+    }
+}
