@@ -175,14 +175,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::RoomState;
     use crate::fixture::{MINUTE, complete, releases, room};
+    use crate::{RoomState, ValveSchedule};
 
     /// Of a regular run.
     const HORIZON: Duration = Duration::from_secs(55);
     /// Of a run after a change.
     const SOON: Duration = Duration::from_secs(5);
-    const LEAD_TIME: Duration = Duration::from_secs(1);
+    const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)

@@ -235,6 +235,8 @@ impl Room {
 mod tests {
     use super::*;
 
+    const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
+
     fn room(url: &str) -> Room {
         let settings = Settings::new(
             "sale".parse().unwrap(),
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_highest_rate_is_kept() {
-        let (mut room, lead_time) = (room("https://room.example/"), Duration::from_secs(1));
+        let (mut room, lead_time) = (room("https://room.example/"), LEAD_TIME);
         for (rate, highest) in [(60, 100), (600, 600), (30, 600)] {
             let before = room.clone();
             room.settings.rate = Rate::new(rate).unwrap();
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn a_change_of_the_valve_is_scheduled_and_other_changes_are_not() {
         let (mut room, now, lead_time) =
-            (room("https://room.example/"), Timestamp::from_millis(50_000), Duration::from_secs(1));
+            (room("https://room.example/"), Timestamp::from_millis(50_000), LEAD_TIME);
         assert_eq!(room.valve_at(now).valve, room.valve());
         let before = room.clone();
         room.stretch = Stretch::MAX;
@@ -318,7 +320,7 @@ mod tests {
         let before = room.clone();
         change(room);
         room.version += 1;
-        room.schedule_valve(&before, Timestamp::from_millis(50_000), Duration::from_secs(1));
+        room.schedule_valve(&before, Timestamp::from_millis(50_000), LEAD_TIME);
     }
 
     const OPENS: Timestamp = Timestamp::from_millis(600_000);

@@ -57,6 +57,11 @@ pub struct ValveSchedule(Vec<ValveChange>);
 pub struct ValveScheduleError;
 
 impl ValveSchedule {
+    /// How long before it is in force a change is written, in a store that one process uses: its handlers read the room in half a
+    /// second at most.
+    pub const LEAD_TIME_IN_ONE_PROCESS: Duration = Duration::from_secs(1);
+    /// The same, in a store that functions use. They read the room at most a second late, and within half a second.
+    pub const LEAD_TIME_OF_FUNCTIONS: Duration = Duration::from_secs(2);
     /// How long a past change is kept. A plan that was made under it is over by then.
     const KEPT: Duration = Duration::from_mins(5);
     /// The most changes that are kept.
@@ -203,7 +208,7 @@ impl From<ValveSchedule> for String {
 mod tests {
     use super::*;
 
-    const LEAD_TIME: Duration = Duration::from_secs(1);
+    const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)

@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("clock", &["waitroom"]),
     ("probe", &["waitroom"]),
     ("embedded", &["waitroom", "pass"]),
+    ("memory", &["waitroom", "pass"]),
     ("aws", &["waitroom", "pass", "clock", "guard"]),
     // Programs.
     (
@@ -43,7 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
     ("aws_model", &["waitroom", "config", "page"]),
     // A room and its crowd on a virtual clock.
-    ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "aws_model"]),
+    ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model"]),
     ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
@@ -79,6 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "consumer",
             "throttle",
             "embedded",
+            "memory",
             "simulation",
         ],
     ),

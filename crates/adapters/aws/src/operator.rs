@@ -9,7 +9,7 @@ use std::time::Duration;
 use clock::SystemClock;
 use futures_util::future;
 use waitroom::ports::{Clock, Fault, LineLength, PortError, PortResult, RoomAdmin};
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, Room, Timestamp, ValveSchedule};
 
 use crate::AwsStore;
 use crate::expressions::{self, Statement};
@@ -184,7 +184,7 @@ fn changed(before: &Room, now: Timestamp, change: &impl Fn(&mut Room)) -> Room {
     let mut after = before.clone();
     change(&mut after);
     after.version = before.version.saturating_add(1);
-    after.schedule_valve(before, now, AwsStore::LEAD_TIME);
+    after.schedule_valve(before, now, ValveSchedule::LEAD_TIME_OF_FUNCTIONS);
     after
 }
 

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use aws_config::SdkConfig;
 use futures_util::future;
@@ -38,10 +37,6 @@ pub struct AwsStore {
 }
 
 impl AwsStore {
-    /// A change of the valve is written this long before it is in force. Functions read the room at most a second late, and
-    /// within half a second.
-    pub const LEAD_TIME: Duration = Duration::from_secs(2);
-
     pub fn new(config: &SdkConfig, resources: RoomResources) -> Self {
         Self::with_separate_configs(config, config, resources)
     }

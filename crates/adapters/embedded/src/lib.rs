@@ -30,12 +30,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 use waitroom::ports::PortResult;
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, LineStatus, Room, Timestamp};
+use waitroom::{AuditNote, AuditSubject, Author, Epoch, LineStatus, Room, Timestamp, ValveSchedule};
 
 pub use commit::Committer;
 use commit::Queue;
@@ -87,8 +86,6 @@ impl OpenError {
 impl EmbeddedStore {
     /// The name of the file in its directory.
     pub const FILE: &str = "room.redb";
-    /// A change of the valve is written this long before it is in force. Consumers read the room in half a second at most.
-    pub const LEAD_TIME: Duration = Duration::from_secs(1);
     const CACHE_BYTES: usize = 64 << 20;
 
     /// Whether there is a store in `directory`.
@@ -226,7 +223,7 @@ impl EmbeddedStore {
             let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
             let mut room = Room::clone(&before);
             change(&mut room);
-            room.schedule_valve(&before, now, Self::LEAD_TIME);
+            room.schedule_valve(&before, now, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
             let after = Arc::new(room);
             if after.counts_apart(&before) {
                 draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;

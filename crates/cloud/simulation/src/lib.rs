@@ -7,7 +7,7 @@
 //! | [`Scenario`] | a crowd, a room, and what visitors, shop and operator do |
 //! | [`Simulation`] | runs it |
 //! | [`SimulatedEvent`] | what came of it |
-//! | [`SimClock`], [`SimLine`], [`RoomGate`] | the clock, a line that is not in order, API Gateway's limit: the fault simulation uses them too |
+//! | [`SimClock`], [`RoomGate`] | the clock, and API Gateway's limit: the fault simulation uses them too |
 //!
 //! The trigger, the consumers and the throttle are the real ones, and pages poll with [their own arithmetic](page::line). Only
 //! the ledger is in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
@@ -18,7 +18,6 @@ mod clock;
 mod course;
 mod crowd;
 mod gate;
-mod line;
 mod orders;
 mod outcome;
 mod record;
@@ -33,7 +32,7 @@ mod wait_spread;
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};
 pub use clock::SimClock;
 pub use gate::{GateState, RoomGate};
-pub use line::{LineBehaviour, SimLine};
+pub use memory::LineBehaviour;
 pub use orders::{SimulatedOrder, TimedOrder, TimedOrderError};
 pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount};
 pub use record::{CountedStretch, RecordError};

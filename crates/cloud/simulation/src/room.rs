@@ -7,22 +7,23 @@ use consumer::Consumer;
 use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::task::LocalSpawnExt;
+use memory::MemoryLine;
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
-use waitroom::{Epoch, LineStatus, Place, Room, Settings, Slice, Ticket, Timestamp};
+use waitroom::{Epoch, LineStatus, Place, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
 
+use crate::SimClock;
 use crate::orders::SimulatedOrder;
 use crate::scenario::Scenario;
 use crate::shop::LoadedShop;
-use crate::store::MemoryLedger;
-use crate::{SimClock, SimLine};
+use crate::store::SimulatedLedger;
 
 pub(crate) struct RoomOnClock {
     pub(crate) clock: SimClock,
-    pub(crate) ledger: MemoryLedger,
-    pub(crate) line: SimLine,
+    pub(crate) ledger: SimulatedLedger,
+    pub(crate) line: MemoryLine,
     pub(crate) shop: Option<LoadedShop>,
     epoch: Epoch,
     pool: LocalPool,
@@ -47,22 +48,23 @@ impl Dispatch for WantedSlices {
 }
 
 impl RoomOnClock {
-    /// As stores have it, on one machine and on AWS.
-    const LEAD_TIME: Duration = Duration::from_secs(1);
-    const LEAD_TIME_ON_AWS: Duration = Duration::from_secs(2);
-
     /// A room that is turned on at `begin`.
     pub(crate) fn new(scenario: &Scenario, begin: Timestamp) -> Self {
         let is_on_aws = scenario.aws().is_some();
         let clock = SimClock::at(begin);
-        let line = SimLine::new(clock.clone(), scenario.seed, scenario.line);
+        let now = clock.clone();
+        let line = MemoryLine::new(move || now.now(), scenario.seed, scenario.line);
         let room = room(scenario);
         let epoch = room.epoch;
-        let lead_time = if is_on_aws { Self::LEAD_TIME_ON_AWS } else { Self::LEAD_TIME };
+        let lead_time = if is_on_aws {
+            ValveSchedule::LEAD_TIME_OF_FUNCTIONS
+        } else {
+            ValveSchedule::LEAD_TIME_IN_ONE_PROCESS
+        };
         let visitors = scenario.arrivals.visitors();
         let shop = scenario.shop.map(|load| LoadedShop::new(clock.clone(), load, scenario.seed));
         let zero = begin + scenario.on_before;
-        let ledger = MemoryLedger::new(clock.clone(), line.clone(), room, lead_time, visitors);
+        let ledger = SimulatedLedger::new(clock.clone(), line.clone(), room, lead_time, visitors);
         if let Some(after) = scenario.opens_after {
             ledger.change(|room| room.open_at(zero + after));
         }
@@ -123,7 +125,7 @@ impl RoomOnClock {
 
     /// Puts a visitor in line with this number, as the door does. Returns whether that woke the room.
     pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) -> bool {
-        let place = Place { epoch: self.epoch, token: MemoryLedger::token(visitor), ticket };
+        let place = Place { epoch: self.epoch, token: SimulatedLedger::token(visitor), ticket };
         // Nothing in memory is waited for.
         drop(self.ledger.join(place).now_or_never());
         let is_quiet = self.ledger.is_quiet();
@@ -151,7 +153,7 @@ impl RoomOnClock {
 
     /// What a poll says about the line.
     pub(crate) fn status(&self) -> LineStatus {
-        let published = self.line.published().filter(|_| self.reads_copies);
+        let published = self.ledger.published().filter(|_| self.reads_copies);
         published.unwrap_or_else(|| self.ledger.status_now())
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::MemoryLine;
 use parking_lot::Mutex;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, EntryCount, LineBack, LineFront, LineLength,
@@ -15,14 +16,14 @@ use waitroom::{
     Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
+use crate::SimClock;
 use crate::course::{MaybeAt, millis_between};
-use crate::{SimClock, SimLine};
 
 /// A handle to the ledger. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryLedger {
+pub(crate) struct SimulatedLedger {
     clock: SimClock,
-    line: SimLine,
+    line: MemoryLine,
     /// From when on a change of the valve is in force.
     lead_time: Duration,
     state: Arc<Mutex<LedgerState>>,
@@ -40,6 +41,7 @@ struct LedgerState {
     slices: HashMap<SliceId, SliceProgress>,
     progress: LineProgress,
     throttle: ThrottleMemory,
+    published: Option<LineStatus>,
     /// The rate in force, whenever it changed.
     rates: Vec<(Timestamp, Rate)>,
 }
@@ -61,10 +63,10 @@ pub(crate) struct PlanInMemory {
     lowest: Option<u64>,
 }
 
-impl MemoryLedger {
+impl SimulatedLedger {
     pub(crate) fn new(
         clock: SimClock,
-        line: SimLine,
+        line: MemoryLine,
         room: Room,
         lead_time: Duration,
         visitors: u32,
@@ -79,6 +81,7 @@ impl MemoryLedger {
             slices: HashMap::new(),
             progress: LineProgress::default(),
             throttle: ThrottleMemory::default(),
+            published: None,
             rates,
         };
         Self { clock, line, lead_time, state: Arc::new(Mutex::new(state)) }
@@ -130,6 +133,11 @@ impl MemoryLedger {
         self.state.lock().rates.clone()
     }
 
+    /// What was published last, which polls read on AWS.
+    pub(crate) fn published(&self) -> Option<LineStatus> {
+        self.state.lock().published
+    }
+
     /// What one machine answers polls with: the line as it is now.
     pub(crate) fn status_now(&self) -> LineStatus {
         let state = self.state.lock();
@@ -151,7 +159,7 @@ impl MemoryLedger {
     }
 }
 
-impl RoomReader for MemoryLedger {
+impl RoomReader for SimulatedLedger {
     async fn room(&self) -> PortResult<Arc<Room>> {
         Ok(self.state.lock().room.clone().at(self.clock.now()))
     }
@@ -161,26 +169,26 @@ impl RoomReader for MemoryLedger {
     }
 }
 
-impl QuietSwitch for MemoryLedger {
+impl QuietSwitch for SimulatedLedger {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
         self.change(|room| room.quiet = quiet);
         Ok(())
     }
 }
 
-impl TicketCounter for MemoryLedger {
+impl TicketCounter for SimulatedLedger {
     async fn lease(&self, count: u32) -> PortResult<u64> {
         self.line.lease(count).await
     }
 }
 
-impl LineBack for MemoryLedger {
+impl LineBack for SimulatedLedger {
     async fn join(&self, visitor: Place) -> PortResult<()> {
         self.line.join(visitor).await
     }
 }
 
-impl LineFront for MemoryLedger {
+impl LineFront for SimulatedLedger {
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
         self.line.receive(most, patience).await
     }
@@ -202,7 +210,7 @@ impl LineFront for MemoryLedger {
     }
 }
 
-impl LineLength for MemoryLedger {
+impl LineLength for SimulatedLedger {
     async fn waiting(&self) -> PortResult<u64> {
         LineLength::waiting(&self.line).await
     }
@@ -217,7 +225,7 @@ impl LineLength for MemoryLedger {
 }
 
 /// The simulation counts them itself.
-impl EntryCount for MemoryLedger {
+impl EntryCount for SimulatedLedger {
     fn count_entry(&self) {}
 
     fn entered(&self) -> Option<u64> {
@@ -225,7 +233,7 @@ impl EntryCount for MemoryLedger {
     }
 }
 
-impl Admissions for MemoryLedger {
+impl Admissions for SimulatedLedger {
     async fn admission(&self, _: Token) -> PortResult<Option<Admission>> {
         // Neither the trigger nor a consumer reads admissions; visitors ask by their number.
         Ok(None)
@@ -264,7 +272,7 @@ impl LedgerState {
     }
 }
 
-impl Plans for MemoryLedger {
+impl Plans for SimulatedLedger {
     async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
         let state = self.state.lock();
         let record = |known: &PlanInMemory| PlanRecord {
@@ -285,7 +293,7 @@ impl Plans for MemoryLedger {
     }
 }
 
-impl Slices for MemoryLedger {
+impl Slices for SimulatedLedger {
     /// Every run of the trigger starts a consumer for each slice. The first one gets it.
     async fn claim(&self, slice: SliceId, _: Claimant) -> PortResult<Claimed> {
         let mut state = self.state.lock();
@@ -311,7 +319,7 @@ impl Slices for MemoryLedger {
     }
 }
 
-impl StatusBoard for MemoryLedger {
+impl StatusBoard for SimulatedLedger {
     async fn position(&self) -> PortResult<LinePosition> {
         Ok(self.state.lock().progress.position())
     }
@@ -327,13 +335,13 @@ impl StatusBoard for MemoryLedger {
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {
-        self.line.publish(status);
+        self.state.lock().published = Some(status);
         Ok(())
     }
 }
 
 /// The simulation counts every second itself.
-impl MinuteLog for MemoryLedger {
+impl MinuteLog for SimulatedLedger {
     async fn note(&self, _: LineTotals) -> PortResult<()> {
         Ok(())
     }
@@ -351,7 +359,7 @@ impl MinuteLog for MemoryLedger {
     }
 }
 
-impl ThrottleStore for MemoryLedger {
+impl ThrottleStore for SimulatedLedger {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
         Ok(self.state.lock().throttle.clone())
     }

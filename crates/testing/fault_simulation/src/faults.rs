@@ -5,9 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::MemoryLine;
 use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
-use simulation::{SimClock, SimLine};
+use simulation::SimClock;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
     LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
@@ -119,7 +120,7 @@ impl<F: FnMut(PortCall) -> (InjectedFault, Duration) + Send> FaultInjector for F
 pub struct FaultyPorts<S> {
     inner: S,
     /// The line that is used instead of the store's own.
-    line: Option<SimLine>,
+    line: Option<MemoryLine>,
     clock: SimClock,
     injector: Arc<Mutex<dyn FaultInjector>>,
     observations: Arc<Mutex<Observations>>,
@@ -144,7 +145,7 @@ impl<S: Sync> FaultyPorts<S> {
 
     /// Visitors wait in this line, and not in the store's own.
     #[must_use]
-    pub(crate) fn with_line(self, line: Option<SimLine>) -> Self {
+    pub(crate) fn with_line(self, line: Option<MemoryLine>) -> Self {
         Self { line, ..self }
     }
 
@@ -398,9 +399,7 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {
         let publish = async {
-            if let Some(line) = &self.line {
-                line.publish(status);
-            }
+            self.observations.lock().published = Some(status);
             self.inner.publish(status).await
         };
         self.call(PortCall::Publish, publish).await
@@ -408,9 +407,7 @@ impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
 
     async fn publish_if_changed(&self, status: LineStatus) -> PortResult<()> {
         let publish = async {
-            if let Some(line) = &self.line {
-                line.publish(status);
-            }
+            self.observations.lock().published = Some(status);
             self.inner.publish_if_changed(status).await
         };
         self.call(PortCall::PublishIfChanged, publish).await

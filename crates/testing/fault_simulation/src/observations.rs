@@ -2,7 +2,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use consumer::SliceReport;
-use waitroom::{Admission, AdmittedBy, Place, Slice, SliceId, Timestamp, Token, Valve, ValveChange};
+use waitroom::{
+    Admission, AdmittedBy, LineStatus, Place, Slice, SliceId, Timestamp, Token, Valve, ValveChange,
+};
 
 /// Everything that really happened in a run. It is outside the simulated process, so it survives kills.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub struct Observations {
     pub reports: Vec<(SliceId, SliceReport)>,
     /// Every change of the valve that held, oldest first.
     pub valves: Vec<ValveChange>,
+    /// The status that was published last, which polls read on AWS.
+    pub published: Option<LineStatus>,
 }
 
 /// The observations of a run, compared with the ledger.

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use memory::LineBehaviour;
 use page::line::{self, MINUTE, ShownRange};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use simulation::LineBehaviour;
 use waitroom::ports::Clock;
 use waitroom::throttle_rules::Verdict;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits};
-use simulation::LineBehaviour;
+use memory::LineBehaviour;
 
 /// In a rush, SQS's count may be more than a minute old.
 const COUNT_LAG: Duration = Duration::from_secs(90);

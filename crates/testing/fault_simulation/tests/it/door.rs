@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
+use memory::LineBehaviour;
 use producer::{DoorAnswer, DoorRequest, PlaceLimit, ShownIn};
-use simulation::LineBehaviour;
 use waitroom::ports::Fault;
 use waitroom::{Place, RoomState};
 

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits, World};
 use futures_executor::block_on;
-use simulation::{LineBehaviour, SimClock, SimLine};
+use memory::{LineBehaviour, MemoryLine};
+use simulation::SimClock;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
 
-fn line(behaviour: LineBehaviour) -> (SimClock, SimLine) {
+fn line(behaviour: LineBehaviour) -> (SimClock, MemoryLine) {
     let clock = SimClock::at(Timestamp::from_millis(1_700_000_000_000));
-    (clock.clone(), SimLine::new(clock, 1, behaviour))
+    let now = clock.clone();
+    (clock, MemoryLine::new(move || now.now(), 1, behaviour))
 }
 
-fn join(line: &SimLine, people: u64) {
+fn join(line: &MemoryLine, people: u64) {
     for ticket in 1..=people {
         let token = Token::from_bytes(u128::from(ticket).to_be_bytes());
         let place = Place { epoch: "ab12".parse().unwrap(), token, ticket: Ticket::new(ticket).unwrap() };
@@ -22,7 +24,7 @@ fn join(line: &SimLine, people: u64) {
 }
 
 /// Receives and removes one batch after the other, and returns the tickets in the order of delivery.
-fn receive_all(line: &SimLine) -> Vec<u64> {
+fn receive_all(line: &MemoryLine) -> Vec<u64> {
     let mut order = Vec::new();
     loop {
         let received = block_on(line.receive(10, Duration::ZERO)).unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, World};
-use simulation::LineBehaviour;
+use memory::LineBehaviour;
 use waitroom::RoomState;
 use waitroom::ports::Fault;
 

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
+use memory::LineBehaviour;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use simulation::{LineBehaviour, SimClock};
+use simulation::SimClock;
 use waitroom::RoomState;
 use waitroom::ports::{Clock, Fault};
 

@@ -1,0 +1,239 @@
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use waitroom::ports::{
+    AuditTrail, PlanRecord, PortResult, QuietSwitch, RoomAdmin, RoomReader, ThrottleMemory, ThrottleStore,
+};
+use waitroom::{
+    Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, LineCounts, LineStatus, LineTotals, Rate,
+    Room, Timestamp, Token,
+};
+
+use crate::history::MinuteBook;
+use crate::keys::KeysInMemory;
+use crate::plans::PlanBook;
+use crate::{AdmissionTable, MemoryLine};
+
+/// A handle to a ledger in memory. Clones share it.
+///
+/// It knows its line, because a reset empties both.
+pub struct MemoryLedger<A = HashMap<Token, Admission>> {
+    pub(crate) line: MemoryLine,
+    /// From when on a change of the valve is in force.
+    lead_time: Duration,
+    pub(crate) state: Arc<Mutex<LedgerState<A>>>,
+}
+
+pub(crate) struct LedgerState<A> {
+    room: Arc<Room>,
+    valve_changed: bool,
+    audit: VecDeque<AuditEntry>,
+    throttle: ThrottleMemory,
+    pub(crate) admissions: A,
+    pub(crate) plans: PlanBook,
+    pub(crate) history: MinuteBook,
+    pub(crate) keys: KeysInMemory,
+    pub(crate) published: Option<LineStatus>,
+    /// How many came for their pass in this epoch.
+    pub(crate) entered: u64,
+}
+
+impl MemoryLedger {
+    /// The ledger of this room, by the clock of its line.
+    pub fn new(line: MemoryLine, room: Room, lead_time: Duration) -> Self {
+        Self::with_admissions(line, room, lead_time, HashMap::new())
+    }
+}
+
+impl<A: AdmissionTable> MemoryLedger<A> {
+    /// The same, with its admissions in this table.
+    pub fn with_admissions(line: MemoryLine, room: Room, lead_time: Duration, admissions: A) -> Self {
+        let state = LedgerState {
+            room: Arc::new(room),
+            valve_changed: false,
+            audit: VecDeque::new(),
+            throttle: ThrottleMemory::default(),
+            admissions,
+            plans: PlanBook::default(),
+            history: MinuteBook::default(),
+            keys: KeysInMemory::default(),
+            published: None,
+            entered: 0,
+        };
+        Self { line, lead_time, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The room as it is kept. An opening whose time has come is not applied.
+    pub fn kept_room(&self) -> Arc<Room> {
+        self.state.lock().room.clone()
+    }
+
+    /// Changes the room without an entry in the audit trail, and increases its version.
+    pub fn change_room(&self, change: impl FnOnce(&mut Room)) {
+        self.alter_room(None, change);
+    }
+
+    /// Whether the valve has changed since this was last asked. Then the trigger has to run.
+    pub fn take_valve_changed(&self) -> bool {
+        std::mem::take(&mut self.state.lock().valve_changed)
+    }
+
+    /// The status of the line as it is now, which a store on one machine answers polls with.
+    pub fn status(&self) -> LineStatus {
+        // An opening that has come changes nothing in it.
+        self.status_of(&self.kept_room())
+    }
+
+    pub(crate) fn status_of(&self, room: &Room) -> LineStatus {
+        LineStatus::of(room, self.state.lock().plans.progress().position(), self.line.len())
+    }
+
+    /// The status that was published last, which polls read on AWS.
+    pub fn published(&self) -> Option<LineStatus> {
+        self.state.lock().published
+    }
+
+    /// All plans so far, oldest first.
+    pub fn plans(&self) -> Vec<PlanRecord> {
+        self.state.lock().plans.records().copied().collect()
+    }
+
+    /// How many the slices have recorded as released in this epoch.
+    pub fn released(&self) -> u64 {
+        self.state.lock().plans.progress().released
+    }
+
+    pub fn read_admissions<T>(&self, read: impl FnOnce(&A) -> T) -> T {
+        read(&self.state.lock().admissions)
+    }
+
+    fn alter_room(&self, note: Option<&AuditNote>, change: impl FnOnce(&mut Room)) -> (Arc<Room>, Arc<Room>) {
+        let now = self.line.now();
+        let mut state = self.state.lock();
+        let before = state.room.clone().at(now);
+        let mut room = Room::clone(&before);
+        change(&mut room);
+        room.version += 1;
+        room.schedule_valve(&before, now, self.lead_time);
+        let after = Arc::new(room);
+        if after.counts_apart(&before) {
+            state.close_count(&self.line, &before, now);
+        }
+        state.valve_changed |= after.changes_valve_from(&before).is_some();
+        state.room = after.clone();
+        if let Some(note) = note {
+            state.add_entry(|number| note.entry(number, now, &before, &after));
+        }
+        (before, after)
+    }
+}
+
+impl<A> LedgerState<A> {
+    /// Writes an entry of the audit trail, which gets this number, and removes the oldest.
+    pub(crate) fn add_entry(&mut self, entry: impl FnOnce(u64) -> Option<AuditEntry>) {
+        let number = self.audit.back().map_or(1, |last| last.number + 1);
+        self.audit.extend(entry(number));
+        if self.audit.len() > AuditEntry::KEPT.into() {
+            self.audit.pop_front();
+        }
+    }
+
+    /// Writes the closing record of whom the room has counted so far.
+    fn close_count(&mut self, line: &MemoryLine, before: &Room, now: Timestamp) {
+        let counts = LineCounts {
+            joined: line.joined_so_far(),
+            released: self.plans.released(),
+            entered: Some(self.entered),
+            waiting: line.len(),
+        };
+        self.history.close(LineTotals::of(before, now, counts));
+    }
+}
+
+impl<A: AdmissionTable> RoomReader for MemoryLedger<A> {
+    async fn room(&self) -> PortResult<Arc<Room>> {
+        Ok(self.kept_room().at(self.line.now()))
+    }
+
+    async fn room_now(&self) -> PortResult<Arc<Room>> {
+        self.room().await
+    }
+}
+
+impl<A: AdmissionTable> QuietSwitch for MemoryLedger<A> {
+    async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
+        if self.room().await?.quiet != quiet {
+            self.change_room(|room| room.quiet = quiet);
+        }
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> RoomAdmin for MemoryLedger<A> {
+    async fn change(
+        &self,
+        _: &'static str,
+        note: AuditNote,
+        change: impl Fn(&mut Room) + Send + 'static,
+    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
+        Ok(self.alter_room(Some(&note), change))
+    }
+
+    async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
+        let now = self.line.now();
+        let mut state = self.state.lock();
+        let before = state.room.clone().at(now);
+        let mut after = Room::clone(&before);
+        after.start_epoch(epoch);
+        after.version += 1;
+        state.close_count(&self.line, &before, now);
+        state
+            .add_entry(|number| AuditNote::new(who, AuditSubject::Reset).entry(number, now, &before, &after));
+        state.room = Arc::new(after);
+        state.plans.begin_epoch();
+        (state.published, state.entered) = (None, 0);
+        Ok(self.line.begin_epoch())
+    }
+}
+
+impl<A: AdmissionTable> AuditTrail for MemoryLedger<A> {
+    async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
+        let audit = &self.state.lock().audit;
+        Ok(audit.iter().skip(audit.len().saturating_sub(most.into())).cloned().collect())
+    }
+}
+
+impl<A: AdmissionTable> ThrottleStore for MemoryLedger<A> {
+    async fn recall(&self) -> PortResult<ThrottleMemory> {
+        Ok(self.state.lock().throttle.clone())
+    }
+
+    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
+        let stored = &mut self.state.lock().throttle;
+        let is_next = stored.version + 1 == memory.version;
+        if is_next {
+            *stored = memory;
+        }
+        Ok(is_next)
+    }
+
+    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
+        self.alter_room(Some(&AuditNote::throttle()), |room| room.throttled = rate);
+        Ok(())
+    }
+}
+
+impl<A> Clone for MemoryLedger<A> {
+    fn clone(&self) -> Self {
+        Self { line: self.line.clone(), lead_time: self.lead_time, state: self.state.clone() }
+    }
+}
+
+impl<A> fmt::Debug for MemoryLedger<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryLedger").field("line", &self.line).finish_non_exhaustive()
+    }
+}

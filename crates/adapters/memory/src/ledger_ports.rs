@@ -1,0 +1,156 @@
+//! The ports of the ledger, apart from those that change the room.
+
+use std::time::Duration;
+
+use pass::{KeyRecord, KeyRefusal, SecretKeys};
+use waitroom::ports::{
+    Admissions, Admitted, Claimant, Claimed, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader,
+    MinuteLog, PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard,
+};
+use waitroom::{
+    Admission, AdmittedBy, AuditEntry, Author, KeyOrder, LinePosition, LineProgress, LineStatus, LineTotals,
+    MinuteRecord, Plan, Room, SliceId, Timestamp, Token,
+};
+
+use crate::{AdmissionTable, MemoryLedger};
+
+impl<A: AdmissionTable> Admissions for MemoryLedger<A> {
+    async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
+        Ok(self.read_admissions(|admissions| admissions.get(token)))
+    }
+
+    async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
+        let mut state = self.state.lock();
+        if let Some(before) = state.admissions.get(token) {
+            return Ok(Admitted::Before(before));
+        }
+        state.admissions.put(token, admission);
+        if let AdmittedBy::Slice(slice) = admission.by {
+            state.plans.admit(slice);
+        }
+        Ok(Admitted::Now)
+    }
+
+    async fn takes_admissions(&self) -> PortResult<()> {
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> EntryCount for MemoryLedger<A> {
+    fn count_entry(&self) {
+        self.state.lock().entered += 1;
+    }
+
+    fn entered(&self) -> Option<u64> {
+        Some(self.state.lock().entered)
+    }
+}
+
+impl<A: AdmissionTable> Plans for MemoryLedger<A> {
+    async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
+        Ok(self.state.lock().plans.records().rev().take(2).copied().collect())
+    }
+
+    async fn write(&self, plan: Plan) -> PortResult<bool> {
+        Ok(self.state.lock().plans.write(plan))
+    }
+}
+
+impl<A: AdmissionTable> Slices for MemoryLedger<A> {
+    async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<Claimed> {
+        Ok(self.state.lock().plans.claim(slice, claimant))
+    }
+
+    async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
+        self.state.lock().plans.record(slice, progress);
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> StatusBoard for MemoryLedger<A> {
+    async fn position(&self) -> PortResult<LinePosition> {
+        Ok(self.state.lock().plans.progress().position())
+    }
+
+    async fn progress(&self) -> PortResult<LineProgress> {
+        Ok(self.state.lock().plans.progress())
+    }
+
+    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
+        self.state.lock().plans.pass_by(plan, passed);
+        Ok(())
+    }
+
+    async fn publish(&self, status: LineStatus) -> PortResult<()> {
+        self.state.lock().published = Some(status);
+        Ok(())
+    }
+}
+
+impl<A: AdmissionTable> LineStatusReader for MemoryLedger<A> {
+    async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
+        Ok(self.status_of(room))
+    }
+}
+
+impl<A: AdmissionTable> MinuteLog for MemoryLedger<A> {
+    async fn note(&self, totals: LineTotals) -> PortResult<()> {
+        self.state.lock().history.note(totals);
+        Ok(())
+    }
+
+    async fn note_wait(&self, at: Timestamp, wait: Duration) -> PortResult<()> {
+        self.state.lock().history.note_wait(at, wait);
+        Ok(())
+    }
+
+    async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
+        let longest = self.state.lock().history.longest_wait(MinuteRecord::number(since));
+        Ok(longest.map(Duration::from_secs))
+    }
+
+    async fn minutes(&self, since: Timestamp) -> PortResult<Vec<MinuteRecord>> {
+        Ok(self.state.lock().history.since(MinuteRecord::number(since)))
+    }
+}
+
+impl<A: AdmissionTable> KeyBoard for MemoryLedger<A> {
+    async fn key_record(&self) -> PortResult<KeyRecord> {
+        Ok(self.state.lock().keys.record.clone())
+    }
+}
+
+impl<A: AdmissionTable> Keys for MemoryLedger<A> {
+    async fn publish_keys(&self, mut record: KeyRecord) -> PortResult<bool> {
+        let keys = &mut self.state.lock().keys;
+        if keys.record.version != record.version {
+            return Ok(false);
+        }
+        record.version += 1;
+        keys.secret.retain(|number, _| record.needs(*number));
+        keys.record = record;
+        Ok(true)
+    }
+
+    async fn secret_keys(&self, number: u64) -> PortResult<Option<SecretKeys>> {
+        Ok(self.state.lock().keys.secret.get(&number).cloned())
+    }
+
+    async fn create_secret_keys(&self, number: u64, first: SecretKeys) -> PortResult<SecretKeys> {
+        Ok(self.state.lock().keys.secret.entry(number).or_insert(first).clone())
+    }
+}
+
+impl<A: AdmissionTable> KeyAdmin for MemoryLedger<A> {
+    async fn order_keys(&self, order: KeyOrder, who: Author) -> PortResult<Result<KeyRecord, KeyRefusal>> {
+        let now = self.line.now();
+        let mut state = self.state.lock();
+        let mut record = state.keys.record.clone();
+        Ok(order.carry_out(&mut record, now).map(|change| {
+            record.version += 1;
+            state.keys.record = record.clone();
+            state.add_entry(|number| Some(AuditEntry::of_keys(number, now, who, change)));
+            record
+        }))
+    }
+}

@@ -1,0 +1,99 @@
+//! Plans, their slices, and how far the line has come.
+
+use std::collections::{BTreeMap, HashMap};
+
+use waitroom::ports::{Claimant, Claimed, PlanRecord, SliceProgress};
+use waitroom::{LineProgress, Plan, SliceId};
+
+#[derive(Debug, Default)]
+pub(crate) struct PlanBook {
+    plans: BTreeMap<u64, PlanRecord>,
+    slices: HashMap<SliceId, ClaimedSlice>,
+    last_plan_before_epoch: u64,
+    progress: LineProgress,
+}
+
+#[derive(Debug)]
+struct ClaimedSlice {
+    by: Claimant,
+    /// How many it has recorded as released.
+    recorded: u32,
+    admitted: u32,
+}
+
+impl PlanBook {
+    pub(crate) fn records(&self) -> impl DoubleEndedIterator<Item = &PlanRecord> {
+        self.plans.values()
+    }
+
+    pub(crate) fn progress(&self) -> LineProgress {
+        self.progress
+    }
+
+    /// Notes that this slice has admitted somebody.
+    pub(crate) fn admit(&mut self, slice: SliceId) {
+        if let Some(claimed) = self.slices.get_mut(&slice) {
+            claimed.admitted += 1;
+        }
+    }
+
+    /// How many were admitted in this epoch: also those whom their slices have not recorded yet.
+    pub(crate) fn released(&self) -> u64 {
+        let unrecorded = |slice: &ClaimedSlice| u64::from(slice.admitted.saturating_sub(slice.recorded));
+        self.progress.released + self.slices.values().map(unrecorded).sum::<u64>()
+    }
+
+    /// Running slices go on in a new epoch. Whom they have admitted so far belongs to the old one, and so do the tickets that
+    /// they reach.
+    pub(crate) fn begin_epoch(&mut self) {
+        for (id, slice) in &mut self.slices {
+            let unrecorded = slice.admitted.saturating_sub(slice.recorded);
+            slice.recorded += unrecorded;
+            if let Some(record) = self.plans.get_mut(&id.plan) {
+                record.released += u64::from(unrecorded);
+            }
+        }
+        self.last_plan_before_epoch = self.plans.last_key_value().map_or(0, |(number, _)| *number);
+        self.progress = LineProgress::default();
+    }
+
+    /// Returns whether the plan is new.
+    pub(crate) fn write(&mut self, plan: Plan) -> bool {
+        let is_new = !self.plans.contains_key(&plan.number);
+        self.plans.entry(plan.number).or_insert(PlanRecord { plan, released: 0, lowest: None });
+        is_new
+    }
+
+    /// Notes that this plan found tickets below `passed` to be passed by.
+    pub(crate) fn pass_by(&mut self, plan: u64, passed: u64) {
+        if self.is_of_this_epoch(plan) {
+            self.progress.passed = self.progress.passed.max(passed);
+        }
+    }
+
+    fn is_of_this_epoch(&self, plan: u64) -> bool {
+        plan > self.last_plan_before_epoch
+    }
+
+    /// Nothing proves that the consumer of an earlier claim no longer runs.
+    pub(crate) fn claim(&mut self, slice: SliceId, by: Claimant) -> Claimed {
+        let claimed = self.slices.entry(slice).or_insert(ClaimedSlice { by, recorded: 0, admitted: 0 });
+        if claimed.by == by { Claimed::Granted { released: 0 } } else { Claimed::Taken }
+    }
+
+    pub(crate) fn record(&mut self, slice: SliceId, progress: SliceProgress) {
+        let counts = self.is_of_this_epoch(slice.plan);
+        let Some(claimed) = self.slices.get_mut(&slice) else { return };
+        let grown = u64::from(progress.released.saturating_sub(claimed.recorded));
+        claimed.recorded = claimed.recorded.max(progress.released);
+        self.progress.released += grown;
+        if counts {
+            self.progress.served = self.progress.served.max(progress.served);
+            self.progress.disorder = progress.disorder.unwrap_or(self.progress.disorder);
+        }
+        if let Some(record) = self.plans.get_mut(&slice.plan) {
+            record.released += grown;
+            record.lowest = record.lowest.into_iter().chain(progress.lowest).min();
+        }
+    }
+}
