@@ -230,7 +230,7 @@ impl SimulatedCrowd {
     fn poll(&mut self, room: &RoomOnClock, number: u32, at: u32, now: Timestamp) {
         self.course.at(at).polls += 1;
         let is_first = self.visitors[number as usize].heard.get().is_none();
-        if room.ledger.admitted_at(number).is_some_and(|admitted| admitted <= now) {
+        if room.admitted_at(number).is_some_and(|admitted| admitted <= now) {
             let comes = self.habits.never_enter == 0.0 || !self.rng.random_bool(self.habits.never_enter);
             let visitor = &mut self.visitors[number as usize];
             visitor.learned = MaybeAt::at(at);

@@ -12,6 +12,7 @@
 //! The trigger, the consumers and the throttle are the real ones, and pages poll with [their own arithmetic](page::line). Only
 //! the ledger is in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
 
+mod admissions;
 mod agenda;
 mod arrivals;
 mod clock;
@@ -26,7 +27,6 @@ mod scenario;
 mod search;
 mod shop;
 mod simulate;
-mod store;
 mod wait_spread;
 
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};

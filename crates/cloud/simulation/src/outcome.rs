@@ -4,6 +4,7 @@ use aws_model::{CostLine, EventWork, Limit, Traffic, Usage, environments_per_vis
 use serde::Serialize;
 use waitroom::{Rate, Timestamp};
 
+use crate::admissions::NumberedAdmissions;
 use crate::course::{CountedCourse, CountedSecond, millis_between};
 use crate::crowd::{DoorGates, SimulatedCrowd, SimulatedVisitor, VisitEnd};
 use crate::room::RoomOnClock;
@@ -139,7 +140,7 @@ impl SimulatedEvent {
             from_link.extend(learned.map(|learned| learned - visitor.arrived));
             in_line.extend(joined.map(|joined| joined - visitor.arrived));
             waits.extend(joined.zip(learned).map(|(joined, learned)| learned - joined));
-            let admitted = room.ledger.admitted_at(number);
+            let admitted = room.admitted_at(number);
             everybody &= admitted.is_some();
             if let Some(at) = admitted {
                 drained = drained.max(at);
@@ -150,6 +151,7 @@ impl SimulatedEvent {
         if let Some(last) = course.seconds.last_mut() {
             last.waiting = room.waiting();
         }
+        let admitted = room.ledger.read_admissions(NumberedAdmissions::by_plan);
         let windows: Vec<_> = room
             .ledger
             .plans()
@@ -159,7 +161,7 @@ impl SimulatedEvent {
                 to: since(known.plan.window.end),
                 rate: known.plan.rate.get(),
                 planned: known.plan.quota,
-                released: known.admitted,
+                released: admitted.get(&known.plan.number).copied().unwrap_or_default(),
             })
             .collect();
         let first = windows.iter().position(|window| window.released > 0).unwrap_or(windows.len());
@@ -198,7 +200,7 @@ fn longest_line(seconds: &[CountedSecond]) -> (u32, u64) {
 
 /// The rate in force, whenever it changed, by the second.
 fn rates(room: &RoomOnClock, zero: Timestamp) -> Vec<(u64, Rate)> {
-    room.ledger.rates().iter().map(|(at, rate)| (at.since(zero).as_secs(), *rate)).collect()
+    room.rates.iter().map(|(at, rate)| (at.since(zero).as_secs(), *rate)).collect()
 }
 
 /// The rate in force at the end of this second.

@@ -7,22 +7,22 @@ use consumer::Consumer;
 use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::task::LocalSpawnExt;
-use memory::MemoryLine;
+use memory::{AdmissionTable, MemoryLedger, MemoryLine};
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
-use waitroom::{Epoch, LineStatus, Place, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
+use waitroom::{Epoch, LineStatus, Place, Rate, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
 
 use crate::SimClock;
+use crate::admissions::NumberedAdmissions;
 use crate::orders::SimulatedOrder;
 use crate::scenario::Scenario;
 use crate::shop::LoadedShop;
-use crate::store::SimulatedLedger;
 
 pub(crate) struct RoomOnClock {
     pub(crate) clock: SimClock,
-    pub(crate) ledger: SimulatedLedger,
+    pub(crate) ledger: MemoryLedger<NumberedAdmissions>,
     pub(crate) line: MemoryLine,
     pub(crate) shop: Option<LoadedShop>,
     epoch: Epoch,
@@ -32,6 +32,10 @@ pub(crate) struct RoomOnClock {
     next_minute: Timestamp,
     /// The orders that the operator has not given yet, the next one last.
     orders: Vec<(Timestamp, SimulatedOrder)>,
+    /// How many consumers have run.
+    consumers: u128,
+    /// The rate in force, whenever it changed.
+    pub(crate) rates: Vec<(Timestamp, Rate)>,
     /// On AWS, polls read copies of what was published.
     reads_copies: bool,
 }
@@ -64,9 +68,11 @@ impl RoomOnClock {
         let visitors = scenario.arrivals.visitors();
         let shop = scenario.shop.map(|load| LoadedShop::new(clock.clone(), load, scenario.seed));
         let zero = begin + scenario.on_before;
-        let ledger = SimulatedLedger::new(clock.clone(), line.clone(), room, lead_time, visitors);
+        let rates = vec![(begin, room.rate())];
+        let admissions = NumberedAdmissions::new(visitors, begin, room.settings.lifetimes.admission);
+        let ledger = MemoryLedger::with_admissions(line.clone(), room, lead_time, admissions);
         if let Some(after) = scenario.opens_after {
-            ledger.change(|room| room.open_at(zero + after));
+            ledger.change_room(|room| room.open_at(zero + after));
         }
         let mut orders: Vec<_> =
             scenario.orders.iter().map(|order| (zero + order.after, order.order)).collect();
@@ -84,6 +90,8 @@ impl RoomOnClock {
             minute: scenario.minute,
             next_minute: begin,
             orders,
+            consumers: 0,
+            rates,
             reads_copies: is_on_aws,
         }
     }
@@ -103,15 +111,17 @@ impl RoomOnClock {
             self.measure_shop();
         }
         while let Some((_, order)) = self.orders.pop_if(|(at, _)| *at <= now) {
-            self.ledger.change(|room| order.apply(room));
+            self.ledger.change_room(|room| order.apply(room));
         }
         loop {
             self.pool.run_until_stalled();
+            self.note_rate(now);
             let sent = std::mem::take(&mut *self.sent.0.lock());
             for slice in &sent {
                 let consumer = Consumer::new(self.ledger.clone(), self.clock.clone());
-                let slice = *slice;
-                self.spawn(async move { drop(consumer.run(slice, Claimant(0)).await) });
+                self.consumers += 1;
+                let (slice, claimant) = (*slice, Claimant(self.consumers));
+                self.spawn(async move { drop(consumer.run(slice, claimant).await) });
             }
             let valve_changed = self.ledger.take_valve_changed();
             if valve_changed {
@@ -125,10 +135,10 @@ impl RoomOnClock {
 
     /// Puts a visitor in line with this number, as the door does. Returns whether that woke the room.
     pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) -> bool {
-        let place = Place { epoch: self.epoch, token: SimulatedLedger::token(visitor), ticket };
+        let place = Place { epoch: self.epoch, token: NumberedAdmissions::token(visitor), ticket };
         // Nothing in memory is waited for.
         drop(self.ledger.join(place).now_or_never());
-        let is_quiet = self.ledger.is_quiet();
+        let is_quiet = self.ledger.kept_room().quiet;
         if is_quiet {
             drop(self.ledger.set_quiet(false).now_or_never());
             self.run(self.clock.now());
@@ -141,6 +151,12 @@ impl RoomOnClock {
         self.ledger.lease(count).now_or_never().and_then(Result::ok).unwrap_or_default()
     }
 
+    /// When this visitor was admitted.
+    pub(crate) fn admitted_at(&self, visitor: u32) -> Option<Timestamp> {
+        let admission = |admissions: &NumberedAdmissions| admissions.get(NumberedAdmissions::token(visitor));
+        self.ledger.read_admissions(admission).map(|admission| admission.at)
+    }
+
     /// How many are in line.
     pub(crate) fn waiting(&self) -> u32 {
         u32::try_from(self.line.len()).unwrap_or(u32::MAX)
@@ -148,13 +164,20 @@ impl RoomOnClock {
 
     /// How long it is until the room opens, if it is to open by itself.
     pub(crate) fn opens_in(&self, now: Timestamp) -> Option<Duration> {
-        self.ledger.opens().filter(|opens| *opens > now).map(|opens| opens.since(now))
+        self.ledger.kept_room().opens.filter(|opens| *opens > now).map(|opens| opens.since(now))
     }
 
     /// What a poll says about the line.
     pub(crate) fn status(&self) -> LineStatus {
         let published = self.ledger.published().filter(|_| self.reads_copies);
-        published.unwrap_or_else(|| self.ledger.status_now())
+        published.unwrap_or_else(|| self.ledger.status())
+    }
+
+    fn note_rate(&mut self, now: Timestamp) {
+        let rate = self.ledger.kept_room().rate();
+        if self.rates.last().is_none_or(|(_, last)| *last != rate) {
+            self.rates.push((now, rate));
+        }
     }
 
     fn trigger(&mut self, cause: TriggerCause) {

@@ -130,7 +130,7 @@ mod tests {
             let clicks = scenario.arrivals.times(scenario.seed);
             let begin = Simulation::ZERO.as_millis();
             let wait = |(number, click): (u32, &u32)| {
-                room.ledger.admitted_at(number).unwrap().as_millis() - begin - u64::from(*click)
+                room.admitted_at(number).unwrap().as_millis() - begin - u64::from(*click)
             };
             let waits = spread((0..).zip(&clicks).map(wait).collect());
             let event = SimulatedEvent::of(&scenario, &room, crowd, Simulation::ZERO);
