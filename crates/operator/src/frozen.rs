@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use frozen_names::{Section, assert_frozen};
+use futures_executor::block_on;
 use serde::Serialize;
 use serde_json::Value;
+use waitroom::ports::ThrottleStore;
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{AuditNote, Rate, Room, Stretch, Timestamp};
+use waitroom::{Rate, Stretch, Timestamp};
 
-use crate::memory_store::MemoryStore;
+use crate::fixture::WaitingRoom;
 use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
 
 const NOON: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -34,7 +36,7 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Rehearse { mark: "abcdefghijkmnpqr".parse().unwrap() },
         Order::Reset { epoch: "cd34".parse().unwrap() },
         Order::Keys,
-        Order::Minutes { since: NOON },
+        Order::Minutes { since: WaitingRoom::MINUTE },
         Order::Status,
         Order::History { most: 500 },
     ]
@@ -90,11 +92,12 @@ fn complete(reply: Reply) -> Reply {
 
 #[test]
 fn orders_and_replies_keep_their_fields() {
-    let store = MemoryStore::new();
+    let store = WaitingRoom::new();
     let key = store.publish_key();
-    let before = store.room.lock().unwrap().clone();
-    store.add_entry(&AuditNote::throttle(), &before, &Room { throttled: Some(Rate::MIN), ..before.clone() });
-    store.room.lock().unwrap().settings.health = Some("https://shop.example/health".parse().unwrap());
+    block_on(store.ledger.hold(Some(Rate::MIN))).unwrap();
+    store
+        .ledger
+        .change_room(|room| room.settings.health = Some("https://shop.example/health".parse().unwrap()));
     let (mut sent, mut replied) = (Vec::new(), Vec::new());
     for order in orders(&key) {
         sent.extend(fields("order", &order));

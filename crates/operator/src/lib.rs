@@ -5,9 +5,9 @@
 //! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
 
 #[cfg(test)]
-mod frozen;
+mod fixture;
 #[cfg(test)]
-mod memory_store;
+mod frozen;
 mod order;
 mod rehearsal;
 mod reply;
@@ -110,26 +110,25 @@ mod tests {
     use waitroom::{Message, Rate, Stretch};
 
     use super::*;
-    use crate::memory_store::MemoryStore;
+    use crate::fixture::WaitingRoom;
 
     #[test]
     fn on_pause_and_off_work_from_every_state() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         for first in [Order::On, Order::Pause, Order::Off] {
             for (second, expected) in
                 [(Order::On, RoomState::On), (Order::Pause, RoomState::Paused), (Order::Off, RoomState::Off)]
             {
                 store.execute(first.clone());
                 store.execute(second.clone());
-                let room = store.room.lock().unwrap();
-                assert_eq!(room.state, expected, "{first:?}, then {second:?}");
+                assert_eq!(store.room().state, expected, "{first:?}, then {second:?}");
             }
         }
     }
 
     #[test]
     fn an_opening_is_withdrawn_by_on_pause_and_off_and_kept_by_every_other_order() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         let at = Timestamp::from_millis(1_800_000_000_000);
         assert_eq!(
             serde_json::to_value(Order::OpenAt { at }).unwrap(),
@@ -137,9 +136,9 @@ mod tests {
         );
         for order in [Order::On, Order::Pause, Order::Off] {
             store.execute(Order::OpenAt { at });
-            assert_eq!(store.room.lock().unwrap().opens, Some(at));
+            assert_eq!(store.room().opens, Some(at));
             store.execute(order.clone());
-            assert_eq!(store.room.lock().unwrap().opens, None, "{order:?}");
+            assert_eq!(store.room().opens, None, "{order:?}");
         }
         store.execute(Order::OpenAt { at });
         for order in [
@@ -149,13 +148,13 @@ mod tests {
             Order::Reset { epoch: "cd34".parse().unwrap() },
         ] {
             store.execute(order.clone());
-            assert_eq!(store.room.lock().unwrap().opens, Some(at), "{order:?}");
+            assert_eq!(store.room().opens, Some(at), "{order:?}");
         }
     }
 
     #[test]
     fn a_change_replies_with_before_and_after() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         let rate = Rate::new(600).unwrap();
         let Reply::Changed { before, after } = store.execute(Order::SetRate { rate }) else {
             panic!("not a change")
@@ -168,21 +167,25 @@ mod tests {
         let reset = store.execute(Order::Reset { epoch });
         let before = "ab12".parse().unwrap();
         assert_eq!(reset, Reply::Reset { lost_places: 7, before, after: epoch });
-        let room = store.room.lock().unwrap();
+        let room = store.room();
         assert_eq!((&room.settings.message, room.stretch, room.epoch), (&text, Stretch::MAX, epoch));
     }
 
     #[test]
     fn a_status_has_this_json_and_reads_back() {
-        let Reply::Status(status) = MemoryStore::new().execute(Order::Status) else { panic!("not a status") };
-        let expected = json!({ "served": 4100, "passed": 2100, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
+        let Reply::Status(status) = WaitingRoom::new().execute(Order::Status) else { panic!("not a status") };
+        let expected =
+            json!({ "served": 35, "passed": 17, "disorder": 0, "waiting": 7, "rate": 300, "slow": false });
         let json = serde_json::to_value(&status).unwrap();
-        assert_eq!((&json["line"], &json["released"]), (&expected, &json!(4090)));
+        assert_eq!((&json["line"], &json["released"]), (&expected, &json!(31)));
         assert_eq!(json["wait"], 1, "seven visitors at 300 a minute");
-        assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(4100), &json!(90)));
+        assert_eq!((&json["joined"], &json["longest_wait"]), (&json!(38), &json!(90)));
         assert_eq!(
             json["windows"],
-            json!([{ "number": 12, "released": 31, "planned": 300, "start": 0, "end": 60_000 }])
+            json!([{
+                "number": 12, "released": 31, "planned": 300,
+                "start": 1_699_999_940_000_u64, "end": 1_700_000_000_000_u64,
+            }])
         );
         for only_if_any in ["refusals", "limited", "dead_letters", "alarms", "alarm_mail"] {
             assert_eq!(json.get(only_if_any), None);
@@ -192,10 +195,10 @@ mod tests {
 
     #[test]
     fn the_history_of_the_line_has_this_json_and_reads_back() {
-        let minutes = MemoryStore::new().execute(Order::Minutes { since: Timestamp::from_millis(60_000) });
+        let minutes = WaitingRoom::new().execute(Order::Minutes { since: WaitingRoom::MINUTE });
         let record = json!({
-            "at": 60_000, "epoch": "ab12", "joined": 4100, "released": 4090, "entered": null, "waiting": 7, "rate": null,
-            "rehearsal": true, "longest_wait": null,
+            "at": 1_699_999_700_000_u64, "epoch": "ab12", "joined": 38, "released": 31, "entered": null, "waiting": 7,
+            "rate": null, "rehearsal": true, "longest_wait": null,
         });
         let json = serde_json::to_value(&minutes).unwrap();
         assert_eq!(json, json!({ "reply": "minutes", "records": [record] }));
@@ -204,7 +207,7 @@ mod tests {
 
     #[test]
     fn orders_about_the_keys_reply_with_the_keys_after_them() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         let refused = Reply::Failed { error: KeyRefusal::NoKeys.to_string() };
         assert_eq!(store.execute(Order::RotateKeys), refused);
         let id = store.publish_key();

@@ -118,11 +118,11 @@ fn failed(error: String) -> Reply {
 mod tests {
     use std::time::Duration;
 
-    use waitroom::{IssuedTickets, Rate};
+    use waitroom::Rate;
 
     use super::*;
     use crate::Order;
-    use crate::memory_store::{MemoryStore, NOW};
+    use crate::fixture::WaitingRoom;
 
     fn mark() -> RehearsalMark {
         "abcdefghijkmnpqr".parse().unwrap()
@@ -135,35 +135,34 @@ mod tests {
         }
     }
 
-    fn marked() -> MemoryStore {
-        let store = MemoryStore::with_waiting(0);
+    fn marked() -> WaitingRoom {
+        let store = WaitingRoom::empty();
         assert!(matches!(store.execute(Order::Rehearse { mark: mark() }), Reply::Changed { .. }));
-        assert_eq!(store.room.lock().unwrap().rehearsal, Some(mark()));
+        assert_eq!(store.room().rehearsal, Some(mark()));
         store
     }
 
     #[test]
     fn a_rehearsal_needs_an_empty_line_and_a_room_that_is_on() {
-        let crowded = MemoryStore::new();
+        let crowded = WaitingRoom::new();
         assert!(
             refused(crowded.execute(Order::Rehearse { mark: mark() })).starts_with("has 7 waiting visitors")
         );
-        let paused = MemoryStore::with_waiting(0);
+        let paused = WaitingRoom::empty();
         paused.execute(Order::Pause);
         assert!(refused(paused.execute(Order::Rehearse { mark: mark() })).starts_with("is paused, "));
         paused.execute(Order::OpenAt { at: Timestamp::from_millis(1_800_000_000_000) });
         let opening = refused(paused.execute(Order::Rehearse { mark: mark() }));
         assert!(opening.starts_with("is paused until it opens at 2027-01-15 08:00:00 UTC"), "{opening}");
-        assert_eq!(paused.room.lock().unwrap().rehearsal, None);
+        assert_eq!(paused.room().rehearsal, None);
     }
 
     #[test]
     fn visitors_whom_the_line_does_not_count_yet_keep_their_places() {
         let begin = |last, seconds_ago| {
-            let at = NOW - Duration::from_secs(seconds_ago);
-            MemoryStore::counting_late(IssuedTickets { last, at }).execute(Order::Rehearse { mark: mark() })
+            let ago = Duration::from_secs(seconds_ago);
+            WaitingRoom::counting_late(last, ago, 4100).execute(Order::Rehearse { mark: mark() })
         };
-        // The line has reached ticket 4100.
         assert!(refused(begin(4105, 170)).starts_with("may have up to 5 waiting visitors"));
         for (last, seconds_ago) in [(4105, 190), (4100, 1)] {
             assert!(matches!(begin(last, seconds_ago), Reply::Changed { .. }), "{last}");

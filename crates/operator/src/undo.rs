@@ -87,17 +87,21 @@ pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use futures_executor::block_on;
+    use waitroom::ports::ThrottleStore;
     use waitroom::{Rate, RoomState};
 
     use super::*;
     use crate::Order;
-    use crate::memory_store::MemoryStore;
+    use crate::fixture::{NOW, WaitingRoom};
 
-    fn set_rate(store: &MemoryStore, per_minute: u32) {
+    fn set_rate(store: &WaitingRoom, per_minute: u32) {
         store.execute(Order::SetRate { rate: Rate::new(per_minute).unwrap() });
     }
 
-    fn entries(store: &MemoryStore) -> Vec<AuditEntry> {
+    fn entries(store: &WaitingRoom) -> Vec<AuditEntry> {
         match store.execute(Order::History { most: AuditEntry::KEPT }) {
             Reply::History { entries } => entries,
             other => panic!("{other:?}"),
@@ -105,7 +109,7 @@ mod tests {
     }
 
     /// What a person sees: the room's rate, or why nothing was taken back.
-    fn undo(store: &MemoryStore) -> Result<u32, String> {
+    fn undo(store: &WaitingRoom) -> Result<u32, String> {
         let order = UndoableOrder::last(&entries(store)).map_err(|nothing| nothing.to_string())?;
         match store.execute(Order::Undo { number: order.number }) {
             Reply::Changed { after, .. } => Ok(after.settings.rate.get()),
@@ -116,7 +120,7 @@ mod tests {
 
     #[test]
     fn repeated_undos_go_back_order_by_order_and_repeat_none() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         set_rate(&store, 600);
         set_rate(&store, 6000);
         set_rate(&store, 6000);
@@ -131,15 +135,19 @@ mod tests {
 
     #[test]
     fn every_order_but_a_reset_is_taken_back() {
-        let store = MemoryStore::new();
-        let first = store.room.lock().unwrap().clone();
+        let store = WaitingRoom::new();
+        let ordered = || {
+            let room = store.room();
+            (room.settings.clone(), room.state, room.opens, room.stretch)
+        };
+        let first = ordered();
         let orders = [
             Order::SetRate { rate: Rate::MAX },
             Order::Message { text: "Soon".parse().unwrap() },
             Order::Stretch { factor: waitroom::Stretch::MAX },
             Order::Pause,
-            Order::OpenAt { at: waitroom::Timestamp::from_millis(1) },
-            Order::OpenAt { at: waitroom::Timestamp::from_millis(2) },
+            Order::OpenAt { at: NOW + Duration::from_hours(1) },
+            Order::OpenAt { at: NOW + Duration::from_hours(2) },
             Order::Off,
         ];
         for order in &orders {
@@ -148,19 +156,19 @@ mod tests {
         for _ in &orders {
             undo(&store).unwrap();
         }
-        assert_eq!(*store.room.lock().unwrap(), first);
+        assert_eq!(ordered(), first);
         store.execute(Order::Pause);
         store.execute(Order::Reset { epoch: "cd34".parse().unwrap() });
         assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
         set_rate(&store, 7);
         assert_eq!(undo(&store), Ok(300), "an order after the reset");
         assert_eq!(undo(&store), Err(NothingToUndo::Reset.to_string()));
-        assert_eq!(store.room.lock().unwrap().state, RoomState::Paused);
+        assert_eq!(store.room().state, RoomState::Paused);
     }
 
     #[test]
     fn an_undo_that_would_hit_another_order_is_refused() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         set_rate(&store, 600);
         set_rate(&store, 700);
         let refused = |number| match store.execute(Order::Undo { number }) {
@@ -169,7 +177,7 @@ mod tests {
         };
         assert!(refused(1).starts_with("got another order meanwhile"));
         // By a version of Beekeeper that keeps no audit trail.
-        store.room.lock().unwrap().settings.rate = Rate::MIN;
+        store.ledger.change_room(|room| room.settings.rate = Rate::MIN);
         assert_eq!(
             refused(2),
             "cannot take back the last order (rate: 600 -> 700), because something else has changed that since"
@@ -179,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_order_about_the_keys_is_not_taken_back() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         let id = store.publish_key();
         for order in [Order::RotateKeys, Order::DropKey { id }] {
             store.execute(order);
@@ -191,11 +199,9 @@ mod tests {
 
     #[test]
     fn a_decision_of_the_throttle_is_not_taken_back() {
-        let store = MemoryStore::new();
+        let store = WaitingRoom::new();
         set_rate(&store, 600);
-        let before = store.room.lock().unwrap().clone();
-        let after = Room { throttled: Some(Rate::MIN), ..before.clone() };
-        store.add_entry(&AuditNote::throttle(), &before, &after);
+        block_on(store.ledger.hold(Some(Rate::MIN))).unwrap();
         assert_eq!(entries(&store).len(), 2);
         assert_eq!(undo(&store), Ok(300));
     }

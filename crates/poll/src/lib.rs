@@ -63,10 +63,11 @@ mod tests {
     use std::time::Duration;
 
     use futures_executor::block_on;
+    use memory::{LineBehaviour, MemoryLedger, MemoryLine};
     use serde_json::{Value, json};
-    use waitroom::ports::{Admitted, Fault, PortError};
+    use waitroom::ports::{Admitted, Claimant, Fault, LineBack, PortError, SliceProgress, Slices};
     use waitroom::{
-        Admission, AdmittedBy, LinePosition, LineStatus, Rate, Settings, Ticket, Timestamp, Token,
+        Admission, AdmittedBy, LineStatus, Rate, Settings, SliceId, Ticket, Timestamp, Token, ValveSchedule,
     };
 
     use super::*;
@@ -77,50 +78,63 @@ mod tests {
     const EXPIRED: &str = "bk_sale=ab12-e0112233445566778899aabbccddeeff-3";
     const OLD_EPOCH: &str = "bk_sale=zz99-00112233445566778899aabbccddeeff-7";
 
-    #[derive(Clone, Copy)]
-    struct Memory {
-        is_broken: bool,
+    /// A room in which 60 wait, whose line has reached ticket 40.
+    fn store() -> MemoryLedger {
+        let (shop, rate) = ("https://shop.example/a".parse().unwrap(), Rate::new(300).unwrap());
+        let settings = Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate);
+        let url = "https://room.example".parse().unwrap();
+        let room = Room::new(settings, url, "ab12".parse().unwrap());
+        let line = MemoryLine::new(|| NOW, 1, LineBehaviour::default());
+        let store = MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        let fill = async {
+            for number in 1..=60 {
+                let token = Token::from_bytes([number; Token::BYTES]);
+                let ticket = Ticket::new(number.into()).unwrap();
+                store.join(Place { epoch: "ab12".parse().unwrap(), token, ticket }).await?;
+            }
+            for (cookie, expires) in [(ADMITTED, NOW + Duration::from_mins(1)), (EXPIRED, NOW)] {
+                let ticket = Ticket::new(7).unwrap();
+                let admission = Admission { ticket, by: AdmittedBy::Door, at: Timestamp::default(), expires };
+                store.admit(cookie[13..45].parse().unwrap(), admission).await?;
+            }
+            let slice = SliceId { plan: 1, index: 0 };
+            store.claim(slice, Claimant(1)).await?;
+            store.record(slice, SliceProgress { served: 40, ..SliceProgress::default() }).await
+        };
+        block_on(fill).unwrap();
+        store
     }
 
-    impl RoomReader for Memory {
+    /// A store that cannot read admissions.
+    struct Broken(MemoryLedger);
+
+    impl RoomReader for Broken {
         async fn room(&self) -> PortResult<Arc<Room>> {
-            let (shop, rate) = ("https://shop.example/a".parse().unwrap(), Rate::new(300).unwrap());
-            let settings = Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate);
-            let url = "https://room.example".parse().unwrap();
-            Ok(Arc::new(Room::new(settings, url, "ab12".parse().unwrap())))
+            self.0.room().await
         }
 
         async fn room_now(&self) -> PortResult<Arc<Room>> {
-            self.room().await
+            self.0.room_now().await
         }
     }
 
-    impl Admissions for Memory {
-        async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-            if self.is_broken {
-                return Err(PortError::new("look a visitor up", Fault::Busy, "the disk"));
-            }
-            let expires = match token.to_string().as_bytes()[0] {
-                b'0' => NOW + Duration::from_mins(1),
-                b'e' => NOW,
-                _ => return Ok(None),
-            };
-            let ticket = Ticket::new(7).unwrap();
-            Ok(Some(Admission { ticket, by: AdmittedBy::Door, at: Timestamp::from_millis(0), expires }))
+    impl Admissions for Broken {
+        async fn admission(&self, _: Token) -> PortResult<Option<Admission>> {
+            Err(PortError::new("look a visitor up", Fault::Busy, "the disk"))
         }
 
-        async fn admit(&self, _: Token, _: Admission) -> PortResult<Admitted> {
-            unreachable!("polls only read")
+        async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
+            self.0.admit(token, admission).await
         }
 
         async fn takes_admissions(&self) -> PortResult<()> {
-            unreachable!("polls only read")
+            self.0.takes_admissions().await
         }
     }
 
-    impl LineStatusReader for Memory {
+    impl LineStatusReader for Broken {
         async fn line_status(&self, room: &Room) -> PortResult<LineStatus> {
-            Ok(LineStatus::of(room, LinePosition { served: 4100, passed: 0, disorder: 0 }, 9120))
+            self.0.line_status(room).await
         }
     }
 
@@ -136,14 +150,14 @@ mod tests {
         }
     }
 
-    const POLL: Poll<Memory, Stopped> = Poll { store: Memory { is_broken: false }, clock: Stopped };
-
     fn poll(cookies: &[&str]) -> Value {
-        serde_json::to_value(block_on(POLL.poll(cookies.iter().copied())).unwrap()).unwrap()
+        let poll = Poll { store: store(), clock: Stopped };
+        serde_json::to_value(block_on(poll.poll(cookies.iter().copied())).unwrap()).unwrap()
     }
 
     fn client(cookies: &[&str]) -> Value {
-        serde_json::to_value(block_on(POLL.client(cookies.iter().copied())).unwrap()).unwrap()
+        let poll = Poll { store: store(), clock: Stopped };
+        serde_json::to_value(block_on(poll.client(cookies.iter().copied())).unwrap()).unwrap()
     }
 
     #[test]
@@ -153,7 +167,7 @@ mod tests {
         }
         let waiting = poll(&["a=1", WAITING]);
         assert_eq!((&waiting["allow"], waiting.get("join")), (&json!(false), None));
-        assert_eq!((&waiting["served"], &waiting["waiting"]), (&json!(4100), &json!(9120)));
+        assert_eq!((&waiting["served"], &waiting["waiting"]), (&json!(40), &json!(60)));
         assert_eq!(
             poll(&[ADMITTED]),
             json!({ "allow": true, "origin": "https://shop.example/a", "until": 61_000 })
@@ -171,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_store_that_fails_is_never_not_admitted() {
-        let broken = Poll { store: Memory { is_broken: true }, clock: Stopped };
+        let broken = Poll { store: Broken(store()), clock: Stopped };
         assert!(block_on(broken.poll([ADMITTED])).is_err());
         assert!(block_on(broken.client([ADMITTED])).is_err());
     }

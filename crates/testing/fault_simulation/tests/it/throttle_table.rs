@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_executor::block_on;
+use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use throttle::{SamplePurpose, Throttle, measure};
 use url::Url;
-use waitroom::ports::{
-    Clock, PortResult, Probe, ProbeError, ProbeReply, RoomReader, ThrottleMemory, ThrottleStore,
-};
+use waitroom::ports::{Clock, Probe, ProbeError, ProbeReply, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Sample, Verdict};
-use waitroom::{Rate, Room, Settings, Timestamp};
+use waitroom::{Rate, Room, Settings, Timestamp, ValveSchedule};
 
 const DOCUMENT: &str = include_str!("../../../../../docs/local.md");
 const MINUTES: u64 = 180;
@@ -35,24 +34,21 @@ struct ShopModel {
 
 /// Clock, room and shop of one run. The clock moves when somebody sleeps.
 #[derive(Clone)]
-struct Sale(Arc<Mutex<SaleState>>);
-
-struct SaleState {
-    now: Timestamp,
-    room: Room,
-    memory: ThrottleMemory,
+struct Sale {
+    now: Arc<Mutex<Timestamp>>,
+    ledger: MemoryLedger,
     shop: ShopModel,
-    rng: StdRng,
+    rng: Arc<Mutex<StdRng>>,
 }
 
-impl SaleState {
+impl Sale {
     fn minute(&self) -> u64 {
-        self.now.as_secs() / 60
+        self.now().as_secs() / 60
     }
 
     /// The crowd comes in minute 5, after the baseline. A queue grows as its server is occupied.
     fn latency(&self) -> f64 {
-        let came = if self.minute() < 5 { 0 } else { self.room.rate().get() };
+        let came = if self.minute() < 5 { 0 } else { self.ledger.kept_room().rate().get() };
         let free = 1.0 - f64::from(came) / f64::from(self.shop.bears);
         self.shop.alone / free.max(0.001)
     }
@@ -63,23 +59,23 @@ impl SaleState {
 
     /// Every eleven minutes everything stands still for three seconds: a log is rotated, garbage is collected.
     fn hiccup(&self) -> f64 {
-        let is_standing = self.minute() % 11 == 7 && self.now.as_secs() % 60 < 3;
+        let is_standing = self.minute() % 11 == 7 && self.now().as_secs() % 60 < 3;
         if is_standing { 0.3 } else { 0.0 }
     }
 
     /// One request in a hundred waits for a disk.
-    fn jitter(&mut self) -> f64 {
-        let noise = 0.9 + 0.2 * self.rng.random::<f64>();
-        let waits = if self.rng.random_ratio(1, 100) { 0.2 * self.rng.random::<f64>() } else { 0.0 };
+    fn jitter(&self) -> f64 {
+        let mut rng = self.rng.lock();
+        let noise = 0.9 + 0.2 * rng.random::<f64>();
+        let waits = if rng.random_ratio(1, 100) { 0.2 * rng.random::<f64>() } else { 0.0 };
         self.latency() * noise + self.hiccup() + waits
     }
 }
 
 impl Probe for Sale {
     async fn ask(&self, _url: &Url) -> Result<ProbeReply, ProbeError> {
-        let mut sale = self.0.lock();
-        let took = sale.jitter();
-        if sale.is_down() || took > 5.0 {
+        let took = self.jitter();
+        if self.is_down() || took > 5.0 {
             return Err(ProbeError("no answer".into()));
         }
         Ok(ProbeReply { status: 200, location: None, took: Duration::from_secs_f64(took) })
@@ -88,38 +84,12 @@ impl Probe for Sale {
 
 impl Clock for Sale {
     fn now(&self) -> Timestamp {
-        self.0.lock().now
+        *self.now.lock()
     }
 
     async fn sleep_until(&self, until: Timestamp) {
-        let mut sale = self.0.lock();
-        sale.now = sale.now.max(until);
-    }
-}
-
-impl RoomReader for Sale {
-    async fn room(&self) -> PortResult<Arc<Room>> {
-        Ok(Arc::new(self.0.lock().room.clone()))
-    }
-
-    async fn room_now(&self) -> PortResult<Arc<Room>> {
-        self.room().await
-    }
-}
-
-impl ThrottleStore for Sale {
-    async fn recall(&self) -> PortResult<ThrottleMemory> {
-        Ok(self.0.lock().memory.clone())
-    }
-
-    async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
-        self.0.lock().memory = memory;
-        Ok(true)
-    }
-
-    async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
-        self.0.lock().room.throttled = rate;
-        Ok(())
+        let mut now = self.now.lock();
+        *now = until.max(*now);
     }
 }
 
@@ -139,20 +109,22 @@ impl Sale {
         let (name, title) = ("sale".parse().unwrap(), "Sale".parse().unwrap());
         let settings = Settings::new(name, title, "https://shop.example/".parse().unwrap(), wanted);
         let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
-        let (now, memory, rng) = (Timestamp::default(), ThrottleMemory::default(), StdRng::seed_from_u64(1));
-        Self(Arc::new(Mutex::new(SaleState { now, room, memory, shop, rng })))
+        let now = Arc::new(Mutex::new(Timestamp::default()));
+        let clock = now.clone();
+        let line = MemoryLine::new(move || *clock.lock(), 1, LineBehaviour::default());
+        let ledger = MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        Self { now, ledger, shop, rng: Arc::new(Mutex::new(StdRng::seed_from_u64(1))) }
     }
 
     /// Three hours, with something that sets the rate once a minute.
     fn run(&self, mut throttle: impl FnMut()) -> Hours {
         let mut hours = Hours::default();
         for minute in 0..MINUTES {
-            self.0.lock().now = Timestamp::default() + MINUTE * u32::try_from(minute).unwrap();
+            *self.now.lock() = Timestamp::default() + MINUTE * u32::try_from(minute).unwrap();
             throttle();
-            let sale = self.0.lock();
-            let rate = sale.room.rate().get();
+            let rate = self.ledger.kept_room().rate().get();
             hours.held += u32::from(rate < WANTED);
-            hours.suffering += u32::from(sale.is_down() || sale.latency() > 1.0);
+            hours.suffering += u32::from(self.is_down() || self.latency() > 1.0);
             hours.entered += rate;
         }
         hours
@@ -162,7 +134,7 @@ impl Sale {
 /// The throttle as it is.
 fn with_the_throttle(shop: ShopModel) -> Hours {
     let sale = Sale::new(shop);
-    let throttle = Throttle::new(sale.clone(), sale.clone(), sale.clone(), MINUTE);
+    let throttle = Throttle::new(sale.ledger.clone(), sale.clone(), sale.clone(), MINUTE);
     sale.run(|| {
         block_on(throttle.run(SamplePurpose::Judge)).unwrap();
     })
@@ -173,11 +145,12 @@ fn with_the_first_sample(shop: ShopModel) -> Hours {
     let sale = Sale::new(shop);
     let mut baseline = None;
     sale.run(|| {
-        let room = sale.0.lock().room.clone();
+        let room = sale.ledger.kept_room();
         let sample = block_on(measure(&sale, &sale, &room)).sample;
         let well = *baseline.get_or_insert_with(|| Baseline::of(&sample).unwrap());
         let rate = first_verdict(&sample, well).next_rate(room.rate(), room.settings.rate);
-        sale.0.lock().room.throttled = Some(rate).filter(|rate| *rate < room.settings.rate);
+        let held = Some(rate).filter(|rate| *rate < room.settings.rate);
+        block_on(sale.ledger.hold(held)).unwrap();
     })
 }
 

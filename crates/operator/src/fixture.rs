@@ -1,0 +1,134 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_executor::block_on;
+use memory::{LineBehaviour, MemoryLedger, MemoryLine};
+use pass::PrivateKey;
+use waitroom::ports::{
+    AuditTrail, Claimant, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult, SliceProgress,
+    Slices, StatusBoard, TicketCounter,
+};
+use waitroom::{
+    AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+    ValveSchedule, Window,
+};
+
+use crate::{Order, Reply, execute};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// A room in memory, at [`NOW`].
+pub(crate) struct WaitingRoom {
+    pub(crate) ledger: MemoryLedger,
+}
+
+impl WaitingRoom {
+    /// When its only record of a minute was written.
+    pub(crate) const MINUTE: Timestamp = Timestamp::from_millis(NOW.as_millis() - 300_000);
+
+    /// Nobody waits, and nobody has ever.
+    pub(crate) fn empty() -> Self {
+        Self::over(MemoryLine::new(|| NOW, 1, LineBehaviour::default()))
+    }
+
+    /// Seven visitors wait, and 31 were released.
+    pub(crate) fn new() -> Self {
+        let room = Self::empty();
+        block_on(room.release(38, 31, 35)).unwrap();
+        room
+    }
+
+    /// The line counts nobody, although this many tickets were given out until so long ago, and it has reached this one.
+    pub(crate) fn counting_late(tickets: u32, ago: Duration, served: u64) -> Self {
+        let count_lag = Duration::from_mins(1);
+        let line = MemoryLine::new(move || NOW - ago, 1, LineBehaviour { count_lag, ..Default::default() });
+        let room = Self::over(line);
+        block_on(room.ledger.lease(tickets)).unwrap();
+        block_on(room.release(0, 0, served)).unwrap();
+        room
+    }
+
+    fn over(line: MemoryLine) -> Self {
+        let settings = Settings::new(
+            "sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
+        let url = "https://room.example".parse().unwrap();
+        let room = Room::new(settings, url, "ab12".parse().unwrap());
+        Self { ledger: MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS) }
+    }
+
+    /// So many join, and the first slice of plan 12 releases some of them and reaches ticket `served`.
+    async fn release(&self, join: u64, released: u32, served: u64) -> PortResult<()> {
+        let (ledger, epoch) = (&self.ledger, self.room().epoch);
+        for number in 1..=join {
+            let token = Token::from_bytes(u128::from(number).to_be_bytes());
+            ledger.join(Place { epoch, token, ticket: Ticket::new(number).unwrap() }).await?;
+        }
+        for _ in 0..released {
+            let received = ledger.receive(1, Duration::ZERO).await?;
+            ledger.remove(received.into_iter().map(|delivery| delivery.receipt).collect()).await?;
+        }
+        ledger.write(plan()).await?;
+        let slice = SliceId { plan: plan().number, index: 0 };
+        ledger.claim(slice, Claimant(1)).await?;
+        ledger.record(slice, SliceProgress { released, served, lowest: None, disorder: None }).await?;
+        ledger.pass_by(plan().number, served / 2).await?;
+        ledger.note_wait(NOW, Duration::from_secs(90)).await?;
+        let totals = LineTotals {
+            at: Self::MINUTE,
+            epoch,
+            joined: join,
+            released: released.into(),
+            entered: None,
+            waiting: join - u64::from(released),
+            rate: None,
+            rehearsal: true,
+        };
+        ledger.note(totals).await
+    }
+
+    pub(crate) fn room(&self) -> Arc<Room> {
+        self.ledger.kept_room()
+    }
+
+    /// Carries out an order by Anna.
+    pub(crate) fn execute(&self, order: Order) -> Reply {
+        block_on(execute(&self.ledger, order, Author::new("anna"), NOW)).unwrap()
+    }
+
+    /// The number of the last entry of the audit trail.
+    pub(crate) fn last_entry(&self) -> u64 {
+        block_on(self.ledger.entries(AuditEntry::KEPT)).unwrap().last().unwrap().number
+    }
+
+    /// Publishes a first key, and returns its id.
+    pub(crate) fn publish_key(&self) -> String {
+        let key = PrivateKey::generate().unwrap().public().unwrap();
+        let id = key.kid().to_owned();
+        let mut record = block_on(self.ledger.key_record()).unwrap();
+        record.publish(key, Duration::from_mins(5), 0);
+        assert!(block_on(self.ledger.publish_keys(record)).unwrap());
+        id
+    }
+}
+
+/// The plan of the minute before.
+fn plan() -> Plan {
+    let window = Window { start: NOW - Duration::from_mins(1), end: NOW };
+    let at = window.start;
+    let rate = Rate::new(300).unwrap();
+    Plan {
+        number: 12,
+        window,
+        rate,
+        quota: rate.get(),
+        releases_from: at,
+        ahead: 0,
+        valve_from: Timestamp::default(),
+        made_at: at,
+        planned_before: at,
+    }
+}
