@@ -321,11 +321,11 @@ impl Slices for EmbeddedStore {
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
         let SliceProgress { released, served, lowest, disorder } = progress;
-        self.change("record a slice's progress", move |draft| {
+        let record = self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
             else {
-                return Ok(());
+                return Ok(false);
             };
             let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
             draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
@@ -335,10 +335,11 @@ impl Slices for EmbeddedStore {
                 progress.served = progress.served.max(served);
                 progress.disorder = disorder.unwrap_or(progress.disorder);
             }
-            draft.set_progress(progress)
-        })
-        .await?;
-        if let Some(lowest) = lowest {
+            draft.set_progress(progress)?;
+            Ok(true)
+        });
+        let is_claimed = record.await?;
+        if let Some(lowest) = lowest.filter(|_| is_claimed) {
             self.shared.lowest_tickets.lock().add(slice.plan, lowest);
         }
         Ok(())
