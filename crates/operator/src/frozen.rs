@@ -113,7 +113,7 @@ fn every_field_of_a_status_is_documented() {
     const DOCUMENTATION: &str = include_str!("../../../docs/cli.md");
     let (_, table) = DOCUMENTATION.split_once("\nThe fields of a status:\n").unwrap();
     let rows: Vec<_> = table.lines().collect();
-    for name in fields("reply", &complete(MemoryStore::new().execute(Order::Status))) {
+    for name in fields("reply", &complete(WaitingRoom::new().execute(Order::Status))) {
         let Some(path) = name.strip_prefix("status ") else { continue };
         let mut parts = path.split('.').map(|part| part.trim_end_matches("[]"));
         let begins = format!("| `{}` |", parts.next().unwrap());
