@@ -32,8 +32,7 @@ function read(storage, key) {
 
 function write(storage, key, value) {
   try {
-    if (value === undefined) storage?.removeItem(PREFIX + key);
-    else storage?.setItem(PREFIX + key, JSON.stringify(value));
+    storage?.setItem(PREFIX + key, JSON.stringify(value));
   } catch {
     // The storage is full. The page works without it.
   }
@@ -51,11 +50,13 @@ export const keepJourney = (journey) => write(lasting, "journey", journey);
 export const isWanted = (name) => read(lasting, name) === true;
 export const keepWanted = (name, isOn) => write(lasting, name, isOn);
 
-/** The reasons for which this tab went to the door since a poll last confirmed its place. Prevents a redirect loop. */
-export const trips = () => read(tab, "trips") ?? [];
-export const addTrip = (why) => write(tab, "trips", [...trips(), why]);
-export const forgetTrips = () => write(tab, "trips", undefined);
+/**
+ * What this tab keeps over a reload: the reasons for which it went to the door since a poll last confirmed its place, which
+ * prevents a redirect loop; and when it last asked the door whether the line has passed by without admitting the visitor.
+ */
+export const inTab = () => ({ trips: read(tab, "trips") ?? [], passedCheck: read(tab, "passedCheck") ?? 0 });
 
-/** When this tab last asked the door whether the line has passed by without admitting the visitor. */
-export const passedCheckAt = () => read(tab, "passedCheck") ?? 0;
-export const keepPassedCheck = (at) => write(tab, "passedCheck", at);
+export function keepInTab({ trips, passedCheck }) {
+  write(tab, "trips", trips);
+  write(tab, "passedCheck", passedCheck);
+}

@@ -1,21 +1,18 @@
 // The waiting page's program. It polls the room, shows what the answer means for this visitor, and goes to the door
-// when it is their turn. line.js computes, words.js translates, view.js changes the document, memory.js stores.
+// when it is their turn. visitor.js decides what is next, line.js computes, words.js translates, view.js changes the document,
+// memory.js stores.
 
 import * as bell from "./bell.js";
-import {
-  MINUTE, forecast, idlePoll, isPassed, lineAt, narrow, nextPoll, place, pollAroundOpening, progress, reachedMilestone,
-  retryIn, waitingState,
-} from "./line.js";
+import { MINUTE, forecast, lineAt, narrow, place, progress, reachedMilestone, waitingState } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
+import { byOwnClock, hear, refused } from "./visitor.js";
 import { TEXTS, chooseLanguage, localeFor, translator } from "./words.js";
 
 const DOOR = "../beekeeper";
 const POLLING = "../polling";
 /** A poll fails if it takes longer. */
 const POLL_TIMEOUT = 20_000;
-/** From showing "your turn" to leaving: enough for a screen reader to begin to say it. */
-const TURN_SHOWN = 1_500;
 /** The shortest time between two polls, however often the button is pressed. */
 const MIN_POLL_GAP = 2_000;
 /** If the page is still here so long after it went to the door, the visitor stopped the navigation. */
@@ -40,49 +37,58 @@ let isPressed = false;
 
 let isPolling = false;
 let isLeaving = false;
-let failures = 0;
+/** How often in a row a poll was refused. */
+let refusals = 0;
 let polledAt = 0;
-let nextAt = 0;
-let lastWait = 0;
-/** When the room last answered, in what time it was worth asking again, and the operator's stretch. */
-let heard = { at: 0, askIn: 0, stretch: 0 };
-/** Whether this page has given the door time to learn of a reset. */
-let hasAwaitedDoor = false;
+/** What is next, when, and after which time: a poll, or a trip to the door if there is a reason `why`. */
+let planned = { at: 0, after: 0 };
+/** What visitor.js knows until a reload. */
+const page = {};
 let timer;
 
 async function poll() {
-  if (isPolling || isLeaving) return;
+  // "Your turn" is shown, and then the page goes to the door, whatever happens meanwhile.
+  if (isPolling || isLeaving || planned.why) return;
   const elapsed = Date.now() - polledAt;
-  if (elapsed >= 0 && elapsed < MIN_POLL_GAP) return schedulePoll(MIN_POLL_GAP - elapsed);
+  if (elapsed >= 0 && elapsed < MIN_POLL_GAP) return schedule({ after: MIN_POLL_GAP - elapsed });
   isPolling = true;
   polledAt = Date.now();
   tick();
-  let wait;
+  let step;
   try {
-    wait = handle(await fetchPoll());
-    failures = 0;
+    const answer = await fetchPoll();
+    const kept = memory.inTab();
+    const { trips } = kept;
+    step = hear({ place: ownPlace, kept, page }, answer, {
+      now: Date.now(), chance: Math.random, keeps: memory.keeps, isHidden: document.hidden, isHeld: state === "held",
+    });
+    memory.keepInTab(kept);
+    show(step.shows, answer, trips);
+    refusals = 0;
   } catch {
-    failures += 1;
-    wait = retryIn(failures, usualWait(), Math.random());
+    refusals += 1;
+    // What cannot be shown is done all the same.
+    step ??= refused(page, refusals, Date.now(), Math.random());
     // One failed poll is not shown. Somebody who may already enter needs no answer.
-    if (state !== "held" && (failures > 1 || isPressed)) showState("unheard");
+    if (state !== "held" && (refusals > 1 || isPressed)) showState("unheard");
   }
   isPolling = false;
   isPressed = false;
-  if (!isLeaving) schedulePoll(wait);
+  if (isLeaving) return;
+  if (step.why && step.after === 0) leave(step.why);
+  else schedule(step);
 }
 
-/** The time between two polls, if the room answered now: shorter and shorter, because the turn comes nearer. 0 at first. */
-function usualWait() {
-  return nextPoll({ ...heard, askIn: heard.askIn - (Date.now() - heard.at) / 2 }, heard.stretch, 0.5);
-}
-
-function schedulePoll(wait) {
+function schedule(step) {
   clearTimeout(timer);
-  timer = setTimeout(poll, wait);
-  nextAt = Date.now() + wait;
-  lastWait = wait;
+  timer = setTimeout(goOn, step.after);
+  planned = { ...step, at: Date.now() + step.after };
   tick();
+}
+
+function goOn() {
+  if (planned.why) leave(planned.why);
+  else poll();
 }
 
 async function fetchPoll() {
@@ -91,98 +97,55 @@ async function fetchPoll() {
   try {
     const response = await fetch(POLLING, { cache: "no-store", signal: controller.signal });
     if (!response.ok) throw new Error(`the room answered ${response.status}`);
-    // `until` and `opens` are in the server's time. The visitor's clock may be wrong.
-    const serverNow = Date.parse(response.headers.get("date")) || Date.now();
-    const answer = await response.json();
-    const opensAt = answer.opens && Date.now() + (answer.opens - serverNow);
-    return { ...answer, opensAt, serverNow };
+    const roomNow = Date.parse(response.headers.get("date")) || Date.now();
+    return byOwnClock(await response.json(), roomNow, Date.now());
   } finally {
     clearTimeout(timeout);
   }
 }
 
-/** Acts on a poll's answer and returns the time until the next poll. */
-function handle(answer) {
-  const now = Date.now();
-  view.fill("heard", words.text("heard", { time: words.time(now) }));
-  const { stretch = 1 } = answer;
-  heard = { at: now, askIn: Infinity, stretch };
-  if (answer.allow) return enter(answer);
-  if (answer.join || ownPlace?.epoch !== answer.epoch) return rejoin(answer);
-  line = answer;
-  showPlace();
-  memory.forgetTrips();
-  const sinceCheck = Math.abs(Date.now() - memory.passedCheckAt());
-  if (memory.keeps && isPassed(ownPlace.ticket, answer) && sinceCheck > 2 * MINUTE) {
-    memory.keepPassedCheck(Date.now());
-    leave("passed");
+/** Shows what an answer means for this visitor. `trips` are those to the door that it ended. */
+function show(shows, answer, trips) {
+  view.fill("heard", words.text("heard", { time: words.time(Date.now()) }));
+  if (shows === "line") {
+    line = answer;
+    showPlace(trips);
+  } else if (shows === "turn" || shows === "held") {
+    const isTold = showState(shows, shows === "held" ? untilWhen(answer) : undefined);
+    // Also at the turn: a page can be visible to the browser while nobody looks at it.
+    if (isTold) bell.ring(`${words.text("turn")} ${room}`);
+  } else if (shows) {
+    showState(shows);
   }
-  const expected = forecast(ownPlace.ticket, answer);
-  const { opensAt } = lineAt(answer, now);
-  Object.assign(heard, opensAt ? { askIn: expected.askIn + opensAt - now } : expected);
-  if (opensAt) return pollAroundOpening(opensAt - now, expected, stretch, Math.random());
-  return nextPoll(expected, stretch, Math.random());
 }
 
-/** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, say why. */
-function rejoin(answer) {
-  const isExpired = ownPlace && ownPlace.epoch === answer.epoch;
-  const trips = memory.trips().filter((why) => why !== "turn").length;
-  // On AWS, a door may learn of a reset a second later than the polls. Until then it sends visitors back with the old place.
-  const isOld = ownPlace && !isExpired;
-  if (memory.keeps && isOld && trips === 1 && !hasAwaitedDoor) {
-    hasAwaitedDoor = true;
-    showState("finding");
-    return nextPoll({ askIn: 0 }, answer.stretch, Math.random());
-  }
-  if (!memory.keeps || trips > (isOld ? 1 : 0)) {
-    showState("blocked");
-  } else if (isExpired && document.hidden) {
-    // The visitor was admitted and did not enter in time. A new place waits until somebody looks at the page:
-    // otherwise a forgotten tab would join again and again.
-    showState("finding");
-  } else {
-    // Without a journey this browser never had the place: somebody sent the visitor a link that contains one.
-    leave(journey?.start === undefined ? "new" : "anew");
-  }
-  return idlePoll(answer.stretch, Math.random());
-}
-
-/** It is the visitor's turn: goes to the door, or alerts a visitor who is not looking. */
-function enter({ until, serverNow }) {
-  const isSentBack = memory.trips().filter((why) => why === "turn").length > 2;
-  const alertText = `${words.text("turn")} ${room}`;
-  if (!document.hidden && !isSentBack) {
-    setTimeout(() => leave("turn"), state === "held" ? 0 : TURN_SHOWN);
-    // A page can be visible to the browser while nobody looks at it.
-    if (showState("turn")) bell.ring(alertText);
-    return MINUTE;
-  }
-  // Nobody looks, or the door keeps sending the visitor back: show a button and until when it works.
-  const closesAt = until && Date.now() + (until - serverNow);
-  const explanation = closesAt ? words.text("heldHint", { time: words.time(closesAt) }) : words.text("heldOpenHint");
-  if (showState("held", explanation)) bell.ring(alertText);
-  return idlePoll(1, Math.random());
+/** Nobody looks, or the door keeps sending the visitor back: there is a button, and this says until when it works. */
+function untilWhen({ closesAt }) {
+  return closesAt ? words.text("heldHint", { time: words.time(closesAt) }) : words.text("heldOpenHint");
 }
 
 function leave(why) {
   if (isLeaving) return;
   isLeaving = true;
+  planned.why = undefined;
   clearTimeout(timer);
-  memory.addTrip(why);
+  const kept = memory.inTab();
+  // Without a journey this browser never had the place: somebody sent the visitor a link that contains one.
+  kept.trips.push(why === "anew" && journey?.start === undefined ? "new" : why);
+  memory.keepInTab(kept);
   location.replace(DOOR);
   // The visitor may stop the navigation. Then the page goes on polling.
   timer = setTimeout(() => { isLeaving = false; poll(); }, LEAVE_TIMEOUT);
 }
 
-function showPlace() {
+function showPlace(trips = []) {
   const now = Date.now();
   line = lineAt(line, now);
   const expected = forecast(ownPlace.ticket, line);
   const next = waitingState(line, expected);
   const range = line.state === "paused" ? undefined : narrow(journey.range, expected, now);
   const isFirst = journey.start === undefined;
-  const isReplaced = memory.trips().some((why) => why !== "new" && why !== "asked");
+  const isReplaced = trips.some((why) => why !== "new" && why !== "asked");
   const anewAt = isFirst && isReplaced ? now : journey.anewAt;
   const start = journey.start ?? line.served;
   // The bar never goes back.
@@ -244,9 +207,9 @@ function tick() {
   else if (state === "opening") showPlace();
   if (line && journey.range) view.fill("when", words.when(journey.range, now));
   // The machine slept, or its clock was changed.
-  const isWrong = now > nextAt + MIN_POLL_GAP || nextAt - now > lastWait + MIN_POLL_GAP;
-  if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void poll();
-  const countdown = () => words.text("next", { countdown: words.countdown(nextAt - Date.now()) });
+  const isWrong = now > planned.at + MIN_POLL_GAP || planned.at - now > planned.after + MIN_POLL_GAP;
+  if (isWrong && timer !== undefined && !isPolling && !isLeaving) return void goOn();
+  const countdown = () => words.text("next", { countdown: words.countdown(planned.at - Date.now()) });
   view.fill("next", isPolling ? words.text("checking") : countdown());
 }
 

@@ -3,7 +3,7 @@
 //! A [`Design`] is what the operator decides about the page. [`Design::read`] reads and checks it from a folder.
 //! [`Design::page`] returns the files as they are served, by the local server and from a bucket alike.
 //!
-//! [`line`] is the arithmetic of the page's program.
+//! [`line`] is the arithmetic of the page's program, and [`visitor`] is what it decides by it.
 
 mod assemble;
 mod colour;
@@ -12,11 +12,14 @@ mod design;
 mod document;
 pub mod line;
 mod policy;
+mod polled;
+pub mod visitor;
 
 use std::collections::BTreeMap;
 
 pub use design::{Design, DesignError};
 pub use document::escape;
+pub use polled::{PollText, Polled};
 
 /// The files below `/wait/`, by name. There are no subfolders.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use waitroom::LineStatus;
 
 pub const MINUTE: f64 = 60_000.0;
-/// How long the page shows that it is the visitor's turn, before it goes to the door: as in `site/wait.js`.
+/// How long the page shows that it is the visitor's turn, before it goes to the door: as in `site/visitor.js`.
 pub const TURN_SHOWN: f64 = 1_500.0;
 const MIN_POLL_INTERVAL: f64 = 5_000.0;
 const MAX_POLL_INTERVAL: f64 = 5.0 * MINUTE;
@@ -29,8 +29,13 @@ pub struct PageForecast {
 }
 
 impl PageForecast {
+    /// Of a page that knows only when it is worth asking again.
+    pub(crate) const fn without_place(ask_in: f64) -> Self {
+        Self { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in, within: f64::INFINITY }
+    }
+
     /// What is worth it so long after the answer, if there was none since: to ask sooner and sooner, because the turn comes
-    /// nearer. `usualWait` in `site/wait.js` computes so.
+    /// nearer. `refused` in `site/visitor.js` computes so.
     #[must_use]
     pub fn later(self, elapsed: f64) -> Self {
         Self { ask_in: self.ask_in - elapsed / 2.0, ..self }
@@ -82,9 +87,14 @@ pub fn next_poll(forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
     ) * stretch
 }
 
+/// The time until the next poll of a page that has no place in line.
+pub fn idle_poll(stretch: f64, random: f64) -> f64 {
+    next_poll(&PageForecast::without_place(f64::INFINITY), stretch, random)
+}
+
 /// The time until the next poll before an opening, which is `opens_in` away.
 pub fn poll_around_opening(opens_in: f64, forecast: &PageForecast, stretch: f64, random: f64) -> f64 {
-    let usual = spread(MAX_POLL_INTERVAL / 1.1, random) * stretch;
+    let usual = idle_poll(stretch, random);
     if opens_in > usual { usual } else { opens_in + random * next_poll(forecast, stretch, 1.0) }
 }
 

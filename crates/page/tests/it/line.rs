@@ -2,8 +2,7 @@
 
 use emulators::with_line_js;
 use page::line::{
-    PageForecast, ShownRange, TURN_SHOWN, forecast, is_passed, narrow, next_poll, poll_around_opening,
-    retry_in,
+    PageForecast, ShownRange, forecast, is_passed, narrow, next_poll, poll_around_opening, retry_in,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -88,11 +87,4 @@ fn rust_computes_what_the_page_computes() {
         let is_same = |(one, other): (&f64, f64)| (one - other).abs() <= 1e-12 * other.abs();
         assert!(computed.iter().zip(answer).all(is_same), "{case}: {computed:?} is not {answer:?}");
     }
-}
-
-#[test]
-fn the_turn_is_shown_as_long_as_the_page_shows_it() {
-    let page = include_str!("../../../../site/wait.js");
-    let shown = page.lines().find_map(|line| line.strip_prefix("const TURN_SHOWN = ")).unwrap();
-    assert_eq!(shown.trim_end_matches(';').replace('_', ""), TURN_SHOWN.to_string());
 }

@@ -1,0 +1,51 @@
+use serde::Deserialize;
+use waitroom::{Epoch, LineStatus, RehearsalMark, Timestamp};
+
+/// A poll's answer, as far as it decides what a browser does. Times are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Polled {
+    Enter,
+    /// Without a valid place in this room.
+    Join {
+        epoch: Epoch,
+        stretch: f64,
+    },
+    /// `opens_in` is not above 0 if the room is open, or does not open by itself.
+    Wait {
+        epoch: Epoch,
+        line: LineStatus,
+        opens_in: f64,
+        stretch: f64,
+    },
+}
+
+/// A poll's answer, as a room of this or an earlier version writes it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PollText {
+    allow: bool,
+    /// When the admission ends.
+    pub until: Option<Timestamp>,
+    pub rehearsal: Option<RehearsalMark>,
+    epoch: Option<Epoch>,
+    #[serde(default)]
+    join: bool,
+    opens: Option<Timestamp>,
+    stretch: Option<f64>,
+    #[serde(flatten)]
+    line: Option<LineStatus>,
+}
+
+impl PollText {
+    /// `room_now` is the time by the room's clock. None if something is missing.
+    pub fn polled(&self, room_now: Timestamp) -> Option<Polled> {
+        if self.allow {
+            return Some(Polled::Enter);
+        }
+        let (epoch, stretch) = (self.epoch?, self.stretch.unwrap_or(1.0));
+        if self.join {
+            return Some(Polled::Join { epoch, stretch });
+        }
+        let opens_in = self.opens.map_or(0.0, |opens| opens.since(room_now).as_secs_f64() * 1000.0);
+        Some(Polled::Wait { epoch, line: self.line?, opens_in, stretch })
+    }
+}
