@@ -143,7 +143,7 @@ visit("the page follows an opening that is moved and withdrawn", ["--rate", "1"]
   await waitForState(page, "waiting");
   const countdown = (hours) => page.locator("[data-bk=countdown]", { hasText: new RegExp(`^in ${hours}`) }).waitFor();
   for (const [hours, text] of [[26.5, "1 day, 3 hours"], [2, "(2 hours|1 hour, 59)"]]) {
-    await room.operator("on", "--at", inHours(hours));
+    await room.operator("on", "--at", inHours(hours), "--yes");
     await checkUntil(page, countdown(text));
   }
   await room.operator("pause");
