@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use page::PollText;
+use page::cookies::CookieJar;
 use pass::Verifier;
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -14,9 +16,7 @@ use waitroom::{RehearsalMark, RoomId, Timestamp, WebUrl};
 
 use crate::exit::{Exit, Failure};
 
-use super::cookies::VisitorCookies;
 use super::notes::{CrowdProgress, VisitNote, VisitNotes};
-use super::polled::PolledLine;
 use super::wire::{VisitFault, VisitorWire};
 
 /// What the visitors are to do.
@@ -109,12 +109,12 @@ impl VisitorCrowd {
 
     /// Otherwise what was found instead of the mark.
     async fn ask_for_mark(&self, url: &Url) -> Result<(), String> {
-        let answer = self.wire.get(url, &mut VisitorCookies::default()).await;
+        let answer = self.wire.get(url, &mut CookieJar::default()).await;
         let answer = answer.map_err(|fault| fault.to_string())?;
         if answer.status != 200 {
             return Err(VisitFault::Status(answer.status).to_string());
         }
-        let polled = serde_json::from_slice::<PolledLine>(&answer.body);
+        let polled = serde_json::from_slice::<PollText>(&answer.body);
         match polled.map_err(|_| VisitFault::Unreadable.to_string())?.rehearsal {
             Some(mark) if mark == self.plan.mark => Ok(()),
             Some(_) => Err("it shows another mark".into()),
@@ -124,7 +124,7 @@ impl VisitorCrowd {
 
     async fn find_keys(&self) -> Result<()> {
         let url = self.below(".well-known/jwks.json");
-        let answer = self.wire.get(&url, &mut VisitorCookies::default()).await;
+        let answer = self.wire.get(&url, &mut CookieJar::default()).await;
         let answer = answer.map_err(|fault| anyhow!("{url}: {fault}"))?;
         let keys = serde_json::from_slice(&answer.body).with_context(|| url.to_string())?;
         let CrowdPlan { issuer, name, .. } = &self.plan;

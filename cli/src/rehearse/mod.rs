@@ -10,14 +10,12 @@
     reason = "numbers of visitors and times of an event are far below 2^52"
 )]
 
-mod cookies;
 mod crowd;
 #[cfg(test)]
 mod fixture;
 mod measured;
 mod notes;
 mod plots;
-mod polled;
 mod releases;
 mod report;
 mod sending;

@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::crowd::{CrowdEnd, VisitorCrowd};
-use super::visitor::RehearsalVisitor;
+use super::visitor::HttpVisit;
 
 /// Sends all visitors, until all are done or something ends it. Then nothing more is sent.
 pub(crate) async fn send(
@@ -24,7 +24,7 @@ pub(crate) async fn send(
                 notes.latest_start = notes.latest_start.max(at.elapsed());
                 notes.visits[index].has_come = true;
             }
-            RehearsalVisitor::new(&crowd, index).visit().await;
+            HttpVisit::new(&crowd, index).visit().await;
         });
     }
     let all_done = async { while visitors.join_next().await.is_some() {} };

@@ -1,211 +1,173 @@
-//! One visitor: joins, loads the page, polls as the page does, and enters when it is their turn.
+//! One visitor: a browser that visits the room over HTTP, and what it sees.
 
 use std::time::Duration;
 
-use page::line::{TURN_SHOWN, is_passed, retry_in};
+use page::cookies::CookieJar;
+use page::visitor::{AskedFor, Heard, PageMoment, PagePlace, Step, Tab};
+use page::{PollText, Polled};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use url::Url;
+use waitroom::Place;
 
-use super::cookies::VisitorCookies;
 use super::crowd::VisitorCrowd;
 use super::notes::{NotedPlace, VisitNote};
-use super::polled::PolledLine;
 use super::wire::{VisitAnswer, VisitFault, VisitRoute};
 
-/// The page asks the door at most so often whether it was passed by.
-const PASSED_CHECK: Duration = Duration::from_mins(2);
 /// Larger than any redirect that a shop needs.
 const MOST_REDIRECTS: usize = 5;
 
-pub(super) struct RehearsalVisitor<'a> {
+/// [`Tab`] decides what the browser asks for, and when. This sends it, and notes what it hears.
+pub(super) struct HttpVisit<'a> {
     crowd: &'a VisitorCrowd,
     index: usize,
-    cookies: VisitorCookies,
+    cookies: CookieJar,
+    tab: Tab,
+    /// The address of the page, once the door has sent the visitor there.
+    page: Url,
+    begun: Instant,
     rng: StdRng,
 }
 
-/// Where the door sent a visitor.
+/// Where the door sends a visitor.
 enum SentTo {
     Page(Url),
     Shop(Url),
 }
 
-impl<'a> RehearsalVisitor<'a> {
+impl<'a> HttpVisit<'a> {
     pub(super) fn new(crowd: &'a VisitorCrowd, index: usize) -> Self {
         let rng = StdRng::seed_from_u64(crowd.plan.seed.rotate_left(32) ^ index as u64);
-        Self { crowd, index, cookies: VisitorCookies::default(), rng }
+        let (cookies, tab, page) = (CookieJar::default(), Tab::default(), crowd.door());
+        Self { crowd, index, cookies, tab, page, begun: Instant::now(), rng }
     }
 
     pub(super) async fn visit(mut self) {
-        let shop = match self.join().await {
-            SentTo::Shop(shop) => {
-                self.note(|visit| visit.is_unadmitted = true);
-                shop
-            }
-            SentTo::Page(page) => {
-                // A browser without the page cannot poll. It would show its own error, and the visitor would reload.
-                self.insist(VisitRoute::Page, &page, |answer| (answer.status == 200).then_some(())).await;
-                match self.wait_and_enter().await {
-                    Some(shop) => shop,
-                    None => return,
-                }
-            }
-        };
-        self.note(|visit| visit.has_entered = true);
-        if self.crowd.plan.enters_shop {
-            self.enter_shop(shop).await;
-        }
-    }
-
-    async fn join(&mut self) -> SentTo {
-        let door = self.crowd.door();
-        let base = door.clone();
-        let sent = self.insist(VisitRoute::Join, &door, |answer| sent_to(&base, answer)).await;
-        if let Some(place) = self.cookies.place() {
-            let since = self.crowd.now();
-            let noted = NotedPlace { ticket: place.ticket.get(), token: place.token, since };
-            self.note(|visit| visit.place = Some(noted));
-        }
-        sent
-    }
-
-    /// Polls until it is this visitor's turn, and then until the door lets them in. None if the place is lost.
-    async fn wait_and_enter(&mut self) -> Option<Url> {
-        let place = self.cookies.place()?;
-        let ticket = place.ticket.get();
-        let (mut failures, mut passed_check) = (0, None::<Instant>);
-        let mut heard = None::<(PolledLine, Instant)>;
+        let mut step = Step::FIRST;
         loop {
-            let polled = match self.poll().await {
-                Ok(polled) => polled,
-                Err(fault) => {
-                    self.failed(VisitRoute::Poll, fault);
-                    failures += 1;
-                    let usual = heard.as_ref().map(|(polled, at)| polled.usual_wait(ticket, at.elapsed()));
-                    let random = self.rng.random();
-                    self.pause(retry_in(failures, usual.unwrap_or_default(), random)).await;
-                    continue;
-                }
+            sleep(Duration::from_secs_f64((step.after / 1000.0).max(0.0))).await;
+            let heard = match step.ask.what {
+                AskedFor::Door => match self.ask_door().await {
+                    Some(SentTo::Shop(shop)) => return self.enter(shop).await,
+                    Some(SentTo::Page(page)) => Some(self.open(page)),
+                    None => None,
+                },
+                AskedFor::Document => self.load_page().await,
+                AskedFor::Poll => match self.poll().await {
+                    // A browser would join again. Here nobody should have to.
+                    Some(polled) if !self.tab.is_known(&polled) => {
+                        return self.note(|visit| visit.is_lost = true);
+                    }
+                    polled => polled.map(Heard::Poll),
+                },
             };
-            failures = 0;
-            if polled.allow {
-                let now = self.crowd.now();
-                let admitted = polled.until.map(|until| until - self.crowd.plan.admission);
+            let moment = PageMoment::watched(self.begun.elapsed().as_secs_f64() * 1000.0);
+            let heard = heard.unwrap_or(Heard::Refused);
+            step = self.tab.hear(step.ask, heard, moment, &mut || self.rng.random());
+        }
+    }
+
+    async fn ask_door(&mut self) -> Option<SentTo> {
+        let (door, before) = (self.crowd.door(), self.cookies.place());
+        let route = if before.is_none() { VisitRoute::Join } else { VisitRoute::Enter };
+        let sent = self.ask(route, &door, |answer| sent_to(&door, answer)).await?;
+        let (place, since) = (self.cookies.place(), self.crowd.now());
+        self.note(|visit| {
+            visit.is_lost |= before.is_some() && place != before;
+            let noted = |place| {
+                let Place { ticket, token, .. } = place;
+                NotedPlace { ticket: ticket.get(), token, since }
+            };
+            visit.place = visit.place.or(place.map(noted));
+        });
+        if let SentTo::Shop(shop) = &sent {
+            let passed = self.crowd.ticket_of_pass(shop);
+            self.note(|visit| match before {
+                Some(place) => visit.has_other_pass |= passed != Some(place.ticket.get()),
+                None => visit.is_unadmitted = true,
+            });
+        }
+        Some(sent)
+    }
+
+    /// Goes where the door's redirect leads. The page reads its place from the fragment, which is not sent.
+    fn open(&mut self, mut page: Url) -> Heard {
+        let place = page.fragment().and_then(PagePlace::in_fragment);
+        page.set_fragment(None);
+        self.page = page;
+        Heard::Page(place)
+    }
+
+    /// A browser without the page cannot poll. It would show its own error, and the visitor would reload.
+    async fn load_page(&mut self) -> Option<Heard> {
+        let page = self.page.clone();
+        self.ask(VisitRoute::Page, &page, |answer| (answer.status == 200).then_some(Heard::Document)).await
+    }
+
+    async fn poll(&mut self) -> Option<Polled> {
+        let polling = self.crowd.polling();
+        let text: PollText = self
+            .ask(VisitRoute::Poll, &polling, |answer| {
+                serde_json::from_slice(&answer.body).ok().filter(|_| answer.status == 200)
+            })
+            .await?;
+        self.crowd.check_mark(text.rehearsal).await;
+        let now = self.crowd.now();
+        let polled = text.polled(now);
+        match polled {
+            Some(Polled::Enter) => {
+                let admitted = text.until.map(|until| until - self.crowd.plan.admission);
                 self.note(|visit| {
                     visit.called = visit.called.or(Some(now));
                     visit.admitted = admitted.or(visit.admitted);
                     // The polls of a room that is off do not say how long an admission lasts.
                     visit.is_unadmitted = visit.admitted.is_none();
                 });
-                self.pause(TURN_SHOWN).await;
-                if let Some(shop) = self.ask_door().await {
-                    return Some(shop);
-                }
-                self.pause(polled.next_poll(ticket, 1.0)).await;
-                // The door sent the browser to the page again, which begins anew.
-                heard = None;
-                continue;
             }
-            if polled.join || polled.epoch != Some(place.epoch) {
-                self.note(|visit| visit.is_lost = true);
-                return None;
-            }
-            let may_check = passed_check.is_none_or(|last| last.elapsed() > PASSED_CHECK);
-            if polled.line().is_some_and(|line| is_passed(ticket, &line)) && may_check {
-                passed_check = Some(Instant::now());
-                if let Some(shop) = self.ask_door().await {
-                    return Some(shop);
-                }
-            }
-            let random = self.rng.random();
-            let wait = polled.next_poll(ticket, random);
-            heard = Some((polled, Instant::now()));
-            self.pause(wait).await;
+            Some(_) => {}
+            None => self.failed(VisitRoute::Poll, VisitFault::Unreadable),
         }
+        polled
     }
 
-    async fn poll(&mut self) -> Result<PolledLine, VisitFault> {
-        let answer = self.ask(VisitRoute::Poll, &self.crowd.polling()).await?;
-        if answer.status != 200 {
-            return Err(VisitFault::Status(answer.status));
+    async fn enter(mut self, mut shop: Url) {
+        self.note(|visit| visit.has_entered = true);
+        if !self.crowd.plan.enters_shop {
+            return;
         }
-        let polled: PolledLine = serde_json::from_slice(&answer.body).map_err(|_| VisitFault::Unreadable)?;
-        self.crowd.check_mark(polled.rehearsal).await;
-        Ok(polled)
-    }
-
-    /// Goes to the door with the place. Where the shop is, if the door lets the visitor in.
-    async fn ask_door(&mut self) -> Option<Url> {
-        let (door, before) = (self.crowd.door(), self.cookies.place());
-        let sent = self.insist(VisitRoute::Enter, &door, |answer| sent_to(&door, answer)).await;
-        if self.cookies.place() != before {
-            self.note(|visit| visit.is_lost = true);
-        }
-        match sent {
-            SentTo::Shop(shop) => {
-                let ticket = before.map(|place| place.ticket.get());
-                if self.crowd.ticket_of_pass(&shop) != ticket {
-                    self.note(|visit| visit.has_other_pass = true);
-                }
-                Some(shop)
-            }
-            SentTo::Page(_) => None,
-        }
-    }
-
-    async fn enter_shop(&mut self, mut at: Url) {
         for _ in 0..MOST_REDIRECTS {
-            let answer = match self.ask(VisitRoute::Shop, &at).await {
-                Ok(answer) => answer,
-                Err(fault) => return self.failed(VisitRoute::Shop, fault),
-            };
-            let leads_on = (300..400).contains(&answer.status);
-            let next = answer.location.filter(|_| leads_on).and_then(|next| at.join(&next).ok());
-            match next {
-                Some(next) => at = next,
-                None if answer.status < 400 => return,
-                None => return self.failed(VisitRoute::Shop, VisitFault::Status(answer.status)),
+            let leads_to = |answer: &VisitAnswer| (answer.status < 400).then(|| redirect(&shop, answer));
+            match self.ask(VisitRoute::Shop, &shop, leads_to).await {
+                Some(Some(next)) => shop = next,
+                Some(None) | None => return,
             }
         }
         self.failed(VisitRoute::Shop, VisitFault::Unreadable);
     }
 
-    /// Requests until the answer can be used, with the pauses of the page that says "one moment".
-    async fn insist<T>(
+    /// Requests a URL, and reads the answer. If it cannot be used, the fault is noted.
+    async fn ask<T>(
         &mut self,
         route: VisitRoute,
         url: &Url,
-        read: impl Fn(&VisitAnswer) -> Option<T>,
-    ) -> T {
-        let mut failures = 0;
-        loop {
-            let fault = match self.ask(route, url).await {
-                Ok(answer) => match read(&answer) {
-                    Some(read) => return read,
+        read: impl FnOnce(&VisitAnswer) -> Option<T>,
+    ) -> Option<T> {
+        self.crowd.hold_if_stopped().await;
+        let fault = match self.crowd.wire.get(url, &mut self.cookies).await {
+            Ok(answer) => {
+                self.crowd.notes().measured(route, answer.took);
+                match read(&answer) {
+                    Some(read) => return Some(read),
                     None if answer.status == 200 || answer.location.is_some() => VisitFault::Unreadable,
                     None => VisitFault::Status(answer.status),
-                },
-                Err(fault) => fault,
-            };
-            self.failed(route, fault);
-            self.note(|visit| visit.was_refused = matches!(fault, VisitFault::Status(429 | 500..)));
-            failures += 1;
-            let random = self.rng.random();
-            self.pause(retry_in(failures, 0.0, random)).await;
-        }
-    }
-
-    async fn ask(&mut self, route: VisitRoute, url: &Url) -> Result<VisitAnswer, VisitFault> {
-        self.crowd.hold_if_stopped().await;
-        let answer = self.crowd.wire.get(url, &mut self.cookies).await?;
-        self.crowd.notes().measured(route, answer.took);
-        Ok(answer)
-    }
-
-    async fn pause(&self, millis: f64) {
-        sleep(Duration::from_secs_f64((millis / 1000.0).max(0.0))).await;
+                }
+            }
+            Err(fault) => fault,
+        };
+        self.failed(route, fault);
+        self.note(|visit| visit.was_refused = matches!(fault, VisitFault::Status(429 | 500..)));
+        None
     }
 
     fn failed(&self, route: VisitRoute, fault: VisitFault) {
@@ -219,16 +181,96 @@ impl<'a> RehearsalVisitor<'a> {
     }
 }
 
+/// Where an answer leads on to.
+fn redirect(from: &Url, answer: &VisitAnswer) -> Option<Url> {
+    let location = answer.location.as_deref().filter(|_| (300..400).contains(&answer.status))?;
+    from.join(location).ok()
+}
+
 /// Where the door's redirect leads: to the page of the room, or with a pass to the shop.
 fn sent_to(door: &Url, answer: &VisitAnswer) -> Option<SentTo> {
-    if !(300..400).contains(&answer.status) {
-        return None;
-    }
-    let mut to = door.join(answer.location.as_deref()?).ok()?;
-    if to.query_pairs().any(|(name, _)| name == waitroom::WebUrl::PASS_PARAMETER) {
-        return Some(SentTo::Shop(to));
-    }
-    let is_page = to.origin() == door.origin() && to.path().contains("/wait/");
-    to.set_fragment(None);
+    let to = redirect(door, answer)?;
+    let has_pass = to.query_pairs().any(|(name, _)| name == waitroom::WebUrl::PASS_PARAMETER);
+    let is_page = !has_pass && to.origin() == door.origin() && to.path().contains("/wait/");
     Some(if is_page { SentTo::Page(to) } else { SentTo::Shop(to) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use waitroom::Timestamp;
+
+    use super::*;
+    use crate::rehearse::crowd::CrowdPlan;
+
+    const MARK: &str = "abcdefghijkmnpqr";
+    const TOKEN: &str = "00112233445566778899aabbccddeeff";
+
+    /// The door's redirect to the page, with this number.
+    fn waits_with(ticket: u64) -> String {
+        let place = format!(
+            "location: wait/index.html#ab12-{ticket}\r\nset-cookie: bk_sale=ab12-{TOKEN}-{ticket}; Path=/"
+        );
+        format!("302 Found\r\n{place}\r\ncontent-length: 0\r\n\r\n")
+    }
+
+    fn ok(body: &str) -> String {
+        format!("200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    }
+
+    /// What a visitor asks a room that answers so, one after the other.
+    fn asked(answers: Vec<String>) -> (Vec<String>, VisitNote) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let room = format!("http://{}/", listener.local_addr().unwrap());
+        let room_thread = thread::spawn(move || {
+            let answer = |answer: String| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let head = BufReader::new(&stream).lines().map(Result::unwrap);
+                let head: Vec<_> = head.take_while(|line| !line.is_empty()).collect();
+                write!(stream, "HTTP/1.1 {}", answer.replacen("\r\n", "\r\nconnection: close\r\n", 1))
+                    .unwrap();
+                head[0].split(' ').nth(1).unwrap().to_owned()
+            };
+            answers.into_iter().map(answer).collect()
+        });
+        let plan = CrowdPlan {
+            room: room.parse().unwrap(),
+            host: None,
+            mark: MARK.parse().unwrap(),
+            times: vec![0],
+            seed: 1,
+            enters_shop: false,
+            issuer: room,
+            name: "sale".parse().unwrap(),
+            admission: Duration::from_hours(1),
+        };
+        let crowd = VisitorCrowd::new(plan, Timestamp::from_millis(1_800_000_000_000)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(HttpVisit::new(&crowd, 0).visit());
+        let visit = crowd.notes().visits[0];
+        (room_thread.join().unwrap(), visit)
+    }
+
+    #[test]
+    fn who_was_overtaken_loads_the_page_again_and_goes_on_with_the_new_number() {
+        let waits = |passed| {
+            ok(&format!(
+                r#"{{"allow":false,"epoch":"ab12","served":5000,"passed":{passed},"disorder":0,"rate":60,"waiting":1000,"state":"on","slow":false,"message":"","stretch":1,"rehearsal":"{MARK}"}}"#
+            ))
+        };
+        let enters =
+            ok(&format!(r#"{{"allow":true,"origin":"https://shop.example/","rehearsal":"{MARK}"}}"#));
+        let shop =
+            "302 Found\r\nlocation: https://shop.example/?bk_pass=x\r\ncontent-length: 0\r\n\r\n".to_owned();
+        let (overtaken, page) = (waits(300), || ok("page"));
+        let (asked, visit) =
+            asked(vec![waits_with(201), page(), overtaken, waits_with(5011), page(), enters, shop]);
+        let again = ["/beekeeper", "/wait/index.html", "/polling"];
+        assert_eq!(asked, [&again[..], &again, &["/beekeeper"]].concat());
+        assert!(visit.has_entered && visit.is_lost, "a visitor of a rehearsal should keep their number");
+        assert_eq!(visit.place.unwrap().ticket, 201);
+    }
 }

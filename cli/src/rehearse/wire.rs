@@ -12,18 +12,16 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use page::cookies::CookieJar;
+use page::visitor::Tab;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
 
-use super::cookies::VisitorCookies;
-
 /// Requests under way at once, and connections kept open. Less than any limit of open files, and more than two cores answer
 /// at once. Browsers open a connection each, so this does not rehearse the number of connections.
 const CONNECTIONS: usize = 256;
-/// The page gives up a poll after this time.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Shorter than rooms keep idle connections.
 const IDLE: Duration = Duration::from_secs(4);
 /// Larger than any document of a room, and a limit for what a shop sends.
@@ -85,11 +83,7 @@ impl VisitorWire {
 
     /// Requests a URL as a browser with these cookies does, and keeps the cookies of the answer. The time in which the
     /// request waited for its turn among ours is not measured.
-    pub(crate) async fn get(
-        &self,
-        url: &Url,
-        cookies: &mut VisitorCookies,
-    ) -> Result<VisitAnswer, VisitFault> {
+    pub(crate) async fn get(&self, url: &Url, cookies: &mut CookieJar) -> Result<VisitAnswer, VisitFault> {
         let mut request = Request::get(url.as_str())
             .header(USER_AGENT, "beekeeper-rehearse")
             .header(ACCEPT, "*/*")
@@ -112,7 +106,7 @@ impl VisitorWire {
             let body = Limited::new(body, LARGEST_BODY).collect().await;
             Ok((head, body.map_err(|_| VisitFault::Unreadable)?.to_bytes()))
         };
-        let answered = timeout(PATIENCE, asked).await;
+        let answered = timeout(Tab::PATIENCE, asked).await;
         drop(slot);
         let (head, body) = answered.unwrap_or(Err(VisitFault::TimedOut))?;
         let texts = |name| texts(&head.headers, name);
@@ -143,7 +137,7 @@ impl fmt::Display for VisitFault {
         match self {
             Self::Status(status) => write!(f, "status {status}"),
             Self::NoConnection => f.write_str("no connection"),
-            Self::TimedOut => write!(f, "no answer within {} s", PATIENCE.as_secs()),
+            Self::TimedOut => write!(f, "no answer within {} s", Tab::PATIENCE.as_secs()),
             Self::Unreadable => f.write_str("broken or unreadable answer"),
         }
     }

@@ -4,9 +4,11 @@
 //! [`Design::page`] returns the files as they are served, by the local server and from a bucket alike.
 //!
 //! [`line`] is the arithmetic of the page's program, and [`visitor`] is what it decides by it.
+//! With [`cookies`], programs that visit a room do what browsers do.
 
 mod assemble;
 mod colour;
+pub mod cookies;
 mod css;
 mod design;
 mod document;

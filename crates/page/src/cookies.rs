@@ -1,9 +1,10 @@
+//! The cookies of one visitor, as a browser keeps them.
+
 use url::Url;
 use waitroom::Place;
 
-/// The cookies of one visitor, as a browser keeps them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct VisitorCookies(Vec<KeptCookie>);
+pub struct CookieJar(Vec<KeptCookie>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KeptCookie {
@@ -14,9 +15,9 @@ struct KeptCookie {
     path: String,
 }
 
-impl VisitorCookies {
+impl CookieJar {
     /// Keeps the cookie of a `Set-Cookie` header in the answer of this URL.
-    pub(crate) fn keep(&mut self, url: &Url, header: &str) {
+    pub fn keep(&mut self, url: &Url, header: &str) {
         let mut parts = header.split(';').map(str::trim);
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return };
         let path = parts.find_map(|part| part.strip_prefix("Path=").or_else(|| part.strip_prefix("path=")));
@@ -29,7 +30,7 @@ impl VisitorCookies {
     }
 
     /// The value of the `Cookie` header for a request to this URL.
-    pub(crate) fn for_url(&self, url: &Url) -> Option<String> {
+    pub fn for_url(&self, url: &Url) -> Option<String> {
         let host = host(url);
         let sent = self.0.iter().filter(|cookie| cookie.host == host && cookie.is_for(url.path()));
         let sent: Vec<_> = sent.map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
@@ -37,7 +38,7 @@ impl VisitorCookies {
     }
 
     /// The visitor's place in line.
-    pub(crate) fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<Place> {
         self.0.iter().find_map(|cookie| cookie.value.parse().ok())
     }
 }
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn a_cookie_is_sent_to_its_path_and_replaced_by_a_newer_one() {
         let at = |path: &str| Url::parse("https://queue.example").unwrap().join(path).unwrap();
-        let mut cookies = VisitorCookies::default();
+        let mut cookies = CookieJar::default();
         cookies.keep(&at("/beekeeper"), "bk_sale=ab12-00112233445566778899aabbccddeeff-7; Path=/; HttpOnly");
         cookies.keep(&at("/beekeeper"), "bk_sale_proof=x; Path=/beekeeper; HttpOnly");
         assert_eq!(cookies.place().unwrap().ticket.get(), 7);
@@ -76,6 +77,6 @@ mod tests {
         cookies.keep(&at("/"), "bk_sale=ab12-00112233445566778899aabbccddeeff-9; Path=/");
         assert_eq!(cookies.place().unwrap().ticket.get(), 9);
         assert_eq!(cookies.for_url(&shop).unwrap(), "bk_sale=other");
-        assert_eq!(VisitorCookies::default().for_url(&shop), None);
+        assert_eq!(CookieJar::default().for_url(&shop), None);
     }
 }
