@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use operator::Order;
+use control::Order;
 use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
 
 #[cfg(feature = "aws")]

@@ -1,6 +1,6 @@
 //! An example room for tests.
 
-use operator::{Alarm, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
+use control::{Alarm, AlarmMail, AlarmMailState, AlarmState, Status, WindowCount};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{LineStatus, LineTotals, MinuteRecord, Rate, Settings, Stretch, Timestamp};
 

@@ -1,7 +1,7 @@
 //! A line of a room's history, for `history` and `report`.
 
 use anyhow::Result;
-use operator::AlarmChange;
+use control::AlarmChange;
 use serde::{Deserialize, Serialize};
 use waitroom::{AuditEntry, Timestamp};
 
@@ -61,7 +61,7 @@ fn in_order(mut lines: Vec<HistoryLine>) -> Vec<HistoryLine> {
 
 #[cfg(test)]
 mod tests {
-    use operator::AlarmState;
+    use control::AlarmState;
     use waitroom::{AuditedChange, Author, Rate};
 
     use super::*;

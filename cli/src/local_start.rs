@@ -9,7 +9,7 @@ use clock::SystemClock;
 use config::RoomConfig;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
-use server::control::{self, this_user};
+use server::socket::{self, this_user};
 use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
@@ -96,7 +96,7 @@ impl LocalStart {
 pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
     let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
     let directory = data::directory(arguments.data.as_ref(), &name)?;
-    if !control::is_open(&directory) {
+    if !socket::is_open(&directory) {
         return Ok(());
     }
     let name = arguments.name.clone().or((arguments.data.is_none()).then_some(name));
@@ -127,7 +127,7 @@ async fn open_when_free(directory: &Path, first: &Room) -> Result<EmbeddedStore,
     let begun = Instant::now();
     loop {
         match EmbeddedStore::open(directory, first.clone(), || SystemClock.now()) {
-            Err(OpenError::InUse(_)) if control::is_closed(directory) && begun.elapsed() < PATIENCE => {
+            Err(OpenError::InUse(_)) if socket::is_closed(directory) && begun.elapsed() < PATIENCE => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             opened => return opened,

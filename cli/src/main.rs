@@ -53,8 +53,8 @@ use commands::{
 };
 #[cfg(feature = "aws")]
 use commands::{deploy, destroy, logs};
+use control::Order;
 use exit::Exit;
-use operator::Order;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
 #[cfg(feature = "aws")]
 use config::RoomConfig;
+use control::{AlarmChange, Order, Reply, Status};
 use embedded::BackedUp;
-use operator::{AlarmChange, Order, Reply, Status};
-use server::control::{self, RunningRoom, UpkeepOrder, UpkeepReply};
+use server::socket::{self, RunningRoom, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
 use waitroom::{AuditEntry, MinuteRecord, RoomId, Timestamp};
 
@@ -93,7 +93,7 @@ impl RoomHandle {
             let as_typed = format!("{LOCAL}{name} --data {}", directory.display());
             Self { name, place: Location::Here { directory: directory.to_owned(), as_typed, stopped: None } }
         };
-        let name = match (control::send(directory, &Order::Status).await, expected) {
+        let name = match (socket::send(directory, &Order::Status).await, expected) {
             (Ok(Reply::Status(status)), None) => status.room.settings.room,
             (Ok(Reply::Status(status)), Some(expected)) if status.room.settings.room != *expected => {
                 return Err(another(directory, &status.room.settings.room, expected).into());
@@ -125,7 +125,7 @@ impl RoomHandle {
     /// The process of a room that runs on this machine. None if the system does not tell.
     pub(crate) async fn process(&self) -> Option<i32> {
         match &self.place {
-            Location::Here { directory, .. } => control::process(directory).await,
+            Location::Here { directory, .. } => socket::process(directory).await,
             #[cfg(feature = "aws")]
             Location::Aws(_) => None,
         }
@@ -175,7 +175,7 @@ impl RoomHandle {
                 {
                     return Ok(reply);
                 }
-                let sent = control::send(directory, &command).await;
+                let sent = socket::send(directory, &command).await;
                 let sent = sent.map_err(|error| self.unreached(&error, directory));
                 sent.with_context(|| format!("could not reach the room {}", self.name))?
             }
@@ -192,7 +192,7 @@ impl RoomHandle {
     #[cfg(feature = "aws")]
     async fn execute(&self, deployed: &cloud::DeployedRoom, command: Order) -> Result<Reply> {
         let now = deployed.store().now();
-        let reply = operator::execute(deployed.store(), command, deployed.author(), now).await;
+        let reply = control::execute(deployed.store(), command, deployed.author(), now).await;
         let attempt = || format!("operate the room {}", self.name);
         reply.map_err(|error| anyhow::Error::new(cloud::CloudError::from_port(attempt(), error)))
     }
@@ -210,7 +210,7 @@ impl RoomHandle {
     pub(crate) async fn back_up(&self) -> Result<(PathBuf, BackedUp)> {
         match &self.place {
             Location::Here { directory, .. } => {
-                let reply = control::send_upkeep(directory, UpkeepOrder::BackUp).await;
+                let reply = socket::send_upkeep(directory, UpkeepOrder::BackUp).await;
                 let reply = reply.map_err(|error| self.unreached(&error, directory));
                 match reply.with_context(|| format!("could not reach the room {}", self.name))? {
                     UpkeepReply::BackedUp { file, waiting, admissions } => {
@@ -229,7 +229,7 @@ impl RoomHandle {
     pub(crate) async fn port(&self) -> Option<u16> {
         match &self.place {
             Location::Here { directory, .. } => {
-                match control::send_upkeep(directory, UpkeepOrder::Port).await {
+                match socket::send_upkeep(directory, UpkeepOrder::Port).await {
                     Ok(UpkeepReply::Port { port }) => Some(port),
                     _ => None,
                 }
@@ -243,7 +243,7 @@ impl RoomHandle {
     pub(crate) async fn check_here(&self) -> Option<RunningRoom> {
         match &self.place {
             Location::Here { directory, .. } => {
-                match control::send_upkeep(directory, UpkeepOrder::Check).await {
+                match socket::send_upkeep(directory, UpkeepOrder::Check).await {
                     Ok(UpkeepReply::Checked(running)) => Some(running),
                     _ => None,
                 }
@@ -349,14 +349,14 @@ fn another(directory: &Path, there: &RoomId, expected: &RoomId) -> Failure {
 /// The error for a room that does not run in this directory. `start` is the command that starts it.
 fn unreached(error: &io::Error, directory: &Path, start: &str) -> anyhow::Error {
     if error.kind() == io::ErrorKind::PermissionDenied {
-        let denied = format!("this user may not use {}", control::socket(directory).display());
+        let denied = format!("this user may not use {}", socket::socket(directory).display());
         let advice = "run the command as the user who runs the room, or with sudo";
         return Failure::new(Exit::Failed, denied).advising(advice).into();
     }
     if error.kind() == io::ErrorKind::TimedOut {
-        return hangs(control::REPLY_TIMEOUT).into();
+        return hangs(socket::REPLY_TIMEOUT).into();
     }
-    if !control::is_nobody(error) {
+    if !socket::is_nobody(error) {
         return anyhow!("{error}");
     }
     let nobody = Failure::new(Exit::Missing, format!("no room runs in {}", directory.display()));

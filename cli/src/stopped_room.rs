@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use control::{Order, Reply};
 use embedded::{EmbeddedStore, OpenError};
-use operator::{Order, Reply};
-use server::control;
+use server::socket;
 use waitroom::ports::RoomReader;
 use waitroom::{Author, RoomId, Timestamp};
 
@@ -26,7 +26,7 @@ impl StoppedRoom {
     pub(crate) async fn find(directory: &Path) -> Result<Option<Self>> {
         let begun = Instant::now();
         loop {
-            if !control::is_closed(directory) || !EmbeddedStore::is_in(directory) {
+            if !socket::is_closed(directory) || !EmbeddedStore::is_in(directory) {
                 return Ok(None);
             }
             match EmbeddedStore::look_at(&directory.join(EmbeddedStore::FILE)) {
@@ -49,7 +49,7 @@ impl StoppedRoom {
             return Ok(None);
         }
         let nobody = Author::new("nobody");
-        let mut reply = operator::execute(&self.store, order, nobody, self.at).await?;
+        let mut reply = control::execute(&self.store, order, nobody, self.at).await?;
         if let Reply::Status(status) = &mut reply {
             status.stopped_at = Some(self.at);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use operator::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
+use control::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
 

@@ -1,5 +1,5 @@
 use anyhow::Result;
-use operator::{Order, Reply};
+use control::{Order, Reply};
 use serde_json::json;
 use waitroom::{Room, RoomState, Timestamp};
 

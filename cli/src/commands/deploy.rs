@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
-use operator::AlarmMail;
+use control::AlarmMail;
 use serde_json::json;
 use waitroom::RoomState;
 

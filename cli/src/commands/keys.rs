@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use operator::{Order, Reply};
+use control::{Order, Reply};
 use pass::{KeyRecord, KeyState, PublishedKey};
 use serde_json::{Value, json};
 use waitroom::Timestamp;

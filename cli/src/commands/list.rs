@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use config::{Region, RoomConfig};
-use operator::Status;
+use control::Status;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;

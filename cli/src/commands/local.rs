@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
+use control::Status;
 use embedded::EmbeddedStore;
-use operator::Status;
 use probe::HttpProbe;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
-use server::control::{self, Control, RoomStart};
+use server::socket::{self, Control, RoomStart};
 use server::{
     AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule,
 };
@@ -61,7 +61,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
     let started = RoomStart { port, connections: limits.connections, join_limit, throttle };
     let control = Control::bind(&directory, started).with_context(|| {
-        format!("could not create the control socket {}", control::socket(&directory).display())
+        format!("could not create the control socket {}", socket::socket(&directory).display())
     })?;
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;

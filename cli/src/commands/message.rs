@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use operator::Order;
+use control::Order;
 use waitroom::RoomId;
 
 use super::change;

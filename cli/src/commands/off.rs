@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
-use operator::Order;
+use control::Order;
 
 use super::change;
 use waitroom::RoomState;

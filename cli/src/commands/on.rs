@@ -1,7 +1,7 @@
 //! `beekeeper on`: turns a room on, now or later. Asks first if that would stop a sale until then.
 
 use anyhow::Result;
-use operator::{Order, Status};
+use control::{Order, Status};
 use waitroom::{RoomState, Timestamp};
 
 use super::change;
@@ -48,7 +48,7 @@ fn sale(status: &Status) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use operator::WindowCount;
+    use control::WindowCount;
 
     use super::*;
     use crate::fixture::suffering;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use config::{AddressLimit, Architecture, RoomConfig};
-use operator::{Order, Reply, Status};
+use control::{Order, Reply, Status};
 use rand::rngs::SysRng;
 use simulation::Arrivals;
 use tokio::sync::Notify;

@@ -1,5 +1,5 @@
 use anyhow::{Context, Result};
-use operator::{Order, Reply};
+use control::{Order, Reply};
 use rand::rngs::SysRng;
 use serde_json::json;
 use waitroom::Epoch;

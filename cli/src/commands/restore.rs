@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use clock::SystemClock;
 use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
 use serde_json::json;
-use server::control;
+use server::socket;
 use waitroom::ports::Clock;
 use waitroom::{RoomId, Timestamp};
 
@@ -70,7 +70,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
 }
 
 fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
-    match control::runs(directory) {
+    match socket::runs(directory) {
         Ok(false) => return Ok(()),
         Ok(true) => {}
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -243,7 +243,7 @@ fn put(
 ) -> Result<(Restored, Option<PathBuf>)> {
     fs::create_dir_all(directory).with_context(|| format!("could not use {}", directory.display()))?;
     let file = directory.join(EmbeddedStore::FILE);
-    let unfinished = Unfinished(control::unfinished(directory));
+    let unfinished = Unfinished(socket::unfinished(directory));
     let restored = backup.restore(replaced, &unfinished.0).map_err(|error| {
         // It knows who has entered, so it's given up only if that can't be read.
         let advice = match error {

@@ -1,7 +1,7 @@
 //! `beekeeper set-rate`: asks first if the rate looks like a typo. Says afterwards if the AWS account cannot keep it up.
 
 use anyhow::Result;
-use operator::Order;
+use control::Order;
 use waitroom::{Rate, Room};
 
 use super::change;

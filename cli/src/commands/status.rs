@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
-use operator::{AlarmState, Status};
+use control::{AlarmState, Status};
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{RoomState, Timestamp};
 
@@ -143,7 +143,7 @@ fn rest(status: &Status) -> String {
 
 #[cfg(test)]
 mod tests {
-    use operator::AlarmMailState;
+    use control::AlarmMailState;
 
     use super::*;
     use crate::fixture::suffering;
@@ -205,7 +205,7 @@ shop           https://shop.example/sale
     fn a_status_says_first_and_in_red_that_visitors_are_refused() {
         let mut status = suffering();
         let reason = "could not put a visitor in line: the disk of /srv/room is full".to_owned();
-        status.refusals = Some(operator::Refusals { requests: 36_251, since: NOW, reason });
+        status.refusals = Some(control::Refusals { requests: 36_251, since: NOW, reason });
         let text = text(&status, NOW, Colours::Ansi);
         let line = text.lines().nth(1).unwrap();
         assert!(

@@ -1,7 +1,7 @@
 //! `beekeeper undo`: takes the last order back.
 
 use anyhow::{Result, anyhow};
-use operator::{Order, UndoableOrder};
+use control::{Order, UndoableOrder};
 use waitroom::{AuditEntry, AuditedChange, RoomState};
 
 use super::{change, off};

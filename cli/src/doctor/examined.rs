@@ -3,7 +3,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clock::SystemClock;
 use config::RoomConfig;
-use operator::Status;
+use control::Status;
 use page::{Design, Page};
 use probe::{FetchedPage, HttpProbe, WebAddress};
 use url::Url;

@@ -1,7 +1,7 @@
 //! What a room on one machine needs of that machine.
 
 use server::connections::Limits;
-use server::control::RunningRoom;
+use server::socket::RunningRoom;
 
 use super::{DoctorCheck, Examined};
 

@@ -1,7 +1,7 @@
 //! What the room serves to everybody: its page and its keys. And the clock of this machine, against the room's answers.
 
+use control::{Order, Reply};
 use jiff::fmt::rfc2822;
-use operator::{Order, Reply};
 use page::Page;
 use pass::{Discovery, Jwks, KeyRecord};
 use probe::{FetchedPage, WebAddress};

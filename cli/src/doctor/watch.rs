@@ -1,8 +1,8 @@
 //! Who notices when something goes wrong on AWS: alarms, their e-mails, and dead letters.
 
 use anyhow::Result;
+use control::{Alarm, AlarmMail, AlarmState};
 use futures_util::future::join3;
-use operator::{Alarm, AlarmMail, AlarmState};
 
 use super::{DoctorCheck, Examined};
 use crate::room::RoomHandle;
@@ -87,7 +87,7 @@ fn dead_letters(found: Result<u64>, name: &str) -> DoctorCheck {
 #[cfg(test)]
 mod tests {
     use anyhow::anyhow;
-    use operator::AlarmMailState;
+    use control::AlarmMailState;
 
     use super::*;
     use crate::doctor::CheckResult;

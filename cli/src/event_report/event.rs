@@ -209,7 +209,7 @@ fn with_advice(error: &anyhow::Error) -> String {
 mod tests {
     use std::cell::RefCell;
 
-    use operator::{AlarmChange, AlarmState};
+    use control::{AlarmChange, AlarmState};
     use waitroom::{AuditedChange, Author, Rate, RoomState};
 
     use super::*;

@@ -46,7 +46,7 @@ impl ReportSummary {
             matches!(line, HistoryLine::Entry(entry)
                 if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. }))
         };
-        let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == operator::AlarmState::Ringing);
+        let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == control::AlarmState::Ringing);
         Self {
             joined: counts().map(|minute| minute.joined).sum(),
             released: counts().map(|minute| minute.released).sum(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use operator::{Status, WindowCount};
+use control::{Status, WindowCount};
 use waitroom::{Timestamp, Token};
 
 use super::notes::{NotedPlace, VisitNote};

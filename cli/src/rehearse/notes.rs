@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use operator::{Status, WindowCount};
+use control::{Status, WindowCount};
 use serde::Serialize;
 use waitroom::{Epoch, Timestamp, Token};
 

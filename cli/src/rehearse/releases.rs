@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use operator::WindowCount;
+use control::WindowCount;
 use serde::Serialize;
 use waitroom::{BATCH, SLICE_BATCHES, Timestamp, most_in_a_second};
 
@@ -155,7 +155,7 @@ pub(super) fn order(visits: &[VisitNote], here: Option<&RehearsedReleases>) -> R
 mod tests {
     use std::time::Duration;
 
-    use operator::Status;
+    use control::Status;
 
     use super::*;
     use crate::rehearse::fixture::{BEGAN, room_with_windows, visit};

@@ -288,7 +288,7 @@ impl RehearsalReport {
 mod tests {
     use std::time::Duration;
 
-    use operator::Status;
+    use control::Status;
 
     use super::*;
     use crate::rehearse::fixture::{BEGAN, room_with_windows, visit};

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use anyhow::Result;
-use operator::Status;
+use control::Status;
 use waitroom::{AuditEntry, MinuteCount, MinuteRecord, RoomId, Timestamp};
 
 /// How far back the charts go.

@@ -1,6 +1,6 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
-use operator::{AlarmState, Status};
+use control::{AlarmState, Status};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Style};
@@ -256,7 +256,7 @@ mod tests {
     fn a_room_that_refuses_visitors_says_so_in_red() {
         let mut course = watched();
         let refused = |reason: &str| {
-            Some(operator::Refusals { requests: 36_251, since: Timestamp::default(), reason: reason.into() })
+            Some(control::Refusals { requests: 36_251, since: Timestamp::default(), reason: reason.into() })
         };
         course.latest.refusals = refused("the disk of /srv/room is full");
         course.latest.limited = refused("203.0.113.9 took too many places");

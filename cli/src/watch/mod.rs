@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
-use operator::{AlarmState, Status};
+use control::{AlarmState, Status};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde::Serialize;
@@ -213,7 +213,7 @@ mod tests {
     fn a_line_says_first_that_visitors_are_refused() {
         let mut status = suffering();
         let refused = |requests, reason: &str| {
-            Some(operator::Refusals { requests, since: Timestamp::default(), reason: reason.into() })
+            Some(control::Refusals { requests, since: Timestamp::default(), reason: reason.into() })
         };
         status.refusals = refused(36_251, "the disk of /srv/room is full");
         status.limited = refused(3, "203.0.113.9 took too many places");

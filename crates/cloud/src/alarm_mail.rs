@@ -1,7 +1,7 @@
 //! Whether the operator gets the e-mails of the alarms. AWS sends none before somebody clicked the link in its first one.
 
 use aws_sdk_sns::types::Subscription;
-use operator::{AlarmMail, AlarmMailState};
+use control::{AlarmMail, AlarmMailState};
 
 use crate::deployed_room::MailAddress;
 use crate::{Account, DeployedRoom};

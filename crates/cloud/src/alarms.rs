@@ -2,7 +2,7 @@
 
 use aws_sdk_cloudwatch::operation::describe_alarm_history::DescribeAlarmHistoryOutput;
 use aws_sdk_cloudwatch::types::{AlarmHistoryItem, HistoryItemType, MetricAlarm, ScanBy, StateValue};
-use operator::{Alarm, AlarmChange, AlarmState};
+use control::{Alarm, AlarmChange, AlarmState};
 use serde::Deserialize;
 use waitroom::Timestamp;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clock::SystemClock;
+use control::{Refusals, Status};
 use embedded::{EmbeddedStore, WriteTrouble};
 use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
 use hyper::{HeaderMap, Request, Response, StatusCode};
-use operator::{Refusals, Status};
 use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;

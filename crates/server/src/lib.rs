@@ -2,14 +2,13 @@
 //!
 //! The same handlers that run as Lambda functions run here over the embedded store. [`routes`] lists what can
 //! be requested, and [`App`] answers it. [`schedule`] runs the trigger and the consumers once a minute.
-//! [`connections`] limits slow and greedy clients. [`control`] takes the operator's commands from another
+//! [`connections`] limits slow and greedy clients. [`socket`] takes the operator's commands from another
 //! terminal. [`Monitor`] answers the operator's monitoring.
 //!
 //! [`ForwardAuth`] answers a web server that asks the guard of a shop about each request.
 
 mod app;
 pub mod connections;
-pub mod control;
 mod files;
 mod forward_auth;
 mod guard_metrics;
@@ -23,6 +22,7 @@ pub mod routes;
 pub mod schedule;
 mod shop;
 mod slots;
+pub mod socket;
 
 pub use app::App;
 pub use connections::HttpService;

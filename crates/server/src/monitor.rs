@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clock::SystemClock;
+use control::Status;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
-use operator::Status;
 use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
 

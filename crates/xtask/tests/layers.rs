@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &["pass"]),
     ("guard", &["pass"]),
     ("config", &["waitroom"]),
-    ("operator", &["waitroom", "pass"]),
+    ("control", &["waitroom", "pass"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "waitroom", "pass", "clock", "operator", "page", "poll", "producer", "trigger", "consumer",
+            "waitroom", "pass", "clock", "control", "page", "poll", "producer", "trigger", "consumer",
             "throttle", "embedded", "guard",
         ],
     ),
@@ -45,7 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("aws_model", &["waitroom", "config", "page"]),
     // A room and its crowd on a virtual clock.
     ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model"]),
-    ("cloud", &["waitroom", "config", "clock", "operator", "probe", "page", "throttle", "aws", "aws_model"]),
+    ("cloud", &["waitroom", "config", "clock", "control", "probe", "page", "throttle", "aws", "aws_model"]),
     (
         "beekeeper",
         &[
@@ -53,7 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pass",
             "config",
             "clock",
-            "operator",
+            "control",
             "probe",
             "page",
             "throttle",
@@ -67,7 +67,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // Testing.
     ("port_contracts", &["waitroom", "pass"]),
-    ("http_contract", &["waitroom", "operator"]),
+    ("http_contract", &["waitroom", "control"]),
     (
         "fault_simulation",
         &[
@@ -88,7 +88,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("connectors", &["pass", "emulators"]),
     ("frozen_names", &[]),
     ("stack_template", &["cloud", "emulators"]),
-    ("deployed_rooms", &["waitroom", "aws_model", "clock", "operator", "aws", "http_contract", "emulators"]),
+    ("deployed_rooms", &["waitroom", "aws_model", "clock", "control", "aws", "http_contract", "emulators"]),
     ("xtask", &["emulators"]),
 ];
 

@@ -16,8 +16,8 @@ use cloud::{
     Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, LogLine, LogQuery,
     Reservation, ReservationPlan, ReservationTooLarge,
 };
+use control::{AlarmMailState, AlarmState};
 use emulators::{LocalEmu, workspace};
-use operator::{AlarmMailState, AlarmState};
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{Rate, RoomState, Timestamp};
 

@@ -162,9 +162,8 @@ impl http_contract::RoomUnderTest for Stage {
     }
 
     fn order(&self, order: Order) {
-        let executed = self.ask(|| {
-            operator::execute(&self.store, order.clone(), Author::new("operator"), SystemClock.now())
-        });
+        let executed = self
+            .ask(|| control::execute(&self.store, order.clone(), Author::new("operator"), SystemClock.now()));
         executed.unwrap_or_else(|error| panic!("{order:?}: {error:#}"));
     }
 

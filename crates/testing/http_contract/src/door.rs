@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use operator::Order;
+use control::Order;
 use serde_json::Value;
 
 use crate::room::pause;

@@ -17,8 +17,8 @@ mod orders;
 mod questions;
 mod room;
 
+pub use control::Order;
 pub use http::{Client, HttpAnswer};
-pub use operator::Order;
 pub use room::{IN_FORCE, RoomUnderTest};
 
 /// Runs all checks, one after the other, because they share the room and some turn it off.

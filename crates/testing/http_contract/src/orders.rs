@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use operator::Order;
+use control::Order;
 use waitroom::{Message, Rate, Timestamp};
 
 use crate::room::{eventually, pause};

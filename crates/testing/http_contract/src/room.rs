@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use operator::Order;
+use control::Order;
 
 use crate::http::Client;
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clock::SystemClock;
+use control::{Order, Reply, execute};
 use embedded::{BackedUp, EmbeddedStore};
-use operator::{Order, Reply, execute};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

@@ -110,7 +110,7 @@ fn orders_and_replies_keep_their_fields() {
 /// A script's author finds each field where the documentation lists them.
 #[test]
 fn every_field_of_a_status_is_documented() {
-    const DOCUMENTATION: &str = include_str!("../../../docs/cli.md");
+    const DOCUMENTATION: &str = include_str!("../../../../docs/cli.md");
     let (_, table) = DOCUMENTATION.split_once("\nThe fields of a status:\n").unwrap();
     let rows: Vec<_> = table.lines().collect();
     for name in fields("reply", &complete(WaitingRoom::new().execute(Order::Status))) {
