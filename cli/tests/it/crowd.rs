@@ -9,7 +9,7 @@ use std::time::Duration;
 use embedded::EmbeddedStore;
 use http_contract::{Client, Order, RoomUnderTest};
 use waitroom::ports::Admissions;
-use waitroom::{AdmittedBy, Place, Timestamp};
+use waitroom::{AdmittedBy, Place, Timestamp, fixture};
 
 use crate::support::{Local, even_on_a_busy_machine, text};
 
@@ -71,7 +71,7 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     }
     let (directory, _) = room.interrupt();
 
-    let store = EmbeddedStore::open(directory.path(), unused_room(), Timestamp::default).unwrap();
+    let store = EmbeddedStore::open(directory.path(), fixture::room(1), Timestamp::default).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let admitted = |place: &Place| runtime.block_on(store.admission(place.token)).unwrap().unwrap();
     let mut windows = BTreeMap::<u64, u32>::new();
@@ -101,16 +101,6 @@ fn twenty_thousand_at_once_are_admitted_once_in_order_and_at_the_rate() {
     // second of its slice stays in the line, which delivers it again half a minute later. A room without order is thousands
     // of places off.
     assert!(nine_in_ten <= 300, "nine in ten are up to {nine_in_ten} places from their turn");
-}
-
-pub(crate) fn unused_room() -> waitroom::Room {
-    let settings = waitroom::Settings::new(
-        "x".parse().unwrap(),
-        "X".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        waitroom::Rate::MIN,
-    );
-    waitroom::Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap())
 }
 
 #[test]

@@ -8,7 +8,7 @@ use embedded::EmbeddedStore;
 use waitroom::Timestamp;
 use waitroom::ports::{Admissions, Clock};
 
-use crate::crowd::{ask, authority, unused_room};
+use crate::crowd::{ask, authority};
 use crate::support::{Home, Local, text};
 
 /// When an order has its full effect, and for how long the release is counted then.
@@ -44,7 +44,8 @@ fn the_release_follows_every_order_within_two_seconds() {
         .collect();
     let (directory, _) = room.interrupt();
 
-    let store = EmbeddedStore::open(directory.path(), unused_room(), Timestamp::default).unwrap();
+    let store =
+        EmbeddedStore::open(directory.path(), waitroom::fixture::room(1), Timestamp::default).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let admitted = |token| runtime.block_on(store.admission(token)).unwrap();
     let times: Vec<_> = places.iter().filter_map(|place| Some(admitted(place.token)?.at)).collect();

@@ -292,17 +292,14 @@ fn json_member(response: &SmokeResponse, name: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use hyper::Version;
-    use waitroom::{Rate, Settings};
+    use waitroom::fixture;
 
     use super::*;
     use crate::smoke_client::cookie_headers;
     use crate::smoke_client::gateway::{Gateway, Policy};
 
     fn room() -> Room {
-        let (name, title) = ("sale".parse().unwrap(), "Sale".parse().unwrap());
-        let settings =
-            Settings::new(name, title, "https://shop.example".parse().unwrap(), Rate::new(300).unwrap());
-        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+        fixture::room(300)
     }
 
     #[test]

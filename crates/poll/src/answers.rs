@@ -102,19 +102,14 @@ impl ClientAnswer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use waitroom::{LinePosition, Settings};
+    use waitroom::{LinePosition, Settings, fixture};
 
     use super::*;
 
     fn room() -> Room {
-        let mut settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example/a".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        settings.message = "It's \"on\"".parse().unwrap();
-        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+        let shop = "https://shop.example/a".parse().unwrap();
+        let message = "It's \"on\"".parse().unwrap();
+        Room { settings: Settings { shop, message, ..fixture::settings(300) }, ..fixture::room(300) }
     }
 
     fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {

@@ -67,7 +67,7 @@ mod tests {
     use serde_json::{Value, json};
     use waitroom::ports::{Admitted, Claimant, Fault, LineBack, PortError, SliceProgress, Slices};
     use waitroom::{
-        Admission, AdmittedBy, LineStatus, Rate, Settings, SliceId, Ticket, Timestamp, Token, ValveSchedule,
+        Admission, AdmittedBy, LineStatus, SliceId, Ticket, Timestamp, Token, ValveSchedule, fixture,
     };
 
     use super::*;
@@ -80,12 +80,8 @@ mod tests {
 
     /// A room in which 60 wait, whose line has reached ticket 40.
     fn store() -> MemoryLedger {
-        let (shop, rate) = ("https://shop.example/a".parse().unwrap(), Rate::new(300).unwrap());
-        let settings = Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop, rate);
-        let url = "https://room.example".parse().unwrap();
-        let room = Room::new(settings, url, "ab12".parse().unwrap());
         let line = MemoryLine::new(|| NOW, 1, LineBehaviour::default());
-        let store = MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        let store = MemoryLedger::new(line, fixture::room(300), ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
         let fill = async {
             for number in 1..=60 {
                 let token = Token::from_bytes([number; Token::BYTES]);
@@ -170,7 +166,7 @@ mod tests {
         assert_eq!((&waiting["served"], &waiting["waiting"]), (&json!(40), &json!(60)));
         assert_eq!(
             poll(&[ADMITTED]),
-            json!({ "allow": true, "origin": "https://shop.example/a", "until": 61_000 })
+            json!({ "allow": true, "origin": "https://shop.example/", "until": 61_000 })
         );
     }
 

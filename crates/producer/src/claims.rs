@@ -28,21 +28,15 @@ pub(crate) fn claims(
 mod tests {
     use std::time::Duration;
 
-    use waitroom::{Rate, Settings};
+    use waitroom::fixture;
 
     use super::*;
 
     #[test]
     fn a_pass_says_who_waited_for_which_room() {
-        let mut settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::MIN,
-        );
-        settings.lifetimes.pass = Duration::from_mins(5);
         let url = "https://room.example/prod/".parse().unwrap();
-        let room = Room::new(settings, url, "ab12".parse().unwrap());
+        let mut room = Room { url, ..fixture::room(1) };
+        room.settings.lifetimes.pass = Duration::from_mins(5);
         let now = Timestamp::from_millis(1_800_000_000_999);
         let nonce = Nonce::from_bytes([7; 16]);
         let expected = Claims {

@@ -14,18 +14,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use waitroom::ports::{ThrottleMemory, ThrottleStore};
 use waitroom::throttle_rules::{Finding, Verdict};
-use waitroom::{Rate, Room, Settings, Timestamp};
+use waitroom::{Rate, Timestamp, fixture};
 
 fn store() -> (EmbeddedStore, TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let settings = Settings::new(
-        "sale".parse().unwrap(),
-        "Sale".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::new(300).unwrap(),
-    );
-    let room = Room::new(settings, "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap());
-    (EmbeddedStore::open(directory.path(), room, Timestamp::default).unwrap(), directory)
+    (EmbeddedStore::open(directory.path(), fixture::room(300), Timestamp::default).unwrap(), directory)
 }
 
 async fn monitor(store: &EmbeddedStore) -> impl AsyncFn(&str) -> String {

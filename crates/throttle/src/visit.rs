@@ -83,7 +83,7 @@ mod tests {
 
     use futures_executor::block_on;
     use waitroom::ports::ProbeReply;
-    use waitroom::{Rate, Settings, Timestamp};
+    use waitroom::{Settings, Timestamp, fixture};
 
     use super::*;
     use crate::measure;
@@ -116,9 +116,8 @@ mod tests {
     }
 
     fn room(shop: &str) -> Room {
-        let settings =
-            Settings::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop.parse().unwrap(), Rate::MIN);
-        Room::new(settings, "https://room.example/prod".parse().unwrap(), "ab12".parse().unwrap())
+        let settings = Settings { shop: shop.parse().unwrap(), ..fixture::settings(1) };
+        Room { settings, url: "https://room.example/prod".parse().unwrap(), ..fixture::room(1) }
     }
 
     fn visited(shop: &str, pages: &[(&'static str, u16, Option<&'static str>)]) -> Result<u128, String> {

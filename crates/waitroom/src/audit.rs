@@ -268,16 +268,10 @@ impl AuditNote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::fixture;
 
     fn room() -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            rate(60),
-        );
-        Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+        fixture::room(60)
     }
 
     const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);

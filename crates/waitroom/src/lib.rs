@@ -29,8 +29,8 @@ mod audit;
 mod disorder;
 mod due_plan;
 mod epoch;
-#[cfg(test)]
-mod fixture;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
 mod key_order;
 mod line_count;
 mod minute;

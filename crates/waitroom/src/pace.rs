@@ -130,18 +130,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::{MINUTE, complete};
-    use crate::{Plan, Rate, Room, Settings, most_in_a_second};
+    use crate::fixture::{MINUTE, complete, room};
+    use crate::{Plan, most_in_a_second};
 
     /// A room in which two windows follow each other.
     fn plans(per_minute: u32) -> [Plan; 2] {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(per_minute).unwrap(),
-        );
-        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let room = room(per_minute);
         let first = Plan::due(&[], &room, Timestamp::default(), MINUTE, MINUTE / 2).unwrap();
         [first, Plan::due(&complete([&first]), &room, first.window.end, MINUTE, MINUTE / 2).unwrap()]
     }

@@ -234,17 +234,12 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     const LEAD_TIME: Duration = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
 
     fn room(url: &str) -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(100).unwrap(),
-        );
-        Room::new(settings, url.parse().unwrap(), "ab12".parse().unwrap())
+        Room { url: url.parse().unwrap(), ..fixture::room(100) }
     }
 
     #[test]

@@ -95,21 +95,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// The dependencies that the domain may have: no runtime, no network, no store, no SDK.
 const DOMAIN: &[&str] = &["pass", "rand", "serde", "thiserror", "url"];
 
-/// The crates of this workspace with their dependencies, except those of tests.
-fn dependencies() -> BTreeMap<String, Vec<String>> {
+/// The crates of this workspace, as Cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let packages = metadata["packages"].as_array().unwrap();
-    let uses = |package: &Value| {
-        let dependencies = package["dependencies"].as_array().unwrap().iter();
-        dependencies.filter(|used| used["kind"].is_null()).map(|used| text(&used["name"])).collect()
-    };
-    packages.iter().map(|package| (text(&package["name"]), uses(package))).collect()
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// What a crate depends on, except in its tests.
+fn used_by(package: &Value) -> impl Iterator<Item = &Value> {
+    package["dependencies"].as_array().unwrap().iter().filter(|used| used["kind"].is_null())
+}
+
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    packages().iter().map(|package| (name(package), used_by(package).map(name).collect())).collect()
 }
 
 #[test]
@@ -133,6 +137,18 @@ fn the_domain_has_only_pure_dependencies() {
     for used in &dependencies()["waitroom"] {
         assert!(DOMAIN.contains(&used.as_str()), "waitroom may not use {used}: is it pure?");
     }
+}
+
+#[test]
+fn only_tests_use_what_is_for_tests() {
+    let is_for_tests = |used: &&Value| used["features"].as_array().unwrap().contains(&"fixtures".into());
+    for package in packages() {
+        let used = used_by(&package).find(is_for_tests);
+        assert_eq!(used, None, "{}: a fixture belongs under [dev-dependencies]", package["name"]);
+    }
+    let for_tests =
+        |package: &Value| package["dependencies"].as_array().unwrap().iter().any(|used| is_for_tests(&used));
+    assert!(packages().iter().any(for_tests), "the feature has another name");
 }
 
 /// The root of `crates/` must stay short enough to read at a glance, like the picture in ARCHITECTURE.md.

@@ -231,19 +231,12 @@ pub(crate) fn write_room(before: &Room, after: &Room, last_entry: Option<u64>) -
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{Rate, RoomState, Settings};
+    use waitroom::{Rate, RoomState, fixture};
 
     use super::*;
 
     fn room() -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let url = "https://room.example".parse().unwrap();
-        Room::new(settings, url, "ab12".parse().unwrap())
+        fixture::room(300)
     }
 
     fn update(before: &Room, after: &Room) -> String {

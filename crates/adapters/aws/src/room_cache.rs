@@ -56,8 +56,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures_util::{FutureExt, future};
+    use waitroom::fixture;
     use waitroom::ports::{Fault, PortError};
-    use waitroom::{Rate, Settings};
 
     use super::*;
 
@@ -79,14 +79,7 @@ mod tests {
     }
 
     fn room(version: u64) -> Room {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let url = "https://room.example".parse().unwrap();
-        Room { version, ..Room::new(settings, url, "ab12".parse().unwrap()) }
+        Room { version, ..fixture::room(300) }
     }
 
     /// The version of the room that the cache gives at this time, when the ledger has another.

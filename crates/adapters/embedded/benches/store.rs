@@ -22,19 +22,12 @@ use futures_executor::block_on;
 use futures_util::future::{join_all, try_join_all};
 use port_contracts::visitor::{admission, visitor};
 use waitroom::ports::{Admissions, LineBack, LineFront, LineLength};
-use waitroom::{Rate, Room, Settings, Timestamp};
+use waitroom::{Timestamp, fixture};
 
 const MILLION: u64 = 1_000_000;
 
 fn open(directory: &Path) -> EmbeddedStore {
-    let settings = Settings::new(
-        "x".parse().unwrap(),
-        "X".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::new(300).unwrap(),
-    );
-    let room = Room::new(settings, "http://localhost".parse().unwrap(), "ab12".parse().unwrap());
-    EmbeddedStore::open(directory, room, Timestamp::default).unwrap()
+    EmbeddedStore::open(directory, fixture::room(300), Timestamp::default).unwrap()
 }
 
 fn main() {

@@ -9,7 +9,7 @@ use waitroom::ports::{
     Slices, StatusBoard, TicketCounter,
 };
 use waitroom::{
-    AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
+    AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Ticket, Timestamp, Token,
     ValveSchedule, Window,
 };
 
@@ -49,14 +49,7 @@ impl WaitingRoom {
     }
 
     fn over(line: MemoryLine) -> Self {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let url = "https://room.example".parse().unwrap();
-        let room = Room::new(settings, url, "ab12".parse().unwrap());
+        let room = waitroom::fixture::room(300);
         Self { ledger: MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS) }
     }
 

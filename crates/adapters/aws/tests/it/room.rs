@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 use aws_sdk_sqs::types::QueueAttributeName;
-use waitroom::{Rate, Room, Settings, Timestamp};
+use waitroom::{Room, Timestamp, fixture};
 
 use crate::emulators::Emulators;
 
@@ -24,14 +24,9 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 
 /// With a message, because DynamoDB Local rejects an empty text.
 pub(crate) fn first_room() -> Room {
-    let mut settings = Settings::new(
-        "sale".parse().unwrap(),
-        "Sale".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::new(300).unwrap(),
-    );
-    settings.message = "Welcome".parse().unwrap();
-    Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    let mut room = fixture::room(300);
+    room.settings.message = "Welcome".parse().unwrap();
+    room
 }
 
 pub(crate) struct TestRoom {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use memory::{LineBehaviour, MemoryLedger, MemoryLine};
-use waitroom::{Rate, Room, Settings, Timestamp, ValveSchedule};
+use waitroom::{Timestamp, ValveSchedule};
 
 pub(crate) struct MemoryRoom {
     pub(crate) line: MemoryLine,
@@ -18,13 +18,7 @@ impl MemoryRoom {
         let millis = Arc::new(AtomicU64::new(1_700_000_000_000));
         let clock = millis.clone();
         let now = move || Timestamp::from_millis(clock.load(Ordering::SeqCst));
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let room = waitroom::fixture::room(300);
         let line = MemoryLine::new(now, 1, LineBehaviour::default());
         let ledger = MemoryLedger::new(line.clone(), room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
         Self { line, ledger, millis }

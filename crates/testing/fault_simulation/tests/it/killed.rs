@@ -14,7 +14,7 @@ use futures_executor::block_on;
 use rand::RngExt;
 use redb::{ReadableDatabase, ReadableTableMetadata};
 use waitroom::ports::{Admissions, StatusBoard};
-use waitroom::{Admission, AdmittedBy, Place, Rate, Room, Settings, Token};
+use waitroom::{Admission, AdmittedBy, Place, Token, fixture};
 
 const KILLED_ROOM: &str = env!("CARGO_BIN_EXE_killed_room");
 
@@ -68,14 +68,7 @@ impl Drop for RoomProcess {
 }
 
 fn open(directory: &Path) -> EmbeddedStore {
-    let settings = Settings::new(
-        "x".parse().unwrap(),
-        "X".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::MIN,
-    );
-    let unused = Room::new(settings, "http://localhost".parse().unwrap(), "zz99".parse().unwrap());
-    EmbeddedStore::open(directory, unused, Default::default).unwrap()
+    EmbeddedStore::open(directory, fixture::room(1), Default::default).unwrap()
 }
 
 #[test]

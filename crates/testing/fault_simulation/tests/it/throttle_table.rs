@@ -14,7 +14,7 @@ use throttle::{SamplePurpose, Throttle, measure};
 use url::Url;
 use waitroom::ports::{Clock, Probe, ProbeError, ProbeReply, ThrottleStore};
 use waitroom::throttle_rules::{Baseline, Sample, Verdict};
-use waitroom::{Rate, Room, Settings, Timestamp, ValveSchedule};
+use waitroom::{Timestamp, ValveSchedule, fixture};
 
 const DOCUMENT: &str = include_str!("../../../../../docs/local.md");
 const MINUTES: u64 = 180;
@@ -105,14 +105,10 @@ struct Hours {
 
 impl Sale {
     fn new(shop: ShopModel) -> Self {
-        let wanted = Rate::new(WANTED).unwrap();
-        let (name, title) = ("sale".parse().unwrap(), "Sale".parse().unwrap());
-        let settings = Settings::new(name, title, "https://shop.example/".parse().unwrap(), wanted);
-        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
         let now = Arc::new(Mutex::new(Timestamp::default()));
         let clock = now.clone();
         let line = MemoryLine::new(move || *clock.lock(), 1, LineBehaviour::default());
-        let ledger = MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        let ledger = MemoryLedger::new(line, fixture::room(WANTED), ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
         Self { now, ledger, shop, rng: Arc::new(Mutex::new(StdRng::seed_from_u64(1))) }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use poll::{ClientAnswer, PollAnswer, VisitorState};
 use serde_json::{Value, json};
 use stack_template::{ApiMethod, Rendered, Stack, TemplateRequest, Velocity};
-use waitroom::{Admission, AdmittedBy, LineStatus, Place, Rate, Room, Settings, Ticket, Timestamp, Token};
+use waitroom::{Admission, AdmittedBy, LineStatus, Place, Room, Ticket, Timestamp, Token, fixture};
 
 pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
@@ -50,13 +50,8 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new() -> Self {
-        let settings = Settings::new(
-            "sale".parse().unwrap(),
-            "Sale".parse().unwrap(),
-            "https://shop.example/sale?a=b&c='d'".parse().unwrap(),
-            Rate::new(300).unwrap(),
-        );
-        let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
+        let mut room = fixture::room(300);
+        room.settings.shop = "https://shop.example/sale?a=b&c='d'".parse().unwrap();
         let line =
             LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100, disorder: 300 }, 9120);
         Self {
