@@ -30,7 +30,7 @@ pub struct PageForecast {
 
 impl PageForecast {
     /// Of a page that knows only when it is worth asking again.
-    pub(crate) const fn without_place(ask_in: f64) -> Self {
+    pub const fn without_place(ask_in: f64) -> Self {
         Self { ahead: 0.0, earliest: 0.0, latest: 0.0, ask_in, within: f64::INFINITY }
     }
 

@@ -14,12 +14,13 @@ use crate::line::{
 };
 use crate::polled::Polled;
 
-/// A browser's tab in a room: the place in the page's URL, what outlives a reload, and what does not.
+/// A browser's tab in a room: the place in the page's URL, what outlives a reload, and what does not. Whoever follows millions
+/// of tabs keeps these fields in fewer bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tab {
-    place: Option<PagePlace>,
-    kept: TabMemory,
-    page: OpenPage,
+    pub place: Option<PagePlace>,
+    pub kept: TabMemory,
+    pub page: OpenPage,
 }
 
 /// What the page knows of a visitor's place: `#<epoch>-<ticket>`, the fragment of the door's redirect.
@@ -31,31 +32,31 @@ pub struct PagePlace {
 
 /// What a tab keeps over reloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct TabMemory {
+pub struct TabMemory {
     /// How often it went to the door since a poll last confirmed its place, because it was the visitor's turn.
-    turns: u8,
+    pub turns: u8,
     /// … and for another reason. Prevents a redirect loop.
-    other_trips: u8,
+    pub other_trips: u8,
     /// When it last asked the door because the line has passed by.
-    asked_door: Option<f64>,
+    pub asked_door: Option<f64>,
 }
 
 /// What a page knows until it is reloaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct OpenPage {
-    heard: Option<LastAnswer>,
+pub struct OpenPage {
+    pub heard: Option<LastAnswer>,
     /// Whether it has given the door time to learn of a reset.
-    has_awaited_door: bool,
+    pub has_awaited_door: bool,
     /// Whether it shows that the visitor may enter.
-    is_held: bool,
+    pub is_held: bool,
 }
 
 /// When the room last answered, in what time it was worth asking again, and the operator's stretch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct LastAnswer {
-    at: f64,
-    expected: PageForecast,
-    stretch: f64,
+pub struct LastAnswer {
+    pub at: f64,
+    pub expected: PageForecast,
+    pub stretch: f64,
 }
 
 /// What a browser asks the room for, and how often in a row that was refused.

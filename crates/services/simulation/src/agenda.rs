@@ -4,40 +4,33 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use page::visitor::{Ask, AskedFor};
+
 use crate::arrivals::Arrivals;
 use crate::scenario::Scenario;
 
-/// What a visitor does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepKind {
-    Door,
-    Page,
-    Poll,
-    /// The door once more, for a pass.
-    Turn,
-}
-
-/// A visitor's next step, which knows how often in a row the room has refused it. Whoever is refused comes again without
-/// being looked up: of ten million outside, most steps are of this kind.
+/// A visitor's next step: what their browser asks for, and how often in a row the room has refused it. Whoever is refused comes
+/// again without being looked up: of ten million outside, most steps are of this kind.
 ///
-/// In one number, from its highest bit: the instant, the visitor, the refusals, the kind. So steps in order are numbers in order.
+/// In one number, from its highest bit: the instant, the visitor, the refusals, what is asked for. So steps in order are numbers
+/// in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SimulatedStep(u64);
 
 impl SimulatedStep {
     const VISITOR_BITS: u32 = 24;
     const REFUSALS_BITS: u32 = 7;
-    const KIND_BITS: u32 = 2;
-    const VISITOR: u32 = Self::REFUSALS_BITS + Self::KIND_BITS;
+    const ASKED_BITS: u32 = 2;
+    const VISITOR: u32 = Self::REFUSALS_BITS + Self::ASKED_BITS;
     const AT: u32 = Self::VISITOR + Self::VISITOR_BITS;
     /// The last instant that fits, in milliseconds: 24 days. A simulation ends before.
     pub(crate) const LAST: u32 = u32::MAX >> 1;
     pub(crate) const MOST_REFUSALS: u8 = (1 << Self::REFUSALS_BITS) - 1;
 
-    pub(crate) fn new(at: u32, visitor: u32, refusals: u8, kind: StepKind) -> Self {
+    pub(crate) fn new(at: u32, visitor: u32, ask: Ask) -> Self {
         let at = u64::from(at.min(Self::LAST)) << Self::AT;
-        let refusals = u64::from(refusals) << Self::KIND_BITS;
-        Self(at | u64::from(visitor) << Self::VISITOR | refusals | kind as u64)
+        let refusals = u64::from(ask.refusals.min(Self::MOST_REFUSALS)) << Self::ASKED_BITS;
+        Self(at | u64::from(visitor) << Self::VISITOR | refusals | ask.what as u64)
     }
 
     pub(crate) fn at(self) -> u32 {
@@ -49,17 +42,13 @@ impl SimulatedStep {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "seven bits")]
-    pub(crate) fn refusals(self) -> u8 {
-        low_bits(self.0 >> Self::KIND_BITS, Self::REFUSALS_BITS) as u8
-    }
-
-    pub(crate) fn kind(self) -> StepKind {
-        match low_bits(self.0, Self::KIND_BITS) {
-            0 => StepKind::Door,
-            1 => StepKind::Page,
-            2 => StepKind::Poll,
-            _ => StepKind::Turn,
-        }
+    pub(crate) fn ask(self) -> Ask {
+        let what = match low_bits(self.0, Self::ASKED_BITS) {
+            0 => AskedFor::Door,
+            1 => AskedFor::Document,
+            _ => AskedFor::Poll,
+        };
+        Ask { what, refusals: low_bits(self.0 >> Self::ASKED_BITS, Self::REFUSALS_BITS) as u8 }
     }
 }
 
@@ -164,24 +153,25 @@ impl Agenda {
 mod tests {
     use std::collections::BTreeSet;
 
+    use page::visitor::Step;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
     use super::*;
 
     fn door(at: u32, visitor: u32) -> SimulatedStep {
-        SimulatedStep::new(at, visitor, 0, StepKind::Door)
+        SimulatedStep::new(at, visitor, Step::FIRST.ask)
     }
 
     #[test]
     fn a_step_keeps_all_that_it_is_given() {
-        for kind in [StepKind::Door, StepKind::Page, StepKind::Poll, StepKind::Turn] {
+        for what in [AskedFor::Door, AskedFor::Document, AskedFor::Poll] {
             for (at, visitor, refusals) in
                 [(0, 0, 0), (1, 2, 3), (SimulatedStep::LAST, Arrivals::MOST, SimulatedStep::MOST_REFUSALS)]
             {
-                let step = SimulatedStep::new(at, visitor, refusals, kind);
-                let found = (step.at(), step.visitor(), step.refusals(), step.kind());
-                assert_eq!(found, (at, visitor, refusals, kind));
+                let ask = Ask { what, refusals };
+                let step = SimulatedStep::new(at, visitor, ask);
+                assert_eq!((step.at(), step.visitor(), step.ask()), (at, visitor, ask));
             }
         }
         assert_eq!(door(u32::MAX, 1).at(), SimulatedStep::LAST);

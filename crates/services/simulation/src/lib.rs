@@ -9,8 +9,8 @@
 //! | [`SimulatedEvent`] | what came of it |
 //! | [`SimClock`], [`RoomGate`] | the clock, and API Gateway's limit: the fault simulation uses them too |
 //!
-//! The trigger, the consumers and the throttle are the real ones, and pages poll with [their own arithmetic](page::line). Only
-//! the ledger is in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
+//! The trigger, the consumers and the throttle are the real ones, and [`page::visitor`] says what browsers do. Only the ledger is
+//! in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
 
 mod admissions;
 mod agenda;
@@ -18,6 +18,7 @@ mod arrivals;
 mod clock;
 mod course;
 mod crowd;
+mod door;
 mod gate;
 mod orders;
 mod outcome;
@@ -27,6 +28,7 @@ mod scenario;
 mod search;
 mod shop;
 mod simulate;
+mod visitor;
 mod wait_spread;
 
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};

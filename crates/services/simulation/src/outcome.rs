@@ -6,9 +6,11 @@ use waitroom::{Rate, Timestamp};
 
 use crate::admissions::NumberedAdmissions;
 use crate::course::{CountedCourse, CountedSecond, millis_between};
-use crate::crowd::{DoorGates, SimulatedCrowd, SimulatedVisitor, VisitEnd};
+use crate::crowd::SimulatedCrowd;
+use crate::door::DoorGates;
 use crate::room::RoomOnClock;
 use crate::scenario::Scenario;
+use crate::visitor::{SimulatedVisitor, VisitStage};
 use crate::wait_spread::WaitSpread;
 
 /// What came of a crowd.
@@ -104,11 +106,11 @@ impl VisitorCount {
         let mut count = Self { came: visitors.len() as u64, ..Self::default() };
         for visitor in visitors {
             count.refused += u64::from(visitor.was_refused);
-            *match visitor.end {
-                VisitEnd::Entered => &mut count.entered,
-                VisitEnd::GaveUp => &mut count.gave_up,
-                VisitEnd::NeverEntered => &mut count.never_entered,
-                VisitEnd::StillWaiting => &mut count.still_waiting,
+            *match visitor.stage {
+                VisitStage::Entered => &mut count.entered,
+                VisitStage::GaveUp => &mut count.gave_up,
+                VisitStage::NeverEntered => &mut count.never_entered,
+                VisitStage::Coming | VisitStage::Waiting | VisitStage::Called => &mut count.still_waiting,
             } += 1;
         }
         count
@@ -136,7 +138,7 @@ impl SimulatedEvent {
         let (mut from_link, mut in_line, mut waits) = (Vec::new(), Vec::new(), Vec::new());
         let (mut drained, mut everybody) = (zero, true);
         for (number, visitor) in (0..).zip(&visitors) {
-            let (joined, learned) = (visitor.joined.get(), visitor.learned.get());
+            let (joined, learned) = (visitor.joined.get(), visitor.learned());
             from_link.extend(learned.map(|learned| learned - visitor.arrived));
             in_line.extend(joined.map(|joined| joined - visitor.arrived));
             waits.extend(joined.zip(learned).map(|(joined, learned)| learned - joined));

@@ -8,11 +8,12 @@ use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::task::LocalSpawnExt;
 use memory::{AdmissionTable, MemoryLedger, MemoryLine};
+use page::Polled;
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
-use waitroom::{Epoch, LineStatus, Place, Rate, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
+use waitroom::{Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
 
 use crate::SimClock;
 use crate::admissions::NumberedAdmissions;
@@ -25,7 +26,7 @@ pub(crate) struct RoomOnClock {
     pub(crate) ledger: MemoryLedger<NumberedAdmissions>,
     pub(crate) line: MemoryLine,
     pub(crate) shop: Option<LoadedShop>,
-    epoch: Epoch,
+    pub(crate) epoch: Epoch,
     pool: LocalPool,
     sent: WantedSlices,
     minute: Duration,
@@ -162,15 +163,22 @@ impl RoomOnClock {
         u32::try_from(self.line.len()).unwrap_or(u32::MAX)
     }
 
-    /// How long it is until the room opens, if it is to open by itself.
-    pub(crate) fn opens_in(&self, now: Timestamp) -> Option<Duration> {
-        self.ledger.kept_room().opens.filter(|opens| *opens > now).map(|opens| opens.since(now))
+    /// Whether the door lets this visitor in.
+    pub(crate) fn has_admitted(&self, visitor: u32, now: Timestamp) -> bool {
+        self.admitted_at(visitor).is_some_and(|admitted| admitted <= now)
     }
 
-    /// What a poll says about the line.
-    pub(crate) fn status(&self) -> LineStatus {
+    /// What a poll of this visitor says. An admission lasts for an hour, and whoever is refused for so long is not followed: so none
+    /// is too old.
+    pub(crate) fn polled(&self, visitor: u32, now: Timestamp) -> Polled {
+        if self.has_admitted(visitor, now) {
+            return Polled::Enter;
+        }
         let published = self.ledger.published().filter(|_| self.reads_copies);
-        published.unwrap_or_else(|| self.ledger.status())
+        let line = published.unwrap_or_else(|| self.ledger.status());
+        let opens = self.ledger.kept_room().opens.filter(|opens| *opens > now);
+        let opens_in = opens.map_or(0.0, |opens| opens.since(now).as_secs_f64() * 1000.0);
+        Polled::Wait { epoch: self.epoch, line, opens_in, stretch: 1.0 }
     }
 
     fn note_rate(&mut self, now: Timestamp) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_model::{AccountLimits, ModelledRoom, Reservation};
-use page::line::{self, PageForecast};
+use page::visitor::Step;
 use waitroom::Rate;
 
 use crate::orders::{SimulatedOrder, TimedOrder};
@@ -59,8 +59,8 @@ pub struct CrowdHabits {
     pub never_enter: f64,
     /// Whether they come to the door once more when it is their turn, for a pass.
     pub fetch_passes: bool,
-    /// The time from an answered poll to the next, in milliseconds.
-    pub next_poll: fn(&PageForecast, f64) -> f64,
+    /// How long a page pauses before its next step, in milliseconds. [`Step::after`], if it is ours.
+    pub pause: fn(&Step) -> f64,
 }
 
 impl AwsAccount {
@@ -72,10 +72,9 @@ impl AwsAccount {
 }
 
 impl Default for CrowdHabits {
-    /// Everybody waits, and their page polls as ours does.
+    /// Everybody waits, and their page pauses as ours does.
     fn default() -> Self {
-        let next_poll = |forecast: &PageForecast, random| line::next_poll(forecast, 1.0, random);
-        Self { give_up: 0.0, never_enter: 0.0, fetch_passes: true, next_poll }
+        Self { give_up: 0.0, never_enter: 0.0, fetch_passes: true, pause: |step| step.after }
     }
 }
 

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use aws_model::{FunctionTimes, Limit};
+use page::visitor::{PageShows, Step};
 use simulation::{CrowdHabits, Scenario, Simulation};
 
 use crate::scenarios::{account, on_aws, used};
@@ -18,7 +19,8 @@ fn first_system(visitors: u64, shape: &str, rate: u32) -> Scenario {
     account.room.times = FunctionTimes { visit_seconds: 0.16, consumers_per_slice: 1.0 };
     account.limits.api_requests = 1e6;
     account.limits.api_burst = 1e6;
-    let habits = CrowdHabits { fetch_passes: false, next_poll: |_, _| 20_000.0, ..CrowdHabits::default() };
+    let pause = |step: &Step| if step.shows == Some(PageShows::Line) { 20_000.0 } else { step.after };
+    let habits = CrowdHabits { fetch_passes: false, pause, ..CrowdHabits::default() };
     Scenario { habits, ..scenario }
 }
 
