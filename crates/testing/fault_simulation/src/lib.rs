@@ -21,7 +21,7 @@ mod world;
 pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 pub use observations::{Observations, SimOutcome};
-pub use order::{Meanwhile, OrderReport, OrderRun};
+pub use order::{Meanwhile, OrderReport, OrderRun, PollPace};
 pub use shop::{ShopHealth, SimShop};
 pub use spread::Spread;
 pub use stampede::{Stampede, StampedeReport, VisitorHabits};

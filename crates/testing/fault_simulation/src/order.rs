@@ -1,20 +1,22 @@
 //! How far from first come, first served a room is whose line is not in order, and what its visitors are told meanwhile.
 //!
-//! A crowd joins within two minutes. Each visitor has a page that polls, shows a range and goes to the door, as the real
-//! page does, with [its arithmetic](page::line).
+//! A crowd joins within two minutes. Each visitor has a [`Tab`], which says when their page polls and goes to the door, and a
+//! range, which it shows meanwhile.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use memory::LineBehaviour;
-use page::line::{self, MINUTE, ShownRange};
+use page::Polled;
+use page::line::{self, MINUTE, PageForecast, ShownRange};
+use page::visitor::{Ask, AskedFor, Heard, PageMoment, PagePlace, Step, Tab};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waitroom::ports::Clock;
 use waitroom::throttle_rules::Verdict;
 use waitroom::{LineStatus, Place, Rate, Timestamp, Token};
 
-use crate::{InjectedFault, Spread, VisitorHabits, World};
+use crate::{InjectedFault, Spread, World};
 
 /// One run: a crowd, a rate and a line.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +26,10 @@ pub struct OrderRun {
     pub rate: u32,
     pub meanwhile: Meanwhile,
     pub line: LineBehaviour,
-    pub habits: VisitorHabits,
 }
+
+/// The time from an answered poll to the next, in milliseconds, by what the poll has told and by chance.
+pub type PollPace = fn(&PageForecast, f64) -> f64;
 
 /// What happens to the rate while the crowd waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +77,18 @@ pub struct OrderReport {
     pub above_plan: bool,
 }
 
-/// A visitor with the page open.
+/// A visitor, and what their browser does next.
 struct SimVisitor {
     place: Place,
     first_ticket: u64,
     joined: Timestamp,
-    next_poll: Timestamp,
+    tab: Tab,
+    ask: Ask,
+    asks_at: Timestamp,
     shown: Option<ShownRange>,
     /// What was shown, and when.
     ranges: Vec<(Timestamp, ShownRange)>,
     polls: u64,
-    asked_door: Option<Timestamp>,
     entered: Option<Timestamp>,
     learned: Option<Timestamp>,
 }
@@ -103,6 +108,11 @@ impl OrderRun {
     const CHANGED_AFTER: Duration = Duration::from_mins(3);
 
     pub fn run(&self) -> OrderReport {
+        self.run_at_pace(None)
+    }
+
+    /// The same, with pages that poll at another pace than ours.
+    pub fn run_at_pace(&self, pace: Option<PollPace>) -> OrderReport {
         let mut world = World::new(self.seed, self.rate).with_line(self.line);
         world.set_faults(|_| (InjectedFault::None, Duration::from_millis(8)));
         let mut crowd = SimCrowd::new(self.seed);
@@ -123,7 +133,7 @@ impl OrderRun {
             }
             world.run(Self::TICK);
             crowd.read(&world);
-            crowd.poll(&mut world, &self.habits);
+            crowd.ask(&mut world, pace);
             if joined == self.visitors && crowd.everybody_learned(joined) {
                 break;
             }
@@ -169,25 +179,11 @@ impl SimCrowd {
         let now = world.clock.now();
         let observations = world.observations.lock();
         for place in &observations.redirected[self.redirected..] {
-            if let Some(&known) = self.by_token.get(&place.token) {
-                // Joined again. The page starts anew with the new place.
-                let visitor = &mut self.visitors[known];
-                (visitor.place, visitor.shown) = (*place, None);
-                continue;
+            let index = *self.by_token.entry(place.token).or_insert(self.visitors.len());
+            if index == self.visitors.len() {
+                self.visitors.push(SimVisitor::new(*place, now));
             }
-            self.by_token.insert(place.token, self.visitors.len());
-            self.visitors.push(SimVisitor {
-                place: *place,
-                first_ticket: place.ticket.get(),
-                joined: now,
-                next_poll: now,
-                shown: None,
-                ranges: Vec::new(),
-                polls: 0,
-                asked_door: None,
-                entered: None,
-                learned: None,
-            });
+            self.visitors[index].open_page(*place, now);
         }
         self.redirected = observations.redirected.len();
         for (token, at) in &observations.confirmed[self.confirmed..] {
@@ -198,11 +194,24 @@ impl SimCrowd {
         self.confirmed = observations.confirmed.len();
     }
 
-    fn poll(&mut self, world: &mut World, habits: &VisitorHabits) {
+    /// All whose time has come ask for what they ask for next.
+    fn ask(&mut self, world: &mut World, pace: Option<PollPace>) {
         let (now, line) = (world.clock.now(), world.status());
         for visitor in &mut self.visitors {
-            if visitor.next_poll <= now && visitor.asks(now, &line, habits, self.rng.random()) {
-                world.visit(Some(visitor.place));
+            if visitor.learned.is_some() || visitor.asks_at > now {
+                continue;
+            }
+            let random = self.rng.random();
+            if visitor.ask.what == AskedFor::Poll {
+                visitor.poll(now, &line, pace, random);
+                if visitor.ask.what == AskedFor::Door {
+                    world.visit(Some(visitor.place));
+                }
+            } else if visitor.entered.is_some() {
+                visitor.learned = Some(now);
+            } else {
+                // The door did not give them another place.
+                visitor.open_page(visitor.place, now);
             }
         }
     }
@@ -239,7 +248,8 @@ impl SimCrowd {
             waited.is_some_and(|waited| (Duration::from_mins(9)..=Duration::from_mins(11)).contains(&waited))
         });
         let observations = world.observations.lock();
-        let passed: Vec<_> = self.visitors.iter().filter(|visitor| visitor.asked_door.is_some()).collect();
+        let passed: Vec<_> =
+            self.visitors.iter().filter(|visitor| visitor.tab.kept.asked_door.is_some()).collect();
         let late = passed.iter().filter(|visitor| {
             let delivered = observations.delivered.get(&(visitor.place.token, visitor.first_ticket));
             // A batch that was received is released within a second or two.
@@ -269,26 +279,52 @@ impl SimCrowd {
 }
 
 impl SimVisitor {
-    /// One poll. Returns whether the page goes to the door, because it is their turn or because the line has passed them.
-    fn asks(&mut self, now: Timestamp, line: &LineStatus, habits: &VisitorHabits, random: f64) -> bool {
+    fn new(place: Place, joined: Timestamp) -> Self {
+        Self {
+            place,
+            first_ticket: place.ticket.get(),
+            joined,
+            tab: Tab::default(),
+            ask: Step::FIRST.ask,
+            asks_at: joined,
+            shown: None,
+            ranges: Vec::new(),
+            polls: 0,
+            entered: None,
+            learned: None,
+        }
+    }
+
+    /// The door has sent them to the page, which loads at once.
+    fn open_page(&mut self, place: Place, now: Timestamp) {
+        (self.place, self.shown) = (place, None);
+        let place = PagePlace { epoch: place.epoch, ticket: place.ticket.get() };
+        self.hear(Heard::Page(Some(place)), now, 0.0);
+        self.hear(Heard::Document, now, 0.0);
+    }
+
+    fn poll(&mut self, now: Timestamp, line: &LineStatus, pace: Option<PollPace>, random: f64) {
         self.polls += 1;
         if self.entered.is_some() {
             self.learned = Some(now);
-            self.next_poll = Timestamp::from_millis(u64::MAX);
-            return false;
+            return;
         }
-        let ticket = self.place.ticket.get();
-        let forecast = line::forecast(ticket, line);
+        let forecast = line::forecast(self.place.ticket.get(), line);
         let range = line::narrow(self.shown, &forecast, millis(now));
         self.shown = Some(range);
         self.ranges.push((now, range));
-        self.next_poll = now + wait((habits.next_poll)(&forecast, random));
-        let may_ask = self.asked_door.is_none_or(|at| now.since(at) > wait(2.0 * MINUTE));
-        let goes = line::is_passed(ticket, line) && may_ask;
-        if goes {
-            self.asked_door = Some(now);
+        // No run resets the room or waits for an opening.
+        let polled = Polled::Wait { epoch: self.place.epoch, line: *line, opens_in: 0.0, stretch: 1.0 };
+        let step = self.hear(Heard::Poll(polled), now, random);
+        if let (Some(pace), AskedFor::Poll) = (pace, step.ask.what) {
+            self.asks_at = now + wait(pace(&forecast, random));
         }
-        goes
+    }
+
+    fn hear(&mut self, heard: Heard, now: Timestamp, random: f64) -> Step {
+        let step = self.tab.hear(self.ask, heard, PageMoment::watched(millis(now)), &mut || random);
+        (self.ask, self.asks_at) = (step.ask, now + wait(step.after));
+        step
     }
 
     /// The ranges that the page showed since then: when, which, and the time of the entry.
@@ -332,4 +368,36 @@ fn millis(at: Timestamp) -> f64 {
 
 fn wait(millis: f64) -> Duration {
     Duration::from_secs_f64(millis / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_the_line_has_lost_joins_again_and_goes_on_at_once_with_the_new_number() {
+        let mut world = World::new(1, 600).with_line(LineBehaviour::default());
+        let mut crowd = SimCrowd::new(1);
+        world.join(60);
+        world.run(OrderRun::TICK);
+        world.lose_line();
+        world.join(5);
+        let mut again = 0;
+        while !crowd.everybody_learned(65) {
+            assert!(crowd.visitors.iter().all(|visitor| visitor.polls < 200), "they wait for ever");
+            world.run(OrderRun::TICK);
+            let before: Vec<_> =
+                crowd.visitors.iter().map(|visitor| (visitor.place, visitor.polls)).collect();
+            crowd.read(&world);
+            crowd.ask(&mut world, None);
+            for (visitor, (place, polls)) in crowd.visitors.iter().zip(before) {
+                again += usize::from(visitor.place != place);
+                assert!(visitor.place == place || visitor.polls == polls + 1, "the new page polls at once");
+            }
+        }
+        let report = crowd.report(&mut world, None);
+        assert_eq!((report.told_passed, report.lost, report.twice), (again, 0, 0), "{report:?}");
+        // A consumer may have had some of them in hand.
+        assert!((40..=60).contains(&again), "{again}");
+    }
 }

@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
-use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits};
+use fault_simulation::{Meanwhile, OrderReport, OrderRun};
 use memory::LineBehaviour;
 
 /// In a rush, SQS's count may be more than a minute old.
@@ -69,7 +69,7 @@ fn number(value: u64) -> f64 {
 
 fn run(visitors: usize, rate: u32, disorder: u64, unused: f64, meanwhile: Meanwhile) -> OrderRun {
     let line = LineBehaviour { disorder, unused, count_lag: COUNT_LAG, ..LineBehaviour::default() };
-    OrderRun { seed: 0, visitors, rate, meanwhile, line, habits: VisitorHabits::NOW }
+    OrderRun { seed: 0, visitors, rate, meanwhile, line }
 }
 
 fn print_disorder(seeds: u64) {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Meanwhile, OrderReport, OrderRun, VisitorHabits, World};
+use fault_simulation::{Meanwhile, OrderRun, PollPace, World};
 use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLine};
+use page::line::{self, PageForecast};
 use simulation::SimClock;
 use waitroom::ports::{Clock, LineBack, LineFront, LineLength};
 use waitroom::{Place, RoomState, Ticket, Timestamp, Token};
@@ -99,8 +100,7 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     for (disorder, places, seconds) in [(0, 30, 10), (1000, 1000, 60)] {
         for meanwhile in [Meanwhile::Nothing, Meanwhile::Throttled] {
             let line = LineBehaviour { disorder, count_lag: Duration::from_secs(90), ..Default::default() };
-            let habits = VisitorHabits::NOW;
-            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line, habits }.run();
+            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line }.run();
             assert_eq!((report.lost, report.twice, report.above_plan), (0, 0, false), "{report:?}");
             assert_eq!(report.told_passed, 0, "{report:?}");
             assert!(
@@ -119,8 +119,8 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
 fn the_range_is_as_wide_as_the_line_has_shown_although_few_are_released() {
     for unused in [0.0, 1.0 / 3.0] {
         let line = LineBehaviour { disorder: 1000, unused, ..Default::default() };
-        let (meanwhile, habits) = (Meanwhile::Nothing, VisitorHabits::NOW);
-        let report = OrderRun { seed: 1, visitors: 3000, rate: 60, meanwhile, line, habits }.run();
+        let meanwhile = Meanwhile::Nothing;
+        let report = OrderRun { seed: 1, visitors: 3000, rate: 60, meanwhile, line }.run();
         assert!(report.displaced.most > 400, "the line is out of order: {report:?}");
         assert!(report.in_range >= 90.0 && report.minute_off <= 10.0, "{unused}: {report:?}");
         // And no wider than that: visitors are up to eleven minutes from their turn, in either direction.
@@ -132,9 +132,9 @@ fn the_range_is_as_wide_as_the_line_has_shown_although_few_are_released() {
 fn in_a_line_in_order_the_range_holds_and_is_narrow() {
     for (rate, unused) in [(60, 0.0), (60, 1.0 / 3.0), (600, 0.0), (600, 1.0 / 3.0)] {
         let line = LineBehaviour { unused, ..Default::default() };
-        let (meanwhile, habits) = (Meanwhile::Nothing, VisitorHabits::NOW);
+        let meanwhile = Meanwhile::Nothing;
         let visitors = 10 * rate as usize;
-        let report = OrderRun { seed: 1, visitors, rate, meanwhile, line, habits }.run();
+        let report = OrderRun { seed: 1, visitors, rate, meanwhile, line }.run();
         assert!(report.in_range >= 97.0 && report.width.half <= 4 * 60, "{rate}, {unused}: {report:?}");
     }
 }
@@ -168,8 +168,8 @@ fn the_disorder_rises_and_falls_although_a_window_releases_few() {
 #[test]
 fn when_the_rate_falls_pages_hear_of_it_within_two_minutes_and_tell_the_truth_from_then_on() {
     let line = LineBehaviour { disorder: 1000, count_lag: Duration::from_secs(90), ..Default::default() };
-    let (meanwhile, habits) = (Meanwhile::Lowered, VisitorHabits::NOW);
-    let report = OrderRun { seed: 1, visitors: 6000, rate: 600, meanwhile, line, habits }.run();
+    let meanwhile = Meanwhile::Lowered;
+    let report = OrderRun { seed: 1, visitors: 6000, rate: 600, meanwhile, line }.run();
     assert!(report.too_early.most > 30 * 60, "they were promised an hour too early: {report:?}");
     assert!(report.heard_after.largest <= 122_000, "{report:?}");
     assert!(report.in_range >= 90.0, "{report:?}");
@@ -182,23 +182,29 @@ fn nobody_in_line_is_told_that_they_were_passed_by_although_the_rate_falls_over_
     for seed in [1, 3] {
         let count_lag = Duration::from_secs(90);
         let line = LineBehaviour { disorder: 10_000, unused: 1.0 / 3.0, count_lag, ..Default::default() };
-        let (meanwhile, habits) = (Meanwhile::Lowered, VisitorHabits::NOW);
-        let report = OrderRun { seed, visitors: 30_000, rate: 3000, meanwhile, line, habits }.run();
+        let meanwhile = Meanwhile::Lowered;
+        let report = OrderRun { seed, visitors: 30_000, rate: 3000, meanwhile, line }.run();
         assert_eq!((report.told_passed, report.lost, report.twice), (0, 0, 0), "{report:?}");
     }
 }
 
 /// A crowd of which the last wait for eleven minutes.
-fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile, habits: VisitorHabits) -> OrderReport {
+fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile) -> OrderRun {
     let line = LineBehaviour { disorder, ..Default::default() };
-    OrderRun { seed: 1, visitors: 13 * rate as usize, rate, meanwhile, line, habits }.run()
+    OrderRun { seed: 1, visitors: 13 * rate as usize, rate, meanwhile, line }
 }
+
+/// Until November 2026, pages asked after a quarter of the time that was left at least, however near it was.
+const OF_BEFORE: PollPace = |forecast, random| {
+    let ask_in = forecast.earliest / 4.0;
+    line::next_poll(&PageForecast { ask_in, within: f64::INFINITY, ..*forecast }, 1.0, random)
+};
 
 #[test]
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn who_waits_ten_minutes_asks_at_most_a_dozen_times() {
     for (rate, disorder, most) in [(600, 0, 12), (3000, 0, 11), (1000, 1000, 15), (3000, 1000, 13)] {
-        let report = crowd(rate, disorder, Meanwhile::Nothing, VisitorHabits::NOW);
+        let report = crowd(rate, disorder, Meanwhile::Nothing).run();
         let polls = report.polls_in_ten_minutes;
         assert!(polls.half >= 8 && polls.largest <= most, "{rate} a minute, {disorder}: {report:?}");
     }
@@ -208,8 +214,8 @@ fn who_waits_ten_minutes_asks_at_most_a_dozen_times() {
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
     for rate in [300, 600, 3000] {
-        let report = |habits| crowd(rate, 0, Meanwhile::Nothing, habits);
-        let (before, now) = (report(VisitorHabits::BEFORE), report(VisitorHabits::NOW));
+        let run = crowd(rate, 0, Meanwhile::Nothing);
+        let (before, now) = (run.run_at_pace(Some(OF_BEFORE)), run.run());
         assert!(2 * now.polls.half < before.polls.half, "{rate} a minute: {before:?} {now:?}");
         let (before, now) = (before.learned_after, now.learned_after);
         assert!(now.half <= before.half && now.most <= before.most, "{rate} a minute: {before:?} {now:?}");
@@ -220,8 +226,8 @@ fn a_page_learns_of_its_turn_no_later_than_when_it_asked_twice_as_often() {
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
     for rate in [600, 3000] {
-        let report = |habits| crowd(rate, 0, Meanwhile::Doubled, habits).learned_after;
-        let (before, now) = (report(VisitorHabits::BEFORE), report(VisitorHabits::NOW));
+        let run = crowd(rate, 0, Meanwhile::Doubled);
+        let (before, now) = (run.run_at_pace(Some(OF_BEFORE)).learned_after, run.run().learned_after);
         assert!(now.most <= before.most && now.largest <= 15_000, "{rate} a minute: {before:?} {now:?}");
     }
 }
@@ -231,7 +237,7 @@ fn a_page_learns_soon_of_its_turn_although_the_operator_has_doubled_the_rate() {
 #[ignore = "simulates large crowds, for some seconds: cargo xtask test fault_simulation"]
 fn a_page_in_a_line_that_is_1000_places_out_of_order_learns_within_a_minute() {
     for rate in [600, 1000, 3000] {
-        let report = crowd(rate, 1000, Meanwhile::Nothing, VisitorHabits::NOW);
+        let report = crowd(rate, 1000, Meanwhile::Nothing).run();
         assert!(report.displaced.largest > 500, "the line is out of order: {report:?}");
         assert!(report.learned_after.largest <= 60_000, "{rate} a minute: {report:?}");
     }
@@ -241,8 +247,7 @@ fn a_page_in_a_line_that_is_1000_places_out_of_order_learns_within_a_minute() {
 fn in_a_line_that_is_far_out_of_order_nobody_enters_later_than_it_delivers_them() {
     let line = LineBehaviour { disorder: 10_000, count_lag: Duration::from_secs(90), ..Default::default() };
     let meanwhile = Meanwhile::Throttled;
-    let habits = VisitorHabits::NOW;
-    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line, habits }.run();
+    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
     assert_eq!((report.entered_late, report.lost, report.twice, report.above_plan), (0, 0, 0, false));
     assert!(report.displaced.largest > 2000, "the line is far out of order: {report:?}");
 }
