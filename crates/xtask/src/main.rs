@@ -4,10 +4,10 @@ mod bench;
 mod deny;
 mod dist;
 mod lint;
+mod order;
 mod package;
 mod process;
 mod prove;
-mod simulation;
 mod site;
 mod test;
 mod test_build;
@@ -52,12 +52,6 @@ enum Task {
         #[arg(long, default_value_t = 5)]
         seeds: u64,
     },
-    /// Print the table of docs/crowd.md: a simulated crowd at a gate that refuses most of its requests
-    Stampede {
-        /// The same seed gives the same table
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-    },
     /// Put the page's modules together, as site/built/wait.min.js
     Page,
     /// Take a picture of the page in every state, into target/screenshots
@@ -101,8 +95,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Page => site::bundle(),
         Task::Screenshots => site::screenshots(),
         Task::Fixtures => test::fixtures(),
-        Task::Order { seeds } => simulation::print("order_table", seeds),
-        Task::Stampede { seed } => simulation::print("stampede_table", seed),
+        Task::Order { seeds } => order::print(seeds),
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),

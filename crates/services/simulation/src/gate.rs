@@ -2,50 +2,37 @@
 
 /// A token bucket: so many requests a second, and so many at once after a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoomGate {
-    pub per_second: u32,
-    pub burst: u32,
+pub(crate) struct RoomGate {
+    pub(crate) per_second: u32,
+    pub(crate) burst: u32,
 }
 
 /// A gate in use. Instants are in microseconds and never decrease.
 #[derive(Clone, Debug)]
-pub struct GateState {
+pub(crate) struct GateState {
     gate: RoomGate,
     /// In millionths of a request.
     level: u64,
     at: u64,
-    requests: u64,
-    refused: u64,
 }
 
 impl GateState {
     const REQUEST: u64 = 1_000_000;
 
-    pub fn new(gate: RoomGate) -> Self {
-        Self { gate, level: u64::from(gate.burst) * Self::REQUEST, at: 0, requests: 0, refused: 0 }
+    pub(crate) fn new(gate: RoomGate) -> Self {
+        Self { gate, level: u64::from(gate.burst) * Self::REQUEST, at: 0 }
     }
 
-    pub fn lets_through(&mut self, now: u64) -> bool {
+    pub(crate) fn lets_through(&mut self, now: u64) -> bool {
         // Requests a second are millionths of a request in a microsecond.
         let refill = now.saturating_sub(self.at).saturating_mul(self.gate.per_second.into());
         self.level = self.level.saturating_add(refill).min(u64::from(self.gate.burst) * Self::REQUEST);
         self.at = self.at.max(now);
-        self.requests += 1;
         let passes = self.level >= Self::REQUEST;
         if passes {
             self.level -= Self::REQUEST;
-        } else {
-            self.refused += 1;
         }
         passes
-    }
-
-    pub fn requests(&self) -> u64 {
-        self.requests
-    }
-
-    pub fn refused(&self) -> u64 {
-        self.refused
     }
 }
 
@@ -62,7 +49,6 @@ mod tests {
         assert_eq!(through(0, 200, 0), 50);
         assert_eq!(through(1, 1001, 1000), 100, "in the second after the burst");
         assert_eq!(through(100_000_000, 200, 0), 50, "it fills up to its burst");
-        assert_eq!((gate.requests(), gate.refused()), (1401, 1201));
     }
 
     #[test]

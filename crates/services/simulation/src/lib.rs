@@ -7,7 +7,7 @@
 //! | [`Scenario`] | a crowd, a room, and what visitors, shop and operator do |
 //! | [`Simulation`] | runs it |
 //! | [`SimulatedEvent`] | what came of it |
-//! | [`SimClock`], [`RoomGate`] | the clock, and API Gateway's limit: the fault simulation uses them too |
+//! | [`SimClock`] | the clock: the fault simulation uses it too |
 //!
 //! The trigger, the consumers and the throttle are the real ones, and [`page::visitor`] says what browsers do. Only the ledger is
 //! in memory, and each visitor is a few numbers. So a million of them fit into a few seconds.
@@ -33,7 +33,6 @@ mod wait_spread;
 
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};
 pub use clock::SimClock;
-pub use gate::{GateState, RoomGate};
 pub use memory::LineBehaviour;
 pub use orders::{SimulatedOrder, TimedOrder, TimedOrderError};
 pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount};

@@ -15,7 +15,6 @@ mod observations;
 mod order;
 mod shop;
 mod spread;
-mod stampede;
 mod world;
 
 pub use disk::SimDisk;
@@ -24,5 +23,4 @@ pub use observations::{Observations, SimOutcome};
 pub use order::{Meanwhile, OrderReport, OrderRun, PollPace};
 pub use shop::{ShopHealth, SimShop};
 pub use spread::Spread;
-pub use stampede::{Stampede, StampedeReport, VisitorHabits};
 pub use world::World;

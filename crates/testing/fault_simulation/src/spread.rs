@@ -15,12 +15,6 @@ impl Spread {
         };
         Self { half: at(50), most: at(99), largest: at(100) }
     }
-
-    /// Milliseconds, shown as seconds with one decimal.
-    pub fn in_seconds(self) -> String {
-        let show = |millis: u64| format!("{}.{}", millis / 1000, millis % 1000 / 100);
-        [self.half, self.most, self.largest].map(show).join(" / ")
-    }
 }
 
 impl std::fmt::Display for Spread {

@@ -7,3 +7,4 @@ mod orders;
 mod original;
 mod scenarios;
 mod search;
+mod stampede;

@@ -19,7 +19,6 @@ mod orders;
 mod receipts;
 mod release;
 mod schedules;
-mod stampede;
 mod storage;
 mod throttle_table;
 mod throttling;
