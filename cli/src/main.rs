@@ -19,7 +19,6 @@ mod frozen;
 mod guard_data;
 mod guard_sessions;
 mod history_line;
-mod html_report;
 mod local_settings;
 mod local_start;
 mod log;
@@ -27,7 +26,6 @@ mod mistyped;
 mod opening_time;
 #[cfg(feature = "aws")]
 mod plan_text;
-mod plot;
 mod printer;
 mod reach;
 mod rehearse;
@@ -38,7 +36,6 @@ mod stopped_room;
 mod typed_time;
 mod watch;
 mod wording;
-mod wrap;
 
 use std::env;
 use std::process::ExitCode;

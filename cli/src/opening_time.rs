@@ -1,8 +1,9 @@
-//! When a room opens: which instant is meant, and how it is shown.
+//! When a room opens: which instant is meant.
 
 use std::env;
 use std::time::Duration;
 
+use document::words::{at_zoned, in_zone, roughly};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{ToSpan, Zoned};
@@ -28,7 +29,7 @@ impl TypedTime {
                 unambiguous(day.to_datetime(time), zone)?
             }
         };
-        let refused = |why: &str| Failure::new(Exit::Usage, format!("{} {why}", shown_in(&at)));
+        let refused = |why: &str| Failure::new(Exit::Usage, format!("{} {why}", at_zoned(&at)));
         if at <= now {
             let past = refused(&format!(
                 "is past, {} ago",
@@ -103,11 +104,6 @@ fn typed(at: DateTime) -> String {
     at.strftime(format).to_string()
 }
 
-/// The time zone of this machine, or UTC if it has none.
-fn own_zone() -> TimeZone {
-    TimeZone::try_system().unwrap_or(TimeZone::UTC)
-}
-
 /// The time zone of a typed time. A zone that `TZ` misspells is no UTC: the room would open hours away from what was meant.
 pub(crate) fn zone_of(typed: TypedTime) -> Result<TimeZone, Failure> {
     match (TimeZone::try_system(), env::var("TZ")) {
@@ -122,49 +118,10 @@ pub(crate) fn zone_of(typed: TypedTime) -> Result<TimeZone, Failure> {
     }
 }
 
-/// In the time zone of this machine, and in UTC: `2027-03-05 12:00 CET (11:00 UTC)`.
-pub(crate) fn shown(at: Timestamp) -> String {
-    shown_in(&in_zone(at, &own_zone()))
-}
-
-fn shown_in(at: &Zoned) -> String {
-    let utc = at.with_time_zone(TimeZone::UTC);
-    let time = if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
-    let with_day = format!("%Y-%m-%d {time}");
-    if at.offset() == utc.offset() {
-        return format!("{} UTC", utc.strftime(&with_day));
-    }
-    let utc = utc.strftime(if at.date() == utc.date() { time } else { &with_day }).to_string();
-    format!("{} ({utc} UTC)", at.strftime(&format!("{with_day} %Z")))
-}
-
-fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
-    // An instant that jiff does not know is in the year 10000.
-    let at = i64::try_from(at.as_millis()).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
-    at.unwrap_or(jiff::Timestamp::MAX).to_zoned(zone.clone())
-}
-
-/// How long until then: `in 3 d 4 h`.
-pub(crate) fn ahead(at: Timestamp, now: Timestamp) -> String {
-    format!("in {}", roughly(at.since(now)))
-}
-
-/// In the largest two units.
-fn roughly(time: Duration) -> String {
-    let seconds = time.as_millis().div_ceil(1000);
-    let units = [
-        ("d", seconds / 86_400),
-        ("h", seconds / 3600 % 24),
-        ("min", seconds / 60 % 60),
-        ("s", seconds % 60),
-    ];
-    let first = units.iter().position(|(_, count)| *count > 0).unwrap_or(units.len() - 1);
-    let parts = units.iter().skip(first).take(2).filter(|(_, count)| *count > 0 || seconds == 0);
-    parts.map(|(unit, count)| format!("{count} {unit}")).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
+    use document::words::ahead;
+
     use super::*;
     use crate::exit;
 
@@ -183,7 +140,7 @@ mod tests {
     /// What is shown for this time, or why it is refused.
     fn resolved(text: &str) -> Result<String, String> {
         let at = text.parse::<TypedTime>().unwrap().resolve(millis(NOW), &berlin());
-        at.map(|at| format!("{}, {}", shown_in(&in_zone(at, &berlin())), ahead(at, millis(NOW)))).map_err(
+        at.map(|at| format!("{}, {}", at_zoned(&in_zone(at, &berlin())), ahead(at, millis(NOW)))).map_err(
             |failure| {
                 let error = anyhow::Error::from(failure);
                 let advice = exit::advice(&error).map(|advice| format!("; {advice}"));
@@ -273,11 +230,5 @@ mod tests {
             resolved("2027-10-31T02:30+01:00").unwrap(),
             "2027-10-31 02:30 CET (01:30 UTC), in 342 d 14 h"
         );
-    }
-
-    #[test]
-    fn in_utc_the_time_is_shown_once() {
-        assert_eq!(shown_in(&in_zone(millis(NOW), &TimeZone::UTC)), "2026-11-22 11:00 UTC");
-        assert_eq!(ahead(millis(NOW), millis(NOW)), "in 0 s");
     }
 }

@@ -1,9 +1,7 @@
 //! The plan of a deployment, as text.
 
-use cloud::{
-    DeployAction, DeployPlan, Limit, LimitReading, Outlook, ReservationPlan, ReservationTooLarge, about,
-    grouped, lasting,
-};
+use cloud::{DeployAction, DeployPlan, Limit, LimitReading, Outlook, ReservationPlan, ReservationTooLarge};
+use document::words::{about, count, time};
 
 /// One line for each fact, below the names of the parts.
 pub(crate) fn plan_text(plan: &DeployPlan) -> String {
@@ -89,7 +87,7 @@ fn reserved(plan: &DeployPlan) -> String {
             "{} consumers and {} triggers run however busy the door is: enough for a rate of up to {}",
             reservation.consumers,
             reservation.triggers,
-            grouped(reservation.largest_rate().into())
+            count(reservation.largest_rate().into())
         ),
         ReservationPlan::TooLarge(ReservationTooLarge { needed, unreserved, kept }) => format!(
             "nothing: {needed} functions are needed, and AWS wants {kept} left of the {unreserved} that are not reserved. So a \
@@ -113,7 +111,7 @@ fn capacity(plan: &DeployPlan) -> Vec<String> {
     let bound = |bound: cloud::Bound, what: &str| {
         format!("about {} {what} (the limit is {})", about(bound.most), bound.limit.name())
     };
-    let joins = format!("people can join a second, while {} wait", grouped(capacity.crowd));
+    let joins = format!("people can join a second, while {} wait", count(capacity.crowd));
     let minutes = plan.costs.wait_minutes;
     vec![
         bound(capacity.joins_per_second, &joins),
@@ -168,16 +166,16 @@ fn costs(plan: &DeployPlan) -> Vec<String> {
 
 fn expected(plan: &DeployPlan) -> Vec<String> {
     let Some(outlook) = &plan.outlook else { return Vec::new() };
-    let people = grouped(outlook.visitors);
+    let people = count(outlook.visitors);
     let joined = match outlook.joined_after {
         Some(seconds) => format!(
             "if they come at once, all have joined after {} at least{}",
-            lasting(seconds),
+            time(seconds),
             refused(outlook)
         ),
         None => "not all of them can join".to_owned(),
     };
-    let wait = lasting(outlook.last_waits_minutes * 60);
+    let wait = time(outlook.last_waits_minutes * 60);
     vec![
         format!("{people} people: {joined}"),
         format!(
@@ -292,7 +290,7 @@ costs      about $0.81 a month while nobody comes, on or off; on top: alarms $1.
            $5.63 to $6.90 for 100,000 visitors who wait 10 minutes and poll 11 times each: the more if a fifth reload and a fifth open a second tab
            about $32.50 once, for warm_reads and warm_writes; look at AWS's price, which we could not confirm
            estimated from list prices of us-east-1 of 2026-11-22, without free tier and tax
-expected   150,000 people: if they come at once, all have joined after 49 seconds at least; up to 145,000 are refused at first, and try again by themselves
+expected   150,000 people: if they come at once, all have joined after 49 s at least; up to 145,000 are refused at first, and try again by themselves
            the last one waits 8 h 20 min, and all of them cost $16.90 to $20.70
 warning    it is late
            go to bed";

@@ -6,14 +6,14 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 
-use crate::exit::{self, Exit};
-use crate::wrap::wrapped;
-
+use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::exit::{self, Exit};
+
 /// The width of a terminal that does not know it, and of a file.
-pub(crate) const USUAL_COLUMNS: u16 = 80;
+const USUAL_COLUMNS: u16 = 80;
 
 pub(crate) fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", fitted(text, &io::stdout()))
@@ -146,6 +146,13 @@ pub(crate) fn terminal_columns() -> u16 {
 
 fn columns_or_usual(columns: Option<u16>) -> u16 {
     columns.filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
+}
+
+/// How wide a document is: as wide as the terminal, but no wider than is easy to read.
+pub(crate) fn readable_width() -> u16 {
+    const WIDEST: u16 = 110;
+
+    if io::stdout().is_terminal() { terminal_columns().min(WIDEST) } else { USUAL_COLUMNS }
 }
 
 /// A line at the bottom of a terminal that is rewritten in place.

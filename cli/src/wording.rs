@@ -3,10 +3,9 @@
 use std::fmt;
 
 use control::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
+use document::words;
 use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
-
-use crate::opening_time::shown;
 
 pub(crate) fn word(finding: &Finding) -> &'static str {
     match finding.verdict {
@@ -50,12 +49,12 @@ pub(crate) fn rate(status: &Status) -> String {
 
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
 pub(crate) fn newcomers_wait(status: &Status) -> Option<String> {
-    status.wait.filter(|wait| *wait > 0).map(time)
+    status.wait.filter(|wait| *wait > 0).map(words::time)
 }
 
 /// The longest wait of those who were released in the last two minutes. None if nobody was.
 pub(crate) fn longest_wait(status: &Status) -> Option<String> {
-    status.longest_wait.map(time)
+    status.longest_wait.map(words::time)
 }
 
 /// Both waits, in a few words.
@@ -82,7 +81,11 @@ pub(crate) fn limited(status: &Status) -> Option<String> {
 /// The same in full, and since when.
 pub(crate) fn refused_at_door(refusals: &Refusals) -> String {
     match refusals.requests {
-        0 => format!("nobody yet, but nobody can join, since {}: {}", shown(refusals.since), refusals.reason),
+        0 => format!(
+            "nobody yet, but nobody can join, since {}: {}",
+            words::at(refusals.since),
+            refusals.reason
+        ),
         requests => format!("{requests} at the door {}", lately(refusals)),
     }
 }
@@ -93,7 +96,7 @@ pub(crate) fn refused_by_limit(limited: &Refusals) -> String {
 }
 
 fn lately(Refusals { since, reason, .. }: &Refusals) -> String {
-    format!("in the last two minutes, since {}: {reason}", shown(*since))
+    format!("in the last two minutes, since {}: {reason}", words::at(*since))
 }
 
 /// How many have joined. On AWS the line is counted only roughly.
@@ -106,14 +109,6 @@ pub(crate) fn joined(status: &Status) -> String {
 pub(crate) fn change(entry: &AuditEntry) -> String {
     let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
     format!("{}{undone}", entry.change)
-}
-
-pub(crate) fn time(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
 }
 
 /// A summary of all alarms; none if there are none.
@@ -175,15 +170,6 @@ pub(crate) fn urls(status: &Status) -> (String, String) {
     let url = status.room.url.to_string();
     let url = url.trim_end_matches('/');
     (format!("{url}/beekeeper"), format!("{url}/client"))
-}
-
-/// A number of things, as in "1 window" and "2 windows".
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
 }
 
 #[cfg(test)]

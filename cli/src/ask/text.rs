@@ -18,7 +18,7 @@ use ratatui::text::Line;
 use super::line_editor::LineEditor;
 use crate::exit::Failure;
 use crate::printer::are_colours_wanted;
-use crate::wrap::wrapped;
+use document::wrap::wrapped;
 
 const SUGGESTIONS: usize = 7;
 

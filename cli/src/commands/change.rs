@@ -1,10 +1,10 @@
 use anyhow::Result;
 use control::{Order, Reply};
+use document::words;
 use serde_json::json;
 use waitroom::{Room, RoomState, Timestamp};
 
 use crate::arguments::Which;
-use crate::opening_time::{ahead, shown};
 use crate::printer::say;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -66,18 +66,18 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
 fn opening(before: &Room, after: &Room, now: Timestamp) -> Option<String> {
     match (before.opens, after.opens) {
         (before, Some(opens)) if before != after.opens => {
-            let instead = before.map(|before| format!(" (not at {})", shown(before))).unwrap_or_default();
+            let instead = before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
             Some(format!("{}{instead}; until then visitors join and wait", opening_at(opens, now)))
         }
         (Some(opens), None) if after.state != RoomState::On => {
-            Some(format!("does not open at {} any more", shown(opens)))
+            Some(format!("does not open at {} any more", words::at(opens)))
         }
         _ => None,
     }
 }
 
 fn opening_at(opens: Timestamp, now: Timestamp) -> String {
-    format!("opens at {}, {}", shown(opens), ahead(opens, now))
+    format!("opens at {}, {}", words::at(opens), words::ahead(opens, now))
 }
 
 fn quoted(room: &Room) -> String {

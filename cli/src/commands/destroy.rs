@@ -70,7 +70,7 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
     let day = &report.made.to_string()[..10];
     let name = format!("{}-report-{day}", destroy.name);
     let json = serde_json::to_string(&report)? + "\n";
-    let files = [("json", json), ("html", report.html())];
+    let files = [("json", json), ("html", report.document().html())];
     let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
     note(&format!("saved a report of the room: {} and {}", json.display(), html.display()));
     Ok(Some(json))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use document::words::things;
 use probe::HttpProbe;
 use serde_json::json;
 
@@ -14,7 +15,6 @@ use crate::exit::{Exit, Failure};
 use crate::printer::{Colours, LiveLine, say};
 use crate::room::{RoomHandle, hangs};
 use crate::runtime::block_on;
-use crate::wording::counted;
 
 /// A room on this machine tells its status within milliseconds, unless it hangs. An order may take longer.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl Report {
                 json!({ "room": name, "ready": is_ready, "deployed": is_deployed, "checks": self.checks });
             say(&report.to_string())?;
         }
-        let counts = format!("{}, {}", counted(problems, "problem"), counted(warnings, "warning"));
+        let counts = format!("{}, {}", things(problems, "problem"), things(warnings, "warning"));
         if !is_ready {
             let advice = "do what stands below each problem, and run the command again";
             return Err(Failure::new(Exit::Failed, format!("{name} is not ready: {counts}"))

@@ -1,6 +1,7 @@
 //! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
+use document::words::time;
 use serde::Serialize;
 use waitroom::MinuteCount;
 
@@ -9,7 +10,6 @@ use crate::history_line::HistoryLine;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
-use crate::wording::time;
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
     block_on(async {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use config::{Region, RoomConfig};
 use control::Status;
+use document::words;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -16,7 +17,6 @@ use crate::config_folder::ConfigFolder;
 use crate::data;
 #[cfg(feature = "aws")]
 use crate::exit::{self, Exit};
-use crate::opening_time::shown;
 use crate::printer::say;
 use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::block_on;
@@ -160,7 +160,7 @@ impl ListedLine {
     }
 
     fn text(&self) -> String {
-        let opens = self.opens.map(|opens| format!(", opens {}", shown(opens))).unwrap_or_default();
+        let opens = self.opens.map(|opens| format!(", opens {}", words::at(opens))).unwrap_or_default();
         format!("{}{opens}, {} waiting", self.state, self.waiting)
     }
 }

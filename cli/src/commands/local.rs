@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use control::Status;
+use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
 use serde_json::json;
@@ -27,7 +28,6 @@ use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::local_settings::{DEMO_SHOP, LocalSettings};
 use crate::local_start::{LocalStart, refuse_second};
-use crate::opening_time::{ahead, shown};
 use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
 use crate::room::{PATIENCE, RoomHandle};
@@ -243,8 +243,8 @@ fn greeting(
     lines.push(match room.opens {
         Some(opens) => format!(
             "It opens at {}, {}; until then visitors join and wait.\nThen {rate} visitors enter a minute. {stops}",
-            shown(opens),
-            ahead(opens, now)
+            words::at(opens),
+            words::ahead(opens, now)
         ),
         None => format!("{rate} visitors enter a minute. {stops}"),
     });
@@ -291,7 +291,7 @@ fn live_facts(status: &Status, now: Timestamp) -> String {
     let Status { joined, released, line, .. } = status;
     let counts = format!("{joined} joined, {} waiting, {released} released", line.waiting);
     let rate = format!("rate {}", rate(status));
-    let opens = status.room.opens.map(|opens| format!("opens {}", ahead(opens, now)));
+    let opens = status.room.opens.map(|opens| format!("opens {}", words::ahead(opens, now)));
     opens
         .into_iter()
         .chain([counts, rate])

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use control::{Order, Status};
+use document::words;
 use waitroom::{RoomState, Timestamp};
 
 use super::change;
 use crate::arguments::On;
 use crate::ask;
-use crate::opening_time::{shown, zone_of};
+use crate::opening_time::zone_of;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
 }
 
 fn consequence(sale: &str, at: Timestamp) -> String {
-    format!("{sale}; nobody would enter until it opens at {}", shown(at))
+    format!("{sale}; nobody would enter until it opens at {}", words::at(at))
 }
 
 /// A sale that is under way: whom the room serves at this moment. A rehearsal ends with a reset, so whom it released does not

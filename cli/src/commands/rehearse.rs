@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use config::{AddressLimit, Architecture, RoomConfig};
 use control::{Order, Reply, Status};
+use document::words::{self, time};
 use rand::rngs::SysRng;
 use simulation::Arrivals;
 use tokio::sync::Notify;
@@ -23,15 +24,12 @@ use crate::arguments::Rehearse;
 use crate::ask;
 use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
-use crate::plot::{number, readable_width};
-use crate::printer::{LiveLine, note, note_above, say};
+use crate::printer::{LiveLine, note, note_above, readable_width, say};
 use crate::rehearse::{
-    CrowdEnd, CrowdPlan, RehearsalFacts, RehearsalReport, RehearsalTarget, RoomNotes, VisitorCrowd, html,
-    send, text,
+    CrowdEnd, CrowdPlan, RehearsalFacts, RehearsalReport, RehearsalTarget, RoomNotes, VisitorCrowd, send,
 };
 use crate::room::RoomHandle;
 use crate::runtime::{asked_to_stop, block_on};
-use crate::wording::time;
 
 pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
     block_on(async {
@@ -115,7 +113,7 @@ fn announce(
     let expected = ExpectedVisits::of(times, rate);
     note(&format!(
         "{} visitors come to {}, {}; at {rate} a minute this takes about {}",
-        number(times.len() as u64),
+        words::count(times.len() as u64),
         target.url,
         rehearse.arrivals,
         time(expected.takes.as_secs())
@@ -133,7 +131,7 @@ fn announce(
             "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min), and {end}"
         )
     } else if status.joined > 0 {
-        format!("{} joined since the last reset, and {end}", number(status.joined))
+        format!("{} joined since the last reset, and {end}", words::count(status.joined))
     } else {
         return Ok(());
     };
@@ -350,10 +348,10 @@ async fn end(room: &RoomHandle, mark: RehearsalMark) -> Result<()> {
 
 fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()> {
     let written = match &rehearse.html {
-        Some(file) => fs::write(file, html(report)).with_context(|| unwritten(file)),
+        Some(file) => fs::write(file, report.document().html()).with_context(|| unwritten(file)),
         None => Ok(()),
     };
-    say(&if json { serde_json::to_string(report)? } else { text(report, readable_width()) })?;
+    say(&if json { serde_json::to_string(report)? } else { report.document().text(readable_width()) })?;
     written?;
     if let Some(file) = &rehearse.html {
         note(&format!("wrote {}", file.display()));

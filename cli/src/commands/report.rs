@@ -10,8 +10,7 @@ use serde::Deserialize;
 use crate::arguments::{MakeReport, ReportSource};
 use crate::event_report::EventReport;
 use crate::exit::{Exit, Failure};
-use crate::plot::readable_width;
-use crate::printer::{note, say};
+use crate::printer::{note, readable_width, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -32,7 +31,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         })?,
     };
     if let Some(file) = &report.html {
-        write(file, &told.html())?;
+        write(file, &told.document().html())?;
     }
     if let Some(file) = &report.csv {
         write(file, &told.csv())?;
@@ -43,7 +42,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
     if told.is_empty() {
         note("the record of a minute is written when the minute ends, and kept for fourteen days");
     }
-    Ok(say(&told.text(readable_width()))?)
+    Ok(say(&told.document().text(readable_width()))?)
 }
 
 /// What a report of every version has.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clock::SystemClock;
+use document::words;
 use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
 use serde_json::json;
 use server::socket;
@@ -20,7 +21,6 @@ use crate::arguments::Restore;
 use crate::ask;
 use crate::data;
 use crate::exit::{Exit, Failure};
-use crate::plot::number;
 use crate::printer::{note, say};
 
 pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
@@ -58,8 +58,8 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
     say(&format!(
         "restored {name} into {}: {} waiting, {} admitted",
         directory.display(),
-        number(waiting),
-        number(admissions)
+        words::count(waiting),
+        words::count(admissions)
     ))?;
     if let Some(kept) = kept {
         say(&format!("the file that was there is kept as {}", kept.display()))?;
@@ -142,7 +142,8 @@ impl std::fmt::Display for HeldRoom {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let room = self.store.kept_room();
         let until = room.opens.map(|opens| format!(" until {opens}")).unwrap_or_default();
-        let (waiting, joined) = (number(self.store.status().waiting), number(self.store.joined_so_far()));
+        let (waiting, joined) =
+            (words::count(self.store.status().waiting), words::count(self.store.joined_so_far()));
         write!(
             f,
             "{}, {}{until}, {} a minute, {joined} joined and {waiting} waiting, written {}",
@@ -223,13 +224,13 @@ impl HeldRoom {
             between => format!(
                 "; the {} who joined after the backup and before the reset get a new place at the back once the line has passed \
                  their number, unless they were released",
-                number(between)
+                words::count(between)
             ),
         };
         format!(
             "the line was reset since the backup: the {} who wait now lose their places and join again, those of the backup \
              wait again, and nobody who was released from that line since is released again{between}",
-            number(self.store.status().waiting)
+            words::count(self.store.status().waiting)
         )
     }
 }

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use control::Order;
+use document::words;
 use waitroom::{Rate, Room};
 
 use super::change;
 use crate::arguments::SetRate;
 use crate::ask;
-use crate::plot::thousands;
 #[cfg(feature = "aws")]
 use crate::printer::note;
 use crate::room::RoomHandle;
@@ -64,7 +64,7 @@ fn times(factor: f64) -> String {
         Some("1") => "slightly more than".into(),
         Some(whole) if factor < 10.0 => format!("{whole} times"),
         None if factor < 10.0 => format!("{exact} times"),
-        _ => format!("{} times", thousands(factor.round())),
+        _ => format!("{} times", words::number(factor.round())),
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, Region, RoomConfig};
+use document::words;
 use simulation::{
     ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ShopLoad, SimulatedOrder,
     Simulation, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
@@ -20,11 +21,9 @@ use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
-use crate::plot::{number, readable_width};
-use crate::printer::{LiveLine, note, say};
+use crate::printer::{LiveLine, note, readable_width, say};
 use crate::runtime::{asked_to_stop, block_on};
 use crate::simulate::{ScenarioInputs, SimulationAnswer, scenario_file};
-use crate::wording::time;
 
 const DEFAULT_REGION: &str = "us-east-1";
 /// Ten million visitors call so often that a terminal would be busy.
@@ -67,13 +66,13 @@ pub(crate) fn run(simulate: &SimulateEvent, json: bool) -> Result<()> {
     })?;
     // The answer may have taken minutes, so it is also printed if the page cannot be written.
     let written = simulate.html.as_deref().map_or(Ok(()), |file| write_page(file, &answer));
-    let text = if json { serde_json::to_string(&answer)? } else { answer.text(readable_width()) };
+    let text = if json { serde_json::to_string(&answer)? } else { answer.document().text(readable_width()) };
     say(&text)?;
     written
 }
 
 fn write_page(file: &Path, answer: &SimulationAnswer) -> Result<()> {
-    fs::write(file, answer.html())
+    fs::write(file, answer.document().html())
         .with_context(|| format!("could not write the page to {}", file.display()))?;
     note(&format!("wrote {}", file.display()));
     Ok(())
@@ -95,9 +94,9 @@ fn simulated(
             shown = Instant::now();
             live.show_facts(&format!(
                 "{} simulated, {} of {} released",
-                time(progress.time.as_secs()),
-                number(progress.released),
-                number(progress.visitors)
+                words::time(progress.time.as_secs()),
+                words::count(progress.released),
+                words::count(progress.visitors)
             ));
         }
         !stopped.load(Ordering::Relaxed)

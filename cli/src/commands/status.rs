@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use control::{AlarmState, Status};
+use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
 use waitroom::{RoomState, Timestamp};
 
 use crate::arguments;
-use crate::opening_time::{ahead, shown};
 use crate::printer::{Colours, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -60,7 +60,7 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
     ];
     if let Some(opens) = room.opens {
-        lines.insert(1, format!("opens          {}, {}", shown(opens), ahead(opens, now)));
+        lines.insert(1, format!("opens          {}, {}", words::at(opens), words::ahead(opens, now)));
     }
     if room.rehearsal.is_some() {
         lines
@@ -271,7 +271,7 @@ shop           https://shop.example/sale
         let mut status = suffering();
         status.room.open_at(NOW + std::time::Duration::from_hours(76));
         let text = text(&status, NOW, Colours::None);
-        let opens = shown(status.room.opens.unwrap());
+        let opens = words::at(status.room.opens.unwrap());
         assert_eq!(text.lines().nth(1), Some(&*format!("opens          {opens}, in 3 d 4 h")));
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cloud::{
     Account, CloudError, DeployedRoom, Forecast, Limit, LimitReading, ReservationPlan, ReservationTooLarge,
-    StackCheck, StackProgress, about, grouped, lasting,
+    StackCheck, StackProgress,
 };
 use config::RoomConfig;
+use document::words::{about, count, time};
 use page::Page;
 use waitroom::{RoomId, Timestamp};
 
@@ -138,15 +139,15 @@ fn judge_forecast(forecast: &Forecast) -> Vec<DoctorCheck> {
     let mut facts = format!(
         "about {} people can join a second while {} wait, and {} a minute can come and go; the first limit is {}",
         about(capacity.joins_per_second.most),
-        grouped(capacity.crowd),
+        count(capacity.crowd),
         about(capacity.kept_up.most),
         capacity.joins_per_second.limit.name()
     );
     match outlook {
         Some(outlook) => {
-            let (people, wait) = (grouped(outlook.visitors), lasting(outlook.last_waits_minutes * 60));
+            let (people, wait) = (count(outlook.visitors), time(outlook.last_waits_minutes * 60));
             let joined = outlook.joined_after.map_or_else(String::new, |joined| {
-                format!("if all come at once, they have joined after {} at least, and ", lasting(joined))
+                format!("if all come at once, they have joined after {} at least, and ", time(joined))
             });
             facts = format!("{facts}. Of {people} people: {joined}the last one waits {wait}");
         }

@@ -1,10 +1,9 @@
 //! The state of the room and of its line.
 
+use document::words;
 use waitroom::{RoomState, Stretch, Timestamp};
 
 use super::{DoctorCheck, Examined};
-use crate::opening_time::{ahead, shown};
-use crate::plot::number;
 use crate::wording;
 
 const ROOM: &str = "room";
@@ -75,7 +74,9 @@ pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
 
 fn state(state: RoomState, opens: Option<Timestamp>, now: Timestamp) -> String {
     match opens {
-        Some(opens) => format!("{state} until it opens at {}, {}", shown(opens), ahead(opens, now)),
+        Some(opens) => {
+            format!("{state} until it opens at {}, {}", words::at(opens), words::ahead(opens, now))
+        }
         None => state.to_string(),
     }
 }
@@ -87,9 +88,9 @@ fn long_wait(examined: &Examined) -> Option<DoctorCheck> {
     let minutes = visitors.div_ceil(rate.get().into());
     let fact = format!(
         "at {} a minute, the last of {} people waits {}",
-        number(rate.get().into()),
-        number(visitors),
-        wording::time(minutes * 60)
+        words::count(rate.get().into()),
+        words::count(visitors),
+        words::time(minutes * 60)
     );
     Some(if minutes > LONG_WAIT_MINUTES {
         let advice = "raise the rate if the shop can serve more, and tell people how long it takes";

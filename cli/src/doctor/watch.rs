@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 use control::{Alarm, AlarmMail, AlarmState};
+use document::words::things;
 use futures_util::future::join3;
 
 use super::{DoctorCheck, Examined};
 use crate::room::RoomHandle;
-use crate::wording::{MailTrouble, alarm_mail, counted};
+use crate::wording::{MailTrouble, alarm_mail};
 
 const ALARMS: &str = "alarms";
 const DEAD_LETTERS: &str = "dead-letters";
@@ -79,7 +80,7 @@ fn dead_letters(found: Result<u64>, name: &str) -> DoctorCheck {
     };
     DoctorCheck::warning(
         DEAD_LETTERS,
-        format!("{} in the line came from no visitor, or could not be read", counted(count, "message")),
+        format!("{} in the line came from no visitor, or could not be read", things(count, "message")),
         format!("no visitor is lost; see who writes to the line, and why: beekeeper logs {name} --since 1d"),
     )
 }

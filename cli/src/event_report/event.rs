@@ -314,11 +314,11 @@ mod tests {
         let kept = KeptRecords { entered: Err(denied), ..kept(1, [(0, 0), (100, 40), (100, 100)]) };
         let report = EventReport::from_kept(kept, ReportRange::LastEvent);
         assert_eq!((report.summary.released, report.summary.entered), (100, None));
-        let text = report.text(100);
-        assert!(text.contains("\ncame for pass not counted\n"), "{text}");
+        let text = report.document().text(100);
+        assert!(text.contains("\ncame for pass  not counted\n"), "{text}");
         let note = "Who came for their pass was not counted: could not read the metric Entered: AccessDenied; you need \
                     the permission.";
-        assert!(text.contains(note) && report.html().contains(note), "{text}");
+        assert!(text.contains(note) && report.document().html().contains(note), "{text}");
         assert!(report.csv().lines().skip(1).all(|line| line.split(',').nth(3) == Some("")));
     }
 
@@ -360,7 +360,7 @@ mod tests {
         let mut kept = kept(81, [(0, 0), (100, 100), (100, 100)]);
         assert_eq!(at(80).to_string(), "1970-01-08 00:00:00 UTC");
         kept.lines = vec![order(at(79), AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX })];
-        let text = EventReport::from_kept(kept, ReportRange::LastEvent).text(100);
+        let text = EventReport::from_kept(kept, ReportRange::LastEvent).document().text(100);
         assert!(text.contains("\n1970-01-07 23:59:00  anna rate: 1 -> 270000\n"), "{text}");
     }
 }

@@ -1,14 +1,13 @@
-//! What a report says in words, the same as text and as a page.
+//! What a report says in words.
 
 use std::collections::BTreeMap;
 
+use document::words::{count, things, time};
 use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
 use super::minutes::ReportedMinute;
 use crate::history_line::HistoryLine;
-use crate::plot::number;
-use crate::wording::time;
 
 impl EventReport {
     /// What the report is about, in a sentence.
@@ -24,7 +23,7 @@ impl EventReport {
     }
 
     /// The facts, with what they are called.
-    pub(super) fn facts(&self) -> Vec<(String, String)> {
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let summary = &self.summary;
         let about = if self.rough { "about " } else { "" };
         let at = |at: Option<Timestamp>| at.map(|at| format!(" at {}", self.clock(at))).unwrap_or_default();
@@ -36,31 +35,30 @@ impl EventReport {
         };
         let minutes = match summary.throttled_minutes {
             0 => "never".into(),
-            1 => "1 minute".into(),
-            minutes => format!("{minutes} minutes"),
+            minutes => things(minutes, "minute"),
         };
         let mut facts = vec![
-            ("joined", format!("{about}{}", number(summary.joined))),
-            ("released", number(summary.released)),
-            ("came for pass", summary.entered.map_or("not counted".into(), number)),
+            ("joined", format!("{about}{}", count(summary.joined))),
+            ("released", count(summary.released)),
+            ("came for pass", summary.entered.map_or("not counted".into(), count)),
             (
                 "longest line",
-                format!("{about}{}{}", number(summary.longest_line), at(summary.longest_line_at)),
+                format!("{about}{}{}", count(summary.longest_line), at(summary.longest_line_at)),
             ),
             ("longest wait", format!("{wait}{}", at(summary.longest_wait_at))),
             ("line empty", drained),
             ("throttled", minutes),
-            ("orders", number(summary.orders)),
+            ("orders", count(summary.orders)),
         ];
         if self.rough {
-            facts.push(("alarms", number(summary.alarms)));
+            facts.push(("alarms", count(summary.alarms)));
         }
         let rehearsed: u64 = self.rehearsed().map(|minute| minute.count.joined).sum();
         if rehearsed > 0 {
             let counted = if self.rehearsal { "" } else { ", who count in no other number" };
-            facts.push(("rehearsed", format!("{about}{} visitors{counted}", number(rehearsed))));
+            facts.push(("rehearsed", format!("{about}{} visitors{counted}", count(rehearsed))));
         }
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        facts
     }
 
     /// What a reader must know of the numbers.

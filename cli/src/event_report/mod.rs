@@ -8,9 +8,8 @@ mod csv;
 mod entered;
 mod event;
 mod facts;
-mod html;
 mod minutes;
+mod sections;
 mod summary;
-mod text;
 
 pub(crate) use event::EventReport;

@@ -5,10 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use control::{Status, WindowCount};
+use document::words;
 use serde::Serialize;
 use waitroom::{Epoch, Timestamp, Token};
-
-use crate::plot::thousands;
 
 use super::wire::{VisitFault, VisitRoute};
 
@@ -97,7 +96,7 @@ pub(crate) struct CrowdProgress {
 impl fmt::Display for CrowdProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [all, come, waiting, entered] =
-            [self.all, self.come, self.waiting, self.entered].map(|count| thousands(count as f64));
+            [self.all, self.come, self.waiting, self.entered].map(|count| words::count(count as u64));
         write!(f, "{come} of {all} came, {waiting} waiting, {entered} entered")?;
         if self.lost > 0 {
             write!(f, ", {} lost", self.lost)?;

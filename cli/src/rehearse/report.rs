@@ -265,25 +265,6 @@ fn waits(visits: &[VisitNote]) -> RehearsedWaits {
     RehearsedWaits { called: since(|visit| visit.called), admitted: since(|visit| visit.admitted) }
 }
 
-impl RehearsalReport {
-    /// The result in a sentence.
-    pub(crate) fn heading(&self) -> String {
-        let is_broken = self.checks.iter().any(|check| !check.is_kept);
-        let result = match self.facts.end {
-            CrowdEnd::Interrupted if !is_broken => "did not end",
-            _ if self.passed => "passed",
-            _ => "failed",
-        };
-        let end = match self.facts.end {
-            CrowdEnd::AllDone => "",
-            CrowdEnd::TimeOver => "; the time was over before all had entered",
-            CrowdEnd::Interrupted => "; it was interrupted",
-            CrowdEnd::MarkLost => "; it stopped because the room does not show its mark any more",
-        };
-        format!("Rehearsal of {} {result}, after {:.0} s{end}", self.facts.room, self.facts.seconds)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -378,6 +359,26 @@ mod tests {
     }
 
     #[test]
+    fn a_document_has_the_bars_that_any_route_fills_and_each_kind_of_error() {
+        let mut notes = notes(vec![visit(1, 0)]);
+        for (route, millis) in [(VisitRoute::Join, 7), (VisitRoute::Poll, 1), (VisitRoute::Poll, 30_000)] {
+            notes.measured(route, Duration::from_millis(millis));
+        }
+        notes.failed(VisitRoute::Poll, VisitFault::TimedOut);
+        let report = RehearsalReport::of(facts(1), &notes, &RoomNotes::default());
+        let text = report.document().text(80);
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+        let has = |line: &[&str]| lines.iter().any(|there| there == line);
+        assert!(has(&["up", "to", "join", "poll"]) && has(&["1", "ms", "0", "1"]), "{text}");
+        assert!(has(&["10", "ms", "1", "0"]) && has(&["longer", "0", "1"]), "{text}");
+        assert!(!has(&["0.5", "ms", "0", "0"]), "the first bar that is filled is the first: {text}");
+        assert!(
+            lines.iter().any(|line| line.first() == Some(&"poll") && line.last() == Some(&"1")),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn releases_in_no_known_window_do_not_pass() {
         let report = RehearsalReport::of(facts(1), &notes(vec![visit(1, 0)]), &RoomNotes::default());
         assert_eq!(broken(&report), ["no second released more than twice its share"]);
@@ -413,12 +414,14 @@ mod tests {
 
     #[test]
     fn an_interrupted_rehearsal_neither_passed_nor_failed() {
-        let heading = |end| counted([(7, 7), (9, 9)], end, &[]).heading();
-        assert_eq!(
-            heading(CrowdEnd::Interrupted),
-            "Rehearsal of sale did not end, after 60 s; it was interrupted"
+        let text = |end| counted([(7, 7), (9, 9)], end, &[]).document().text(80);
+        let stopped = text(CrowdEnd::Interrupted);
+        assert!(
+            stopped.starts_with("Rehearsal of sale did not end\nIt was interrupted after 1 min.\n"),
+            "{stopped}"
         );
-        assert_eq!(heading(CrowdEnd::AllDone), "Rehearsal of sale passed, after 60 s");
+        let ended = text(CrowdEnd::AllDone);
+        assert!(ended.starts_with("Rehearsal of sale passed\nIt took 1 min.\n"), "{ended}");
     }
 
     #[test]

@@ -2,10 +2,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use aws_model::AccountLimit;
+use document::words::{capital, count, number, span, things};
 use serde::Serialize;
-use simulation::{QuotaToRaise, SimulatedEvent, VisitorCount, WaitSpread};
-
-use crate::plot::{number, thousands};
+use simulation::{QuotaToRaise, SimulatedEvent, VisitorCount};
 
 /// All that went into a simulation.
 #[derive(Clone, Debug, Serialize)]
@@ -60,10 +59,10 @@ impl SimulationAnswer {
         };
         let mut crowd = format!(
             "{} {} {}, to {place} that releases {} a minute.",
-            visitors(inputs.visitors.into()),
+            things(inputs.visitors.into(), "visitor"),
             if inputs.visitors == 1 { "comes" } else { "come" },
             inputs.arrivals,
-            thousands(inputs.rate.into())
+            count(inputs.rate.into())
         );
         if let Some(after) = inputs.opens_after_seconds {
             let early = inputs
@@ -77,37 +76,13 @@ impl SimulationAnswer {
         crowd
     }
 
-    /// The waits, as a visitor counts them.
-    pub(super) fn waits(&self) -> String {
-        let (event, count) = (&self.event, self.event.visitors);
-        let last = match event.drained_after {
-            Some(after) => format!("The last visitor is released after {}.", span(after)),
-            None => "Not everybody is released.".into(),
-        };
-        if count.entered + count.never_entered == 0 {
-            return format!("{last} Nobody waits until it is their turn.");
-        }
-        format!("From their click, {}. {last}", waits(&event.from_link))
-    }
-
-    /// The verdict in three words.
-    pub(super) fn verdict_in_short(&self) -> &'static str {
-        let event = &self.event;
-        let everybody = event.drained_after.is_some() && event.visitors.still_waiting == 0;
-        match (event.first_to_break.is_none() && everybody, event.visitors.refused) {
-            (true, 0) => "It holds",
-            (true, _) => "It holds, but some are refused",
-            (false, _) => "It doesn't hold",
-        }
-    }
-
     /// Whether it holds. If not: what breaks, when, for how many, and what to do.
     pub(super) fn verdict(&self) -> String {
         let event = &self.event;
         let VisitorCount { came, refused, still_waiting, .. } = event.visitors;
         let for_how_many = match refused {
             0 => "nobody is refused".to_owned(),
-            _ => format!("{} of {} are refused at least once", number(refused), visitors(came)),
+            _ => format!("{} of {} are refused at least once", count(refused), things(came, "visitor")),
         };
         let verdict = if let Some(limit) = event.first_to_break {
             let broken = event.limits.iter().find(|used| used.limit == limit);
@@ -137,7 +112,7 @@ impl SimulationAnswer {
             // They may wait because they were refused, and a higher rate does not help them.
             let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
             let wait = if still_waiting == 1 { "waits" } else { "wait" };
-            let still = visitors(still_waiting);
+            let still = things(still_waiting, "visitor");
             return format!("{verdict} {still} still {wait} when the simulation ends.{advice}");
         }
         verdict
@@ -149,7 +124,7 @@ impl SimulationAnswer {
         if let (Some(rate), Some(within)) = (self.found_rate, self.scenario.within_seconds) {
             found.push(format!(
                 "A rate of {} a minute is enough: everybody is released within {}.",
-                thousands(rate.into()),
+                count(rate.into()),
                 span(seconds(within))
             ));
         }
@@ -162,99 +137,20 @@ impl SimulationAnswer {
         }
         found
     }
-
-    /// The numbers that matter most.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
-        let event = &self.event;
-        let count = event.visitors;
-        let line = event.longest_line;
-        let mut facts = vec![
-            (
-                "longest line",
-                format!("{}, after {}", thousands(line.people.into()), span(seconds(line.after))),
-            ),
-            ("entered", number(count.entered)),
-            ("gave up", number(count.gave_up)),
-            ("never entered", number(count.never_entered)),
-            ("still waiting", number(count.still_waiting)),
-            ("until in line", short_waits(&event.until_in_line)),
-            ("then in line", short_waits(&event.waits)),
-            ("requests", format!("{} ({} refused)", number(event.requests), number(event.refused_requests))),
-        ];
-        if !event.costs.is_empty() {
-            facts.push(("costs", dollars(event.dollars)));
-        }
-        facts
-    }
-
-    /// What the table of limits does not say.
-    pub(super) const ABOUT_LIMITS: &str = "Requests are refused beyond API Gateway's limits and that of the functions. \
-                                           The other limits are compared, and refuse nobody here.";
-
-    pub(super) const LIMIT_COLUMNS: [&str; 5] = ["limit", "used", "allowed", "share", "after"];
-
-    /// Each limit in these columns.
-    pub(super) fn limits(&self) -> Vec<[String; 5]> {
-        let row = |used: &simulation::LimitUse| {
-            [
-                used.name.to_owned(),
-                thousands(used.used.ceil()),
-                thousands(used.available),
-                format!("{:.0}%", used.share * 100.0),
-                span(seconds(used.after as u64)),
-            ]
-        };
-        self.event.limits.iter().map(row).collect()
-    }
-}
-
-fn visitors(count: u64) -> String {
-    format!("{} visitor{}", number(count), if count == 1 { "" } else { "s" })
-}
-
-fn waits(of: &WaitSpread) -> String {
-    let WaitSpread { median, p95, longest, .. } = *of;
-    format!("half wait {} or less, 95% {} or less, the longest {}", span(median), span(p95), span(longest))
-}
-
-fn short_waits(of: &WaitSpread) -> String {
-    let WaitSpread { median, p95, longest, .. } = *of;
-    format!("half {}, 95% {}, the longest {}", span(median), span(p95), span(longest))
 }
 
 /// What has to be raised, and how.
 fn to_raise(quota: &QuotaToRaise) -> String {
-    let needed = quota.needed.map_or_else(
-        || "too few for this crowd".into(),
-        |needed| format!("{} are needed", thousands(needed)),
-    );
-    let (name, has) = (capital(quota.name), thousands(quota.available));
+    let needed = quota
+        .needed
+        .map_or_else(|| "too few for this crowd".into(), |needed| format!("{} are needed", number(needed)));
+    let (name, has) = (capital(quota.name), number(quota.available));
     format!("{name}: {has} are allowed, {needed}. What to do: {}.", quota.advice)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 visitors, requests and seconds")]
 pub(super) fn seconds(count: u64) -> f64 {
     count as f64
-}
-
-pub(super) fn dollars(dollars: f64) -> String {
-    format!("${dollars:.2}")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// `45 s`, `11 min 42 s`, `3 h 5 min`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most some weeks")]
-pub(super) fn span(seconds: f64) -> String {
-    match seconds.round() as u64 {
-        short @ 0..60 => format!("{short} s"),
-        middle @ 60..3600 if middle % 60 == 0 => format!("{} min", middle / 60),
-        middle @ 60..3600 => format!("{} min {} s", middle / 60, middle % 60),
-        long => format!("{} h {} min", long / 3600, long / 60 % 60),
-    }
 }
 
 #[cfg(test)]
@@ -278,11 +174,5 @@ mod tests {
         assert_eq!(to_raise(&quota), told);
         quota.needed = Some(7000.0);
         assert!(to_raise(&quota).contains("5,500 are allowed, 7,000 are needed. "), "{}", to_raise(&quota));
-    }
-
-    #[test]
-    fn a_time_is_told_in_the_units_that_fit() {
-        let told = [0.4, 59.0, 120.0, 702.3, 11_100.0].map(span);
-        assert_eq!(told, ["0 s", "59 s", "2 min", "11 min 42 s", "3 h 5 min"]);
     }
 }

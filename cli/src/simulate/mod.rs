@@ -1,9 +1,8 @@
-//! What `simulate` reads, a scenario file, and what it tells: a [`SimulationAnswer`] as text, as a page and as JSON.
+//! What `simulate` reads, a scenario file, and what it tells: a [`SimulationAnswer`].
 
 mod answer;
-mod html;
 mod plots;
 pub(crate) mod scenario_file;
-mod text;
+mod sections;
 
 pub(crate) use answer::{ScenarioInputs, SimulationAnswer};

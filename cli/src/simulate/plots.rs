@@ -1,7 +1,7 @@
+use document::{Plot, PlotAxis, PlotSeries, PlotShape};
 use simulation::SimulatedMinute;
 
 use super::answer::{SimulationAnswer, seconds};
-use crate::plot::{Plot, PlotAxis, PlotSeries, PlotShape};
 
 impl SimulationAnswer {
     pub(super) fn plots(&self) -> Vec<Plot> {

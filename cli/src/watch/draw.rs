@@ -1,6 +1,7 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
 use control::{AlarmState, Status};
+use document::words;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Style};
@@ -13,7 +14,6 @@ use super::charts::{Palette, draw_minutes, draw_waiting};
 use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
-use crate::opening_time::shown;
 use crate::wording::{alarms, found, joined, limited, rate, refusals, urls, waits};
 
 /// Below this width there is one chart, because two would have no room for their numbers.
@@ -96,7 +96,8 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
         lines.extend(fit(words(&refusals, palette.strong(Color::Red)), width));
     }
     if let Some(opens) = room.opens {
-        lines.extend(fit(words(&format!("opens {}", shown(opens)), palette.strong(Color::Yellow)), width));
+        lines
+            .extend(fit(words(&format!("opens {}", words::at(opens)), palette.strong(Color::Yellow)), width));
     }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
     if let Some(limited) = limited(status) {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use control::{AlarmState, Status};
+use document::words;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde::Serialize;
@@ -24,7 +25,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
-use crate::opening_time::shown;
 use crate::printer::{are_colours_wanted, note, say};
 use crate::room::RoomHandle;
 use crate::wording::{alarms, joined, limited, rate, refusals, waits, word};
@@ -71,7 +71,7 @@ struct TimedStatus<'a> {
 fn in_short(status: &Status) -> String {
     let (room, line) = (&status.room, &status.line);
     let counts = format!("{} joined, {} waiting, {} released", joined(status), line.waiting, status.released);
-    let opens = room.opens.map(|opens| format!("opens {}", shown(opens)));
+    let opens = room.opens.map(|opens| format!("opens {}", words::at(opens)));
     let mut facts: Vec<_> = refusals(status).into_iter().chain([room.state.to_string()]).collect();
     facts.extend(opens);
     facts.push(counts);

@@ -76,9 +76,9 @@ fn no_screen_breaks_a_word() {
 fn a_minute_of_a_report_stays_in_its_columns() {
     let shown = Home::new().person_at(COLUMNS, &["report", REPORT]).exp_eof().unwrap().replace("\r\n", "\n");
     for row in [
-        "until     joined  released    came  waiting\n            rate   longest  median\n",
-        "12:00:31   1,200         0       0    1,200\n          paused         -       -\n",
-        "12:02:31     100       300     290      700\n             300     2 min   110 s  throttled\n",
+        "until     joined  released    came    waiting\n            rate   longest  median  note\n",
+        "12:00:31   1,200         0       0      1,200\n          paused         -       -\n",
+        "12:02:31     100       300     290        700\n             300     2 min   110 s  throttled\n",
     ] {
         assert!(shown.contains(row), "{row}\n{shown}");
     }

@@ -71,7 +71,7 @@ fn a_report_survives_off_and_is_shown_again_from_its_file() {
     let [json, html, csv] = [&json, &html, &csv].map(|path| path.to_str().unwrap());
     let again = home.printed(&["report", json, "--html", html, "--csv", csv]);
     assert!(
-        again.contains("rate: 6000 -> 1200") && again.contains(&format!("joined        {visitors}\n")),
+        again.contains("rate: 6000 -> 1200") && again.contains(&format!("joined         {visitors}\n")),
         "{again}"
     );
     let same: Value = serde_json::from_str(&home.printed(&["report", json, "--json"])).unwrap();
@@ -121,7 +121,7 @@ fn no_report_counts_a_rehearsal_among_customers() {
 
     let csv = room.directory.path().join("sale.csv");
     let shown = text(&room.command(&["report", "--local", "--csv", csv.to_str().unwrap()]).stdout);
-    assert!(shown.contains("\nrehearsed     15 visitors, who count in no other number\n"), "{shown}");
+    assert!(shown.contains("\nrehearsed      15 visitors, who count in no other number\n"), "{shown}");
     assert!(shown.lines().any(|line| line.ends_with("  rehearsal")), "{shown}");
     let csv = fs::read_to_string(csv).unwrap();
     let joined: u64 =
@@ -150,15 +150,15 @@ fn a_report_of_format_1_is_shown() {
     for line in [
         "Spring Sale (spring-sale)",
         "The last event, from 2027-03-05 11:59:31 UTC to 2027-03-05 12:04:31 UTC.",
-        "joined        about 1,600",
-        "released      1,600",
-        "came for pass 1,510",
-        "longest line  about 1,200 at 12:00:31",
-        "longest wait  3 min at 12:04:31",
-        "line empty    12:04:31",
-        "throttled     1 minute",
-        "orders        2",
-        "alarms        1",
+        "joined         about 1,600",
+        "released       1,600",
+        "came for pass  1,510",
+        "longest line   about 1,200 at 12:00:31",
+        "longest wait   3 min at 12:04:31",
+        "line empty     12:04:31",
+        "throttled      1 minute",
+        "orders         2",
+        "alarms         1",
         "12:00:35  arn:aws:iam::123456789012:user/anna room: paused -> on",
         "12:02:05  throttle rate in force: 600 -> 300",
         "12:02:20  CloudWatch alarm LineStalledAlarm: quiet -> ringing",

@@ -66,4 +66,4 @@ pub use session_table::{SessionTable, SessionTableError};
 pub use shop_check::ShopCheck;
 pub use smoke_check::JOIN_COOKIES;
 pub use stack_check::{StackCheck, StackProgress};
-pub use warnings::{PlanWarning, about, grouped, lasting};
+pub use warnings::PlanWarning;

@@ -2,6 +2,7 @@
 
 use aws_model::{AccountLimit, AccountLimits, Bound, Capacity, ModelledRoom, Outlook, Reservation};
 use config::{Architecture, RoomConfig};
+use document::words::{about, count, time};
 use page::Page;
 use serde::Serialize;
 use waitroom::Rate;
@@ -75,7 +76,7 @@ fn of_rate(capacity: &Capacity, rate: Rate) -> Option<PlanWarning> {
             format!(
                 "the rate is {} a minute, but in this account only about {} visitors a minute can come and go; the limit \
                  is {}",
-                grouped(rate.get().into()),
+                count(rate.get().into()),
                 about(most),
                 limit.name()
             ),
@@ -86,14 +87,14 @@ fn of_rate(capacity: &Capacity, rate: Rate) -> Option<PlanWarning> {
 
 /// What does not fit a crowd that is expected.
 pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
-    let people = grouped(outlook.visitors);
+    let people = count(outlook.visitors);
     let joins = outlook.joins_per_second;
     let joining = outlook.joins_slowly().then(|| {
         let text = match outlook.joined_after {
             Some(seconds) => format!(
                 "if {people} people come at once, it takes at least {} until all have joined; the limit is {}, and \
                  browsers that are refused try again by themselves",
-                lasting(seconds),
+                time(seconds),
                 joins.limit.name()
             ),
             None => format!("not all of {people} people can join; the limit is {}", joins.limit.name()),
@@ -110,9 +111,9 @@ pub(crate) fn of_crowd(outlook: &Outlook, rate: Rate) -> Vec<PlanWarning> {
         PlanWarning::new(text, limit.advice())
     });
     let long = outlook.waits_long().then(|| {
-        let wait = lasting(outlook.last_waits_minutes * 60);
+        let wait = time(outlook.last_waits_minutes * 60);
         PlanWarning::new(
-            format!("at {} a minute, the last of {people} people waits {wait}", grouped(rate.get().into())),
+            format!("at {} a minute, the last of {people} people waits {wait}", count(rate.get().into())),
             "raise the rate if the shop can serve more, and tell people how long it takes",
         )
     });
@@ -179,8 +180,8 @@ impl DeployedRoom {
             text: format!(
                 "AWS starts no more than the {consumers} consumers that were reserved for this room, enough for {} a minute; \
                  {} a minute needs {needed}",
-                grouped(self.reserved.largest_rate().into()),
-                grouped(rate.get().into()),
+                count(self.reserved.largest_rate().into()),
+                count(rate.get().into()),
             ),
             advice: format!("reserve more, which keeps the line: beekeeper deploy {}", self.room),
         })
@@ -200,32 +201,6 @@ impl DeployedRoom {
         of_rate(&Capacity::of(&lowest, &room, 0), rate)?;
         let readings = self.account.read_limits(&self.account.function_limits().await).await;
         of_rate(&Capacity::of(&taken(&readings, &self.account.region), &room, 0), rate)
-    }
-}
-
-/// A number that is not exact, with three digits that count: `3,110`.
-pub fn about(number: u64) -> String {
-    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    grouped(number / unit * unit)
-}
-
-/// A number with commas: `270,000`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(",")
-}
-
-/// `49 seconds`, `8 minutes`, `8 h 20 min`.
-pub fn lasting(seconds: u64) -> String {
-    match seconds {
-        1 => "1 second".into(),
-        0..120 => format!("{seconds} seconds"),
-        120..7200 => format!("{} minutes", seconds.div_ceil(60)),
-        _ => {
-            let minutes = seconds.div_ceil(60);
-            format!("{} h {} min", minutes / 60, minutes % 60)
-        }
     }
 }
 
@@ -319,7 +294,7 @@ mod tests {
         assert_eq!(
             slow,
             [
-                "if 15,000 people come at once, it takes at least 5 minutes until all have joined; the limit is the \
+                "if 15,000 people come at once, it takes at least 5 min until all have joined; the limit is the \
               functions that may run at the same time, and browsers that are refused try again by themselves | ask AWS \
               for a higher limit, which is free: Service Quotas, AWS Lambda, Concurrent executions (L-B99A9384)"
             ]
@@ -360,18 +335,6 @@ mod tests {
         assert_eq!(
             warned(&config, Some(0.1), 0, 0),
             "http://localhost:8080/ is on this machine; the room's visitors cannot reach it"
-        );
-    }
-
-    #[test]
-    fn numbers_are_as_exact_as_they_are_known() {
-        assert_eq!(
-            [0, 7, 999, 3111, 42_857, 2_689_431].map(about),
-            ["0", "7", "999", "3,110", "42,800", "2,680,000"]
-        );
-        assert_eq!(
-            [0, 1, 49, 120, 301, 30_000].map(lasting),
-            ["0 seconds", "1 second", "49 seconds", "2 minutes", "6 minutes", "8 h 20 min"]
         );
     }
 }

@@ -46,10 +46,10 @@ impl Jwks {
     /// a later Beekeeper may publish other keys too.
     pub fn published(document: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Document {
+        struct PublishedJwks {
             keys: Vec<serde_json::Value>,
         }
-        let document: Document = serde_json::from_slice(document).ok()?;
+        let document: PublishedJwks = serde_json::from_slice(document).ok()?;
         let keys = document.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
         Some(Self { keys: keys.filter(Jwk::signs_passes).collect() })
     }

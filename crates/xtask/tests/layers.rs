@@ -14,6 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("guard", &["pass"]),
     ("config", &["waitroom"]),
     ("control", &["waitroom", "pass"]),
+    // What services answer with, for a person.
+    ("document", &["waitroom", "page"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -45,7 +47,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("aws_model", &["waitroom", "config", "page"]),
     // A room and its crowd on a virtual clock.
     ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model"]),
-    ("cloud", &["waitroom", "config", "clock", "control", "probe", "page", "throttle", "aws", "aws_model"]),
+    (
+        "cloud",
+        &[
+            "waitroom",
+            "config",
+            "clock",
+            "control",
+            "document",
+            "probe",
+            "page",
+            "throttle",
+            "aws",
+            "aws_model",
+        ],
+    ),
     (
         "beekeeper",
         &[
@@ -54,6 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "clock",
             "control",
+            "document",
             "probe",
             "page",
             "throttle",

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::Serialize;
 
 /// How long some visitors waited, in seconds. Each value is the wait of one of them.
@@ -22,13 +20,6 @@ impl WaitSpread {
     pub fn rank(sorted: &[u32], per_cent: usize) -> Option<u32> {
         let index = (sorted.len() * per_cent).div_ceil(100);
         sorted.get(index.saturating_sub(1)).copied()
-    }
-}
-
-impl fmt::Display for WaitSpread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { median, p95, longest } = self;
-        write!(f, "median {median:.1} s, 95 % within {p95:.1} s, longest {longest:.1} s")
     }
 }
 

@@ -1,48 +1,19 @@
-//! A report as one HTML file: it has no script and loads nothing, so that it can be kept, sent and printed.
+//! A document as one HTML file: it has no script and loads nothing, so that it can be kept, sent and printed.
 
 use std::fmt::Write as _;
 
 use page::escape;
 
-use crate::plot::{PLOT_CSS, Plot};
+use crate::plot::PLOT_CSS;
+use crate::table::{DocumentTable, TableRow};
+use crate::words::capital;
+use crate::{CheckLine, CheckMark, Document, DocumentPart};
 
-const CSS: &str = include_str!("html_report.css");
+const CSS: &str = include_str!("html.css");
 
-/// What the file says, from top to bottom.
-#[derive(Clone, Debug)]
-pub(crate) struct HtmlReport {
-    pub(crate) title: String,
-    /// What happened, in a sentence or two.
-    pub(crate) summary: String,
-    /// The numbers that matter most, each with its name before it.
-    pub(crate) facts: Vec<(String, String)>,
-    pub(crate) sections: Vec<HtmlSection>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct HtmlSection {
-    pub(crate) heading: String,
-    pub(crate) parts: Vec<HtmlPart>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum HtmlPart {
-    Paragraph(String),
-    Plot(Plot),
-    Table(HtmlTable),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct HtmlTable {
-    /// What the table shows.
-    pub(crate) caption: String,
-    pub(crate) columns: Vec<String>,
-    /// As many cells in each as there are columns.
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-impl HtmlReport {
-    pub(crate) fn render(&self) -> String {
+impl Document {
+    /// The document as a page.
+    pub fn html(&self) -> String {
         let title = escape(&self.title);
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -51,21 +22,22 @@ impl HtmlReport {
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
              <style>\n{CSS}{PLOT_CSS}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
         );
-        if !self.summary.is_empty() {
-            let _ = writeln!(html, "<p class=\"summary\">{}</p>", escape(&self.summary));
+        for sentence in &self.summary {
+            let _ = writeln!(html, "<p class=\"summary\">{}</p>", escape(sentence));
         }
         if !self.facts.is_empty() {
             html.push_str("<dl>\n");
             for (name, value) in &self.facts {
-                let _ = writeln!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value));
+                let name = capital(name);
+                let _ = writeln!(html, "<div><dt>{}</dt><dd>{}</dd></div>", escape(&name), escape(value));
             }
             html.push_str("</dl>\n");
         }
         let mut plots = 0;
         for section in &self.sections {
-            let _ = writeln!(html, "<section>\n<h2>{}</h2>", escape(&section.heading));
+            let _ = writeln!(html, "<section>\n<h2>{}</h2>", escape(section.heading));
             for part in &section.parts {
-                html.push_str(&part.render(&mut plots));
+                html.push_str(&part.html(&mut plots));
             }
             html.push_str("</section>\n");
         }
@@ -78,8 +50,8 @@ impl HtmlReport {
     }
 }
 
-impl HtmlPart {
-    fn render(&self, plots: &mut usize) -> String {
+impl DocumentPart {
+    fn html(&self, plots: &mut usize) -> String {
         match self {
             Self::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
             Self::Plot(plot) => {
@@ -91,40 +63,57 @@ impl HtmlPart {
                     plot.svg(*plots)
                 )
             }
-            Self::Table(table) => table.render(),
+            Self::Table(table) => table.html(),
+            Self::Checks(checks) => {
+                let lines: String = checks.iter().map(CheckLine::html).collect();
+                format!("<ul class=\"checks\">\n{lines}</ul>\n")
+            }
         }
     }
 }
 
-impl HtmlTable {
-    fn render(&self) -> String {
+impl CheckLine {
+    fn html(&self) -> String {
+        let class = match self.mark {
+            CheckMark::Good => "good",
+            CheckMark::Bad => "bad",
+        };
+        let (name, found) = (escape(self.name), escape(&self.found));
+        format!("<li><strong class=\"{class}\">{}</strong> {name}: {found}</li>\n", escape(self.word))
+    }
+}
+
+impl DocumentTable {
+    fn html(&self) -> String {
         let caption = escape(&self.caption);
         let mut html = format!(
             "<div class=\"table\" role=\"group\" tabindex=\"0\" aria-label=\"{caption}\">\n\
              <table>\n<caption>{caption}</caption>\n<thead><tr>"
         );
-        let class = |column: usize| if self.is_numbers(column) { " class=\"number\"" } else { "" };
-        for (column, name) in self.columns.iter().enumerate() {
-            let _ = write!(html, "<th scope=\"col\"{}>{}</th>", class(column), escape(name));
+        let columns = (0..self.columns.len()).map(|column| self.is_numbers(column));
+        let classes: Vec<_> =
+            columns.map(|is_numbers| if is_numbers { " class=\"number\"" } else { "" }).collect();
+        for (name, class) in self.columns.iter().zip(&classes) {
+            let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(name));
         }
         html.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
-            html.push_str("<tr>");
-            for (column, cell) in row.iter().enumerate() {
-                let _ = write!(html, "<td{}>{}</td>", class(column), escape(cell));
+            match row {
+                TableRow::Cells(cells) => {
+                    let cells = cells.iter().zip(&classes);
+                    let cells = cells.map(|(cell, class)| format!("<td{class}>{}</td>", escape(cell)));
+                    let _ = writeln!(html, "<tr>{}</tr>", cells.collect::<String>());
+                }
+                TableRow::Note { at, text } => {
+                    let (at, text, others) = (escape(at), escape(text), classes.len().saturating_sub(1));
+                    let _ = writeln!(
+                        html,
+                        "<tr class=\"note\"><td>{at}</td><td colspan=\"{others}\">{text}</td></tr>"
+                    );
+                }
             }
-            html.push_str("</tr>\n");
         }
         html + "</tbody>\n</table>\n</div>\n"
-    }
-
-    /// Whether each cell of a column is empty or a number, perhaps with its unit or in dollars. Numbers are aligned on the right.
-    fn is_numbers(&self, column: usize) -> bool {
-        let is_number = |cell: &String| {
-            let first = cell.split(' ').next().unwrap_or_default();
-            first.chars().all(|character| character.is_ascii_digit() || "$-.,%".contains(character))
-        };
-        self.rows.iter().filter_map(|row| row.get(column)).all(is_number)
     }
 }
 
@@ -133,9 +122,9 @@ mod tests {
     use html5gum::{Token, Tokenizer};
 
     use super::*;
-    use crate::plot::{PlotAxis, PlotSeries, PlotShape};
+    use crate::{DocumentSection, Plot, PlotAxis, PlotSeries, PlotShape};
 
-    fn report() -> HtmlReport {
+    fn document() -> Document {
         let noon = 1_774_008_000_000.0;
         let minute = |n: u32| noon + 60_000.0 * f64::from(n);
         let of = |name: &str, shape, value: fn(f64) -> f64| PlotSeries {
@@ -157,27 +146,35 @@ mod tests {
             [format!("12:{n:02}"), "812".into(), "600".into(), format!("{} s", 10 * n), "anna & <b>".into()]
                 .to_vec()
         };
-        let columns = ["minute", "joined", "released", "longest wait", "who"].map(String::from).to_vec();
-        let table = HtmlTable { caption: "Each minute".into(), columns, rows: (0..30).map(row).collect() };
-        HtmlReport {
+        let columns = ["minute", "joined", "released", "longest wait", "who"];
+        let mut table = DocumentTable::new("Each minute", &columns, (0..30).map(row));
+        table.rows.push(TableRow::Note { at: "12:30".into(), text: "<b>anna</b> room: on -> off".into() });
+        let check = CheckLine {
+            mark: CheckMark::Bad,
+            word: "BROKEN",
+            name: "nobody lost a place",
+            found: "<b>7</b> lost".into(),
+        };
+        Document {
             title: "Spring sale <script>alert(1)</script>".into(),
-            summary: "48,213 visitors joined on 20 March 2026 between 12:00 and 13:30 UTC.".into(),
+            summary: vec!["48,213 visitors joined on 20 March 2026 between 12:00 and 13:30 UTC.".into()],
             facts: [
-                ("Joined", "48,213"),
-                ("Released", "48,213"),
-                ("Longest line", "11,982 at 12:41"),
-                ("Longest wait", "19 min"),
+                ("joined", "48,213"),
+                ("released", "48,213"),
+                ("longest line", "11,982 at 12:41"),
+                ("longest wait", "19 min"),
             ]
-            .map(|(name, value)| (name.into(), value.into()))
+            .map(|(name, value)| (name, value.into()))
             .to_vec(),
-            sections: vec![HtmlSection {
-                heading: "Minute by minute".into(),
+            sections: vec![DocumentSection {
+                heading: "Minute by minute",
                 parts: vec![
-                    HtmlPart::Paragraph("Times are UTC & \"exact\".".into()),
-                    HtmlPart::Plot(plot("The line", vec![waiting])),
-                    HtmlPart::Plot(plot("Each minute", vec![joined, released, rate])),
-                    HtmlPart::Plot(plot("Nothing", Vec::new())),
-                    HtmlPart::Table(table),
+                    DocumentPart::Paragraph("Times are UTC & \"exact\".".into()),
+                    DocumentPart::Plot(plot("The line", vec![waiting])),
+                    DocumentPart::Plot(plot("Each minute", vec![joined, released, rate])),
+                    DocumentPart::Plot(plot("Nothing", Vec::new())),
+                    DocumentPart::Table(table),
+                    DocumentPart::Checks(vec![check]),
                 ],
             }],
         }
@@ -187,7 +184,7 @@ mod tests {
     fn each_element_is_closed_and_nothing_is_loaded() {
         const VOID: [&str; 1] = ["meta"];
 
-        let html = report().render();
+        let html = document().html();
 
         let (mut open, mut ids): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for token in Tokenizer::new(&html) {
@@ -223,23 +220,20 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        let html = report().render();
+        let html = document().html();
         assert!(html.contains("<h1>Spring sale &lt;script&gt;alert(1)&lt;/script&gt;</h1>"), "{html}");
-        assert!(html.contains("anna &amp; &lt;b&gt;"), "{html}");
+        for text in ["anna &amp; &lt;b&gt;", "&lt;b&gt;anna", "&lt;b&gt;7&lt;/b&gt; lost"] {
+            assert!(html.contains(text), "{text} in {html}");
+        }
     }
 
     #[test]
-    fn columns_of_numbers_are_aligned_on_the_right() {
-        let html = report().render();
+    fn facts_begin_with_a_capital_and_numbers_stand_on_the_right() {
+        let html = document().html();
+        assert!(html.contains("<dt>Longest line</dt><dd>11,982 at 12:41</dd>"), "{html}");
         assert!(
             html.contains("<th scope=\"col\" class=\"number\">longest wait</th><th scope=\"col\">who</th>"),
             "{html}"
         );
-        let costs = HtmlTable {
-            caption: "Costs".into(),
-            columns: vec!["service".into(), "costs".into()],
-            rows: vec![vec!["S3".into(), "$0.04".into()]],
-        };
-        assert_eq!((costs.is_numbers(0), costs.is_numbers(1)), (false, true));
     }
 }

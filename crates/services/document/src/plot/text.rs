@@ -1,17 +1,14 @@
 //! A plot for the terminal.
 
-use std::io::{self, IsTerminal};
-
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::symbols::Marker;
-use ratatui::widgets::Widget;
-use ratatui::widgets::canvas::{Canvas, Line, Points};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::symbols::Marker;
+use ratatui_core::widgets::Widget;
+use ratatui_widgets::canvas::{Canvas, Line, Points};
 
 use super::description::{Bounds, Plot, PlotSeries, PlotShape};
 use super::scale::{Scale, caption};
-use crate::printer::{USUAL_COLUMNS, terminal_columns};
 
 /// Rows between the title and the axis.
 const ROWS: u16 = 8;
@@ -37,7 +34,7 @@ impl Plot {
         });
         let mut lines = vec![heading];
         lines.extend(rows);
-        lines.push(format!("  {}", caption(&self.x, bounds.x)));
+        lines.push(format!("  {}", caption(self.x, bounds.x)));
         lines.extend(self.text_legend());
         lines.join("\n") + "\n"
     }
@@ -56,7 +53,7 @@ impl Plot {
             let padding = usize::from(left) - 2;
             buffer.set_string(0, row, format!("{label:>padding$} ┤"), Style::new());
         }
-        let columns = Scale::of_axis(&self.x, bounds.x, usize::from(area.width / 9));
+        let columns = Scale::of_axis(self.x, bounds.x, usize::from(area.width / 9));
         buffer.set_string(left - 1, ROWS, "└", Style::new());
         buffer.set_string(left, ROWS, "─".repeat(area.width.into()), Style::new());
         let mut free = 0;
@@ -163,13 +160,6 @@ fn cell(position: f64, cells: u16) -> u16 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and `last`")]
     let cell = (position.clamp(0.0, 1.0) * f64::from(last)).round() as u16;
     cell
-}
-
-/// As wide as the terminal, but no wider than is easy to read.
-pub(crate) fn readable_width() -> u16 {
-    const WIDEST: u16 = 110;
-
-    if io::stdout().is_terminal() { terminal_columns().min(WIDEST) } else { USUAL_COLUMNS }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use waitroom::Timestamp;
 
 use super::description::PlotAxis;
+use crate::words;
 
 /// Seconds between two ticks of an axis of time, up to a day.
 const TIME_STEPS: [f64; 18] = [
@@ -33,7 +34,7 @@ impl Scale {
     }
 
     /// The axis from left to right: from the first point to the last.
-    pub(super) fn of_axis(axis: &PlotAxis, (low, high): (f64, f64), most_ticks: usize) -> Self {
+    pub(super) fn of_axis(axis: PlotAxis, (low, high): (f64, f64), most_ticks: usize) -> Self {
         let least = (high - low) / as_f64(most_ticks.max(1));
         let ticks: Vec<_> = match axis {
             PlotAxis::Clock => {
@@ -43,11 +44,6 @@ impl Scale {
             PlotAxis::Elapsed => {
                 let step = time_step(least);
                 ticks(low, high, step).map(|tick| (tick, elapsed(tick, step))).collect()
-            }
-            PlotAxis::Marks { marks, .. } => {
-                let whole = (0..).map(f64::from).zip(marks);
-                let shown = whole.filter(|(at, _)| (low..=high).contains(at)).step_by(round_up(least));
-                shown.map(|(at, mark)| (at, mark.clone())).collect()
             }
         };
         Self { low, high, ticks }
@@ -60,52 +56,22 @@ impl Scale {
 }
 
 /// What is written below the axis from left to right: its unit, or the day.
-pub(super) fn caption(axis: &PlotAxis, (low, high): (f64, f64)) -> String {
+pub(super) fn caption(axis: PlotAxis, (low, high): (f64, f64)) -> String {
     match axis {
         PlotAxis::Clock => {
             let (first, last) = (date(low), date(high));
             if first == last { format!("{first}, UTC") } else { format!("{first} to {last}, UTC") }
         }
         PlotAxis::Elapsed => "since the beginning".into(),
-        PlotAxis::Marks { unit, .. } => unit.clone(),
     }
 }
 
 /// A point's first number in words.
-pub(super) fn place(axis: &PlotAxis, value: f64) -> String {
+pub(super) fn place(axis: PlotAxis, value: f64) -> String {
     match axis {
         PlotAxis::Clock => clock(value, 1000.0),
         PlotAxis::Elapsed => elapsed(value, 1.0),
-        PlotAxis::Marks { unit, marks } => {
-            let mark = (0..).map(f64::from).zip(marks).find(|(at, _)| *at >= value);
-            format!("{} {unit}", mark.map_or_else(|| thousands(value), |(_, mark)| mark.clone()))
-        }
     }
-}
-
-/// A count in full: `12,345`.
-#[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
-pub(crate) fn number(count: u64) -> String {
-    thousands(count as f64)
-}
-
-/// A number in full: `12,345`; with two decimals if it is small and not whole.
-pub(crate) fn thousands(value: f64) -> String {
-    if value.abs() >= 1e15 {
-        return format!("{value:e}");
-    }
-    let decimals = if value.fract() == 0.0 || value.abs() >= 100.0 { 0 } else { 2 };
-    let digits = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{grouped}{fraction}")
 }
 
 /// The smallest of 1, 2 and 5 times a power of ten that is no less than `least`.
@@ -164,7 +130,7 @@ fn clock(millis: f64, step: f64) -> String {
 }
 
 fn elapsed(seconds: f64, step: f64) -> String {
-    let in_units = |unit: f64, name| format!("{} {name}", thousands(seconds / unit));
+    let in_units = |unit: f64, name| format!("{} {name}", words::number(seconds / unit));
     match step {
         _ if seconds == 0.0 => "0".into(),
         86_400.0.. => in_units(86_400.0, "d"),
@@ -186,11 +152,6 @@ fn stamp(millis: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and LAST")]
     let millis = millis.clamp(0.0, LAST) as u64;
     Timestamp::from_millis(millis).to_string()
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few ticks")]
-fn round_up(ticks: f64) -> usize {
-    ticks.max(1.0).ceil() as usize
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few ticks")]
@@ -222,37 +183,21 @@ mod tests {
     #[test]
     fn instants_have_round_times_of_the_day() {
         let noon = 1_774_008_000_000.0;
-        let of = |millis, most| Scale::of_axis(&PlotAxis::Clock, (noon + 7000.0, noon + millis), most);
+        let of = |millis, most| Scale::of_axis(PlotAxis::Clock, (noon + 7000.0, noon + millis), most);
         assert_eq!(labels(&of(60_000.0, 5)), ["12:00:15", "12:00:30", "12:00:45", "12:01:00"]);
         assert_eq!(labels(&of(3_600_000.0, 5)), ["12:15", "12:30", "12:45", "13:00"]);
         assert_eq!(labels(&of(14.0 * 86_400_000.0, 5)), ["03-23", "03-28", "04-02"]);
-        assert_eq!(caption(&PlotAxis::Clock, (noon, noon)), "2026-03-20, UTC");
-        assert_eq!(caption(&PlotAxis::Clock, (noon, noon + 86_400_000.0)), "2026-03-20 to 2026-03-21, UTC");
-        assert_eq!(caption(&PlotAxis::Clock, (-1.0, 1e30)), "1970-01-01 to 9999-12-31, UTC");
+        assert_eq!(caption(PlotAxis::Clock, (noon, noon)), "2026-03-20, UTC");
+        assert_eq!(caption(PlotAxis::Clock, (noon, noon + 86_400_000.0)), "2026-03-20 to 2026-03-21, UTC");
+        assert_eq!(caption(PlotAxis::Clock, (-1.0, 1e30)), "1970-01-01 to 9999-12-31, UTC");
     }
 
     #[test]
     fn a_duration_has_the_unit_that_fits() {
-        let of = |high| Scale::of_axis(&PlotAxis::Elapsed, (0.0, high), 4);
+        let of = |high| Scale::of_axis(PlotAxis::Elapsed, (0.0, high), 4);
         assert_eq!(labels(&of(3.0)), ["0", "1 s", "2 s", "3 s"]);
         assert_eq!(labels(&of(100.0)), ["0", "30 s", "60 s", "90 s"]);
         assert_eq!(labels(&of(3600.0)), ["0", "15 min", "30 min", "45 min", "60 min"]);
         assert_eq!(labels(&of(40_000.0)), ["0", "3 h", "6 h", "9 h"]);
-    }
-
-    #[test]
-    fn marks_stand_at_whole_numbers() {
-        let axis =
-            PlotAxis::Marks { unit: "ms".into(), marks: ["0", "0.5", "1", "2", "5"].map(Into::into).into() };
-        let of = |range, most| Scale::of_axis(&axis, range, most);
-        assert_eq!(of((1.0, 3.0), 8).ticks, [(1.0, "0.5".into()), (2.0, "1".into()), (3.0, "2".into())]);
-        assert_eq!(labels(&of((0.0, 4.0), 2)), ["0", "1", "5"]);
-        assert_eq!((place(&axis, 3.0), caption(&axis, (0.0, 1.0))), ("2 ms".into(), "ms".into()));
-    }
-
-    #[test]
-    fn a_number_in_full_is_grouped() {
-        let texts = [0.0, 999.0, 1000.0, 12_345_678.0, -1234.0, 0.5, 250.7, 1e18].map(thousands);
-        assert_eq!(texts, ["0", "999", "1,000", "12,345,678", "-1,234", "0.50", "251", "1e18"]);
     }
 }

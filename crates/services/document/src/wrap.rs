@@ -2,13 +2,13 @@
 //!
 //! A command to copy stays in one piece, because half of it is another command.
 
-use ratatui::text::Line;
+use ratatui_core::text::Line;
 
 /// The words with which a command begins that people copy.
 const COMMANDS: [&str; 4] = ["aws", "beekeeper", "cargo", "kill"];
 
 /// The text in lines of at most so many columns, as far as its words are not longer.
-pub(crate) fn wrapped(text: &str, columns: u16) -> String {
+pub fn wrapped(text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
     let lines: Vec<_> = text.split('\n').map(|line| wrapped_line(line, columns)).collect();
     lines.join("\n")

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use page::escape;
 
 use super::description::{Bounds, Plot, PlotSeries, PlotShape};
-use super::scale::{Scale, caption, place, thousands};
+use super::scale::{Scale, caption, place};
+use crate::words;
 
 /// What a page that contains plots has in its style sheet. Series also differ in their dashes, for those who see no
 /// difference between the colours, and for black and white paper.
@@ -52,14 +53,14 @@ impl Plot {
     /// The plot in words, for those who do not see it.
     fn description(&self) -> String {
         let Some(bounds) = self.bounds() else { return "Nothing to show.".into() };
-        let (first, last) = (place(&self.x, bounds.x.0), place(&self.x, bounds.x.1));
-        let mut text = format!("From {first} to {last}, {}.", caption(&self.x, bounds.x));
+        let (first, last) = (place(self.x, bounds.x.0), place(self.x, bounds.x.1));
+        let mut text = format!("From {first} to {last}, {}.", caption(self.x, bounds.x));
         for series in &self.series {
             let points = series.drawable();
             let highest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
             if let (Some((x, y)), Some((_, end))) = (highest, points.last()) {
                 let (name, unit) = (&series.name, &self.unit);
-                let (at, y, end) = (place(&self.x, x), thousands(y), thousands(*end));
+                let (at, y, end) = (place(self.x, x), words::number(y), words::number(*end));
                 let _ = write!(text, " {name} ({unit}): at most {y}, at {at}; {end} at the end.");
             }
         }
@@ -70,9 +71,9 @@ impl Plot {
         let values = Scale::of_values(bounds.y, 5);
         let longest = values.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         let left = CHARACTER * f64::from(u32::try_from(longest).unwrap_or(0)) + 10.0;
-        let frame = Frame { columns: Scale::of_axis(&self.x, bounds.x, 8), values, left };
+        let frame = Frame { columns: Scale::of_axis(self.x, bounds.x, 8), values, left };
         let mut svg = self.svg_legend();
-        frame.axes(&mut svg, &caption(&self.x, bounds.x));
+        frame.axes(&mut svg, &caption(self.x, bounds.x));
         for (index, series) in self.in_drawing_order() {
             if series.shape == PlotShape::Bars {
                 frame.bars(&mut svg, index, series, self.bar_width(series));
@@ -185,24 +186,17 @@ mod tests {
 
     fn plot(shape: PlotShape, points: &[(f64, f64)]) -> Plot {
         let series = PlotSeries { name: "<waiting> & \"so\"".into(), shape, points: points.to_vec() };
-        let marks = ["<0>", "1", "2"].map(Into::into).into();
-        let x = PlotAxis::Marks { unit: "<seconds>".into(), marks };
-        Plot { title: "A < B".into(), unit: "<b>visitors</b>".into(), x, series: vec![series] }
+        let unit = "<b>visitors</b>".into();
+        Plot { title: "A < B".into(), unit, x: PlotAxis::Elapsed, series: vec![series] }
     }
 
     #[test]
     fn texts_are_escaped() {
         let svg = plot(PlotShape::Line, &[(0.0, 1.0), (1.0, 2.0)]).svg(1);
-        for text in [
-            "A &lt; B",
-            "&lt;b&gt;visitors",
-            "&lt;waiting&gt; &amp; &quot;so&quot;",
-            ">&lt;0&gt;<",
-            "&lt;seconds&gt;",
-        ] {
+        for text in ["A &lt; B", "&lt;b&gt;visitors", "&lt;waiting&gt; &amp; &quot;so&quot;"] {
             assert!(svg.contains(text), "{text} in {svg}");
         }
-        for text in ["A < B", "<b>", "<waiting>", "<0>", "<seconds>"] {
+        for text in ["A < B", "<b>", "<waiting>"] {
             assert!(!svg.contains(text), "{text} in {svg}");
         }
     }
@@ -211,7 +205,7 @@ mod tests {
     fn whoever_does_not_see_it_hears_what_it_says() {
         let svg = plot(PlotShape::Steps, &[(0.0, 1.0), (1.0, 2000.0), (2.0, 0.0)]).svg(7);
         assert!(svg.contains("role=\"img\"") && svg.contains("aria-labelledby=\"plot-7\""), "{svg}");
-        assert!(svg.contains("at most 2,000, at 1 &lt;seconds&gt;; 0 at the end."), "{svg}");
+        assert!(svg.contains("at most 2,000, at 1 s; 0 at the end."), "{svg}");
     }
 
     #[test]

@@ -5,34 +5,32 @@ const MOST: f64 = 1e30;
 
 /// What a plot shows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plot {
-    pub(crate) title: String,
+pub struct Plot {
+    pub title: String,
     /// What the values count, such as `visitors a minute`.
-    pub(crate) unit: String,
-    pub(crate) x: PlotAxis,
-    pub(crate) series: Vec<PlotSeries>,
+    pub unit: String,
+    pub x: PlotAxis,
+    pub series: Vec<PlotSeries>,
 }
 
 /// What the points' first numbers are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PlotAxis {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlotAxis {
     /// Milliseconds since 1970, shown in UTC.
     Clock,
     /// Seconds since the beginning.
     Elapsed,
-    /// The whole numbers from 0 on, each with a mark, of this unit.
-    Marks { unit: String, marks: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PlotSeries {
-    pub(crate) name: String,
-    pub(crate) shape: PlotShape,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct PlotSeries {
+    pub name: String,
+    pub shape: PlotShape,
+    pub points: Vec<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlotShape {
+pub enum PlotShape {
     /// From point to point.
     Line,
     /// A value holds until the next point.
@@ -50,11 +48,10 @@ pub(super) struct Bounds {
 
 impl PlotAxis {
     /// How wide the axis is that shows a single point.
-    fn single(&self) -> f64 {
+    fn single(self) -> f64 {
         match self {
             Self::Clock => 60_000.0,
             Self::Elapsed => 60.0,
-            Self::Marks { .. } => 1.0,
         }
     }
 }

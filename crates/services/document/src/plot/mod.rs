@@ -6,7 +6,5 @@ mod scale;
 mod svg;
 mod text;
 
-pub(crate) use description::{Plot, PlotAxis, PlotSeries, PlotShape};
-pub(crate) use scale::{number, thousands};
+pub use description::{Plot, PlotAxis, PlotSeries, PlotShape};
 pub(crate) use svg::PLOT_CSS;
-pub(crate) use text::readable_width;

@@ -1,0 +1,111 @@
+//! What a simulation says, for a person.
+
+use document::words::{count, dollars, number, span};
+use document::{Document, DocumentPart, DocumentSection, DocumentTable};
+use simulation::{LimitUse, WaitSpread};
+
+use super::answer::{SimulationAnswer, seconds};
+
+impl SimulationAnswer {
+    pub(crate) fn document(&self) -> Document {
+        let summary = [self.verdict(), self.crowd()].into_iter().chain(self.findings());
+        let mut event = vec![DocumentPart::Table(self.waits())];
+        event.extend(self.plots().into_iter().map(DocumentPart::Plot));
+        let mut sections = vec![DocumentSection { heading: "The event", parts: event }];
+        if !self.event.limits.is_empty() {
+            sections.push(self.limits());
+            sections.push(self.costs());
+        }
+        let name = self.scenario.room.as_deref().unwrap_or("a room");
+        Document {
+            title: format!("Simulation of {name}"),
+            summary: summary.collect(),
+            facts: self.facts(),
+            sections,
+        }
+    }
+
+    /// What somebody with a phone wants to know first, each in a few words.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let event = &self.event;
+        let (visitors, wait, line) = (event.visitors, &event.from_link, event.longest_line);
+        let waits = [
+            ("half wait at most", wait.median),
+            ("95% wait at most", wait.p95),
+            ("longest wait", wait.longest),
+        ];
+        let is_anybodys_turn = visitors.entered + visitors.never_entered > 0;
+        let waits = waits.map(|(name, wait)| (name, span(wait))).into_iter().filter(|_| is_anybodys_turn);
+        let last = event.drained_after.map_or("never".into(), span);
+        let longest = format!("{}, after {}", count(line.people.into()), span(seconds(line.after)));
+        let ends = [
+            ("refused at least once", visitors.refused),
+            ("gave up", visitors.gave_up),
+            ("never entered", visitors.never_entered),
+            ("still waiting", visitors.still_waiting),
+        ];
+        let ends = ends.into_iter().filter(|(_, many)| *many > 0).map(|(name, many)| (name, count(many)));
+        let refused = match event.refused_requests {
+            0 => String::new(),
+            refused => format!(" ({} refused)", count(refused)),
+        };
+        let requests = count(event.requests) + &refused;
+        let costs = (!event.costs.is_empty()).then(|| ("costs", dollars(event.dollars)));
+        waits
+            .chain([
+                ("all released after", last),
+                ("longest line", longest),
+                ("entered", count(visitors.entered)),
+            ])
+            .chain(ends)
+            .chain([("requests", requests)])
+            .chain(costs)
+            .collect()
+    }
+
+    /// A wait, and its two parts.
+    fn waits(&self) -> DocumentTable {
+        let event = &self.event;
+        let row = |(name, of): (&str, &WaitSpread)| {
+            vec![name.to_owned(), span(of.median), span(of.p95), span(of.longest)]
+        };
+        let all = [
+            ("from the click", &event.from_link),
+            ("until in line", &event.until_in_line),
+            ("then in line", &event.waits),
+        ];
+        DocumentTable::new("How long visitors wait", &["wait", "half", "95%", "longest"], all.map(row))
+    }
+
+    fn limits(&self) -> DocumentSection {
+        const COLUMNS: [&str; 5] = ["limit", "used", "allowed", "share", "after"];
+
+        let row = |used: &LimitUse| {
+            vec![
+                used.name.to_owned(),
+                number(used.used.ceil()),
+                number(used.available),
+                format!("{:.0}%", used.share * 100.0),
+                span(seconds(used.after as u64)),
+            ]
+        };
+        let rows = self.event.limits.iter().map(row);
+        let table = DocumentTable::new("The most that is used of each limit", &COLUMNS, rows);
+        let about = [
+            "Requests are refused beyond API Gateway's limits and that of the functions.",
+            "The other limits are compared, and refuse nobody here.",
+        ];
+        let about = about.map(|sentence| DocumentPart::Paragraph(sentence.into()));
+        let parts = [DocumentPart::Table(table)].into_iter().chain(about);
+        DocumentSection { heading: "Limits", parts: parts.collect() }
+    }
+
+    fn costs(&self) -> DocumentSection {
+        let costs = self.event.costs.iter().map(|line| (line.name, line.dollars));
+        let costs = costs.chain([("together", self.event.dollars)]);
+        let rows = costs.map(|(name, cost)| vec![name.to_owned(), dollars(cost)]);
+        let caption = "Computed by a model: no room was ever measured on AWS";
+        let table = DocumentTable::new(caption, &["service", "costs"], rows);
+        DocumentSection { heading: "Costs", parts: vec![DocumentPart::Table(table)] }
+    }
+}
