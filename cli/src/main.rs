@@ -10,7 +10,6 @@ mod config_folder;
 mod custom_page;
 mod data;
 mod doctor;
-mod event_report;
 mod exit;
 #[cfg(test)]
 mod fixture;
@@ -18,7 +17,7 @@ mod fixture;
 mod frozen;
 mod guard_data;
 mod guard_sessions;
-mod history_line;
+mod kept_records;
 mod local_settings;
 mod local_start;
 mod log;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clock::SystemClock;
 #[cfg(feature = "aws")]
 use config::RoomConfig;
-use control::{AlarmChange, Order, Reply, Status};
+use control::{AlarmChange, HistoryLine, Order, Reply, Status};
 use embedded::BackedUp;
 use server::socket::{self, RunningRoom, UpkeepOrder, UpkeepReply};
 use waitroom::ports::Clock;
@@ -289,6 +289,11 @@ impl RoomHandle {
             Reply::History { entries } => Ok(entries),
             _ => Err(self.unexpected()),
         }
+    }
+
+    /// The latest entries and alarms, at most so many of each, oldest first.
+    pub(crate) async fn history(&self, most: u16) -> Result<Vec<HistoryLine>> {
+        Ok(HistoryLine::merged(self.entries(most).await?, self.alarm_changes(most).await?))
     }
 
     /// When alarms began to ring and stopped, oldest first. Only a room on AWS has alarms.

@@ -4,7 +4,6 @@ use std::fmt;
 
 use control::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 use document::words;
-use waitroom::AuditEntry;
 use waitroom::throttle_rules::{Finding, Verdict};
 
 pub(crate) fn word(finding: &Finding) -> &'static str {
@@ -103,12 +102,6 @@ fn lately(Refusals { since, reason, .. }: &Refusals) -> String {
 pub(crate) fn joined(status: &Status) -> String {
     let about = if status.dead_letters.is_some() { "about " } else { "" };
     format!("{about}{}", status.joined)
-}
-
-/// What an entry of the audit trail says: the change, and whether it was an undo.
-pub(crate) fn change(entry: &AuditEntry) -> String {
-    let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
-    format!("{}{undone}", entry.change)
 }
 
 /// A summary of all alarms; none if there are none.

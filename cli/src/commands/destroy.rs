@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
+use report::{EventReport, ReportRange};
+use waitroom::MinuteRecord;
 use waitroom::ports::LineLength;
 
 use crate::arguments::Destroy;
 use crate::ask;
 use crate::aws::{ProgressDisplay, access, interruptible, run_async};
 use crate::config_folder::ConfigFolder;
-use crate::event_report::EventReport;
 use crate::exit::{self, Failure};
+use crate::kept_records::kept_records;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 
@@ -66,7 +68,8 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
         Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let report = Box::pin(EventReport::of_all(&room)).await.map_err(failed)?;
+    let kept = Box::pin(kept_records(&room, MinuteRecord::KEPT)).await.map_err(failed)?;
+    let report = EventReport::of(kept, ReportRange::Kept);
     let day = &report.made.to_string()[..10];
     let name = format!("{}-report-{day}", destroy.name);
     let json = serde_json::to_string(&report)? + "\n";

@@ -1,12 +1,12 @@
 //! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
+use control::HistoryLine;
 use document::words::time;
 use serde::Serialize;
 use waitroom::MinuteCount;
 
 use crate::arguments::History;
-use crate::history_line::HistoryLine;
 use crate::printer::{note, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -40,7 +40,7 @@ pub(crate) fn run(history: &History, json: bool) -> Result<()> {
 
 /// The latest changes, oldest first.
 async fn changes(room: &RoomHandle, most: u16) -> Result<Vec<HistoryLine>> {
-    let mut changes = HistoryLine::of(room, most).await?;
+    let mut changes = room.history(most).await?;
     Ok(changes.split_off(changes.len().saturating_sub(most.into())))
 }
 

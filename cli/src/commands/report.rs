@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use report::{EventReport, ReportRange};
 use serde::Deserialize;
 
 use crate::arguments::{MakeReport, ReportSource};
-use crate::event_report::EventReport;
 use crate::exit::{Exit, Failure};
+use crate::kept_records::kept_records;
 use crate::printer::{note, readable_width, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -27,7 +28,10 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         }
         _ => block_on(async {
             let room = RoomHandle::find_to_read(&report.which()).await?;
-            EventReport::of(&room, report.since).await
+            match report.since {
+                Some(since) => Ok(EventReport::of(kept_records(&room, since).await?, ReportRange::Since)),
+                None => EventReport::of_last_event(|back| kept_records(&room, back)).await,
+            }
         })?,
     };
     if let Some(file) = &report.html {

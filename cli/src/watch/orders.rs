@@ -1,10 +1,10 @@
+use control::entry_text;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use waitroom::{AuditEntry, Timestamp};
 
 use super::course::Course;
 use super::fit::fit;
-use crate::wording::change;
 
 /// The most orders that are shown.
 const MOST: usize = 5;
@@ -30,7 +30,7 @@ pub(super) fn orders(course: &Course, width: u16, lines: usize) -> Vec<Line<'sta
 fn in_a_line(entry: &AuditEntry, today: &str) -> String {
     let at = entry.at.to_string();
     let at = at.strip_prefix(today).unwrap_or(&at).trim_start();
-    format!("{at} {} {}", entry.who, change(entry))
+    format!("{at} {} {}", entry.who, entry_text(entry))
 }
 
 fn day(at: Timestamp) -> String {

@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("control", &["waitroom", "pass"]),
     // What services answer with, for a person.
     ("document", &["waitroom", "page"]),
+    ("report", &["waitroom", "control", "document"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -73,6 +74,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "document",
             "probe",
             "page",
+            "report",
             "throttle",
             "embedded",
             "server",

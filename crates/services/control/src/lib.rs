@@ -8,6 +8,7 @@
 mod fixture;
 #[cfg(test)]
 mod frozen;
+mod history_line;
 mod order;
 mod rehearsal;
 mod reply;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use waitroom::ports::PortResult;
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+pub use history_line::{HistoryLine, entry_text};
 pub use order::Order;
 pub use reply::Reply;
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};

@@ -2,7 +2,7 @@ use super::event::EventReport;
 
 impl EventReport {
     /// A line for each minute that counts. `simulate` and `rehearse` read it as a past event.
-    pub(crate) fn csv(&self) -> String {
+    pub fn csv(&self) -> String {
         let mut csv =
             "at,joined,released,entered,waiting,rate,longest_wait,median_wait,throttled\n".to_owned();
         for minute in self.counted() {

@@ -1,17 +1,14 @@
 use std::time::Duration;
 
-use anyhow::Result;
+use control::HistoryLine;
 use serde::{Deserialize, Serialize};
-use waitroom::{AuditEntry, MinuteRecord, Room, RoomId, Timestamp};
+use waitroom::{MinuteRecord, Room, RoomId, Timestamp};
 
 use super::entered::set_entered;
 use super::minutes::{
     ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event, reported, set_states,
 };
 use super::summary::ReportSummary;
-use crate::exit;
-use crate::history_line::HistoryLine;
-use crate::room::RoomHandle;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -29,7 +26,7 @@ const NO_ENTRIES: &str = "CloudWatch has no metric Entered of this time: nobody 
 /// What the report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum ReportRange {
+pub enum ReportRange {
     /// The busy minutes up to the last one.
     LastEvent,
     /// A time up to now.
@@ -39,64 +36,54 @@ pub(crate) enum ReportRange {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EventReport {
+pub struct EventReport {
     /// The version of this format.
-    pub(crate) format: u8,
-    pub(crate) room: RoomId,
-    pub(crate) title: String,
+    pub format: u8,
+    pub room: RoomId,
+    pub title: String,
     /// When the report was made.
-    pub(crate) made: Timestamp,
+    pub made: Timestamp,
     /// When the room stopped, if it did not run when the report was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) stopped_at: Option<Timestamp>,
-    pub(crate) range: ReportRange,
+    pub stopped_at: Option<Timestamp>,
+    pub range: ReportRange,
     /// Whether the report is about visitors of rehearsals, because nobody else came in its time. Otherwise no number counts
     /// them.
     #[serde(default)]
-    pub(crate) rehearsal: bool,
-    pub(crate) from: Timestamp,
-    pub(crate) to: Timestamp,
+    pub rehearsal: bool,
+    pub from: Timestamp,
+    pub to: Timestamp,
     /// Whether joined and waiting are counted only roughly, as on AWS.
-    pub(crate) rough: bool,
+    pub rough: bool,
     /// Whether the audit trail no longer has the first orders of this time.
-    pub(crate) orders_missing: bool,
+    pub orders_missing: bool,
     /// Why nobody knows who came for their pass, if it could have been known.
     #[serde(default)]
-    pub(crate) entered_missing: Option<String>,
-    pub(crate) summary: ReportSummary,
-    pub(crate) minutes: Vec<ReportedMinute>,
-    pub(crate) orders: Vec<HistoryLine>,
+    pub entered_missing: Option<String>,
+    pub summary: ReportSummary,
+    pub minutes: Vec<ReportedMinute>,
+    pub orders: Vec<HistoryLine>,
 }
 
-/// What a room keeps of its events.
-struct KeptRecords {
-    room: Room,
+/// What a room keeps of its events, so far back.
+#[derive(Clone, Debug)]
+pub struct KeptRecords {
+    pub room: Room,
     /// Whether joined and waiting are counted only roughly.
-    rough: bool,
-    since: Timestamp,
-    now: Timestamp,
-    stopped_at: Option<Timestamp>,
-    minutes: Vec<MinuteRecord>,
+    pub rough: bool,
+    pub since: Timestamp,
+    pub now: Timestamp,
+    pub stopped_at: Option<Timestamp>,
+    /// From `since` on, after the record before it.
+    pub minutes: Vec<MinuteRecord>,
     /// Orders and alarms, oldest first.
-    lines: Vec<HistoryLine>,
-    /// How many came for their pass, by minutes of the clock; none if the records of the minutes say so.
-    entered: Result<Option<Vec<(Timestamp, u64)>>>,
+    pub lines: Vec<HistoryLine>,
+    /// How many came for their pass, by minutes of the clock, from a minute before `since` on; none if the records of the minutes
+    /// say so. Or why nobody knows, without a full stop.
+    pub entered: Result<Option<Vec<(Timestamp, u64)>>, String>,
 }
 
 impl KeptRecords {
-    /// Reads what the room keeps of so long a time up to now.
-    async fn read(room: &RoomHandle, back: Duration) -> Result<Self> {
-        let now = room.now();
-        let since = now - back;
-        // The records first: an order after them is of no minute that is reported.
-        let minutes = room.minutes(since).await?;
-        let status = room.status_without_alarms().await?;
-        let lines = HistoryLine::of(room, AuditEntry::KEPT).await?;
-        let entered = room.entered(since - MINUTE).await;
-        let (rough, stopped_at) = (room.is_far(), status.stopped_at);
-        Ok(Self { room: status.room, rough, since, now, stopped_at, minutes, lines, entered })
-    }
-
     /// The minutes, with what the orders and the metric say of them.
     fn reported(&self) -> Vec<ReportedMinute> {
         let mut minutes = reported(&self.minutes, self.since, &self.lines, self.room.settings.rate);
@@ -109,24 +96,11 @@ impl KeptRecords {
 }
 
 impl EventReport {
-    pub(crate) const FORMAT: u8 = 1;
+    pub const FORMAT: u8 = 1;
 
-    /// The report about the last event, or about the time `since`.
-    pub(crate) async fn of(room: &RoomHandle, since: Option<Duration>) -> Result<Self> {
-        match since {
-            Some(since) => Ok(Self::from_kept(KeptRecords::read(room, since).await?, ReportRange::Since)),
-            None => Self::of_last_event(|back| KeptRecords::read(room, back)).await,
-        }
-    }
-
-    /// The report about all that the room still keeps.
-    #[cfg(feature = "aws")]
-    pub(crate) async fn of_all(room: &RoomHandle) -> Result<Self> {
-        Ok(Self::from_kept(KeptRecords::read(room, MinuteRecord::KEPT).await?, ReportRange::Kept))
-    }
-
-    /// Reads further back until the last event is known from its beginning.
-    async fn of_last_event(read: impl AsyncFn(Duration) -> Result<KeptRecords>) -> Result<Self> {
+    /// The report about the last event. Reads what the room keeps further and further back, until that is known from its
+    /// beginning.
+    pub async fn of_last_event<E>(read: impl AsyncFn(Duration) -> Result<KeptRecords, E>) -> Result<Self, E> {
         let [first, further @ ..] = LOOKED_BACK;
         let mut kept = read(first).await?;
         for back in further {
@@ -137,16 +111,17 @@ impl EventReport {
             }
             kept = read(back).await?;
         }
-        Ok(Self::from_kept(kept, ReportRange::LastEvent))
+        Ok(Self::of(kept, ReportRange::LastEvent))
     }
 
-    fn from_kept(kept: KeptRecords, range: ReportRange) -> Self {
+    /// The report about all of it, or about the last event in it.
+    pub fn of(kept: KeptRecords, range: ReportRange) -> Self {
         let minutes = kept.reported();
         let KeptRecords { room, rough, since, now, stopped_at, minutes: _, lines, entered } = kept;
         // A report without this number is better than none.
         let entered_missing = match entered {
             Ok(entries) => entries.is_some_and(|entries| entries.is_empty()).then(|| NO_ENTRIES.to_owned()),
-            Err(error) => Some(with_advice(&error)),
+            Err(reason) => Some(reason),
         };
         let rehearsal = is_of_rehearsals(&minutes);
         let event = last_event(&minutes, rehearsal).filter(|_| range == ReportRange::LastEvent);
@@ -189,33 +164,28 @@ impl EventReport {
     }
 
     /// The minutes that its numbers and plots are about.
-    pub(super) fn counted(&self) -> impl Iterator<Item = &ReportedMinute> {
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &ReportedMinute> {
         self.minutes.iter().filter(|minute| minute.count.rehearsal == self.rehearsal)
     }
 
     /// Whether nobody came in this time.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.minutes.is_empty()
     }
-}
-
-/// The error, and what to do about it, without a full stop.
-fn with_advice(error: &anyhow::Error) -> String {
-    let advice = exit::advice(error).map(|advice| format!("; {advice}")).unwrap_or_default();
-    format!("{error:#}{advice}")
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::convert::Infallible;
 
     use control::{AlarmChange, AlarmState};
-    use waitroom::{AuditedChange, Author, Rate, RoomState};
+    use futures_executor::block_on;
+    use serde_json::Value;
+    use waitroom::{AuditEntry, AuditedChange, Author, Rate, RoomState};
 
     use super::*;
-    use crate::exit::{Exit, Failure};
-    use crate::fixture::{minute_record, suffering};
-    use crate::runtime::block_on;
+    use crate::fixture::{minute_record, room};
 
     /// The first eighty minutes are before midnight.
     fn at(minute: u64) -> Timestamp {
@@ -227,10 +197,9 @@ mod tests {
         let records = (from..).zip(totals);
         let minutes =
             records.map(|(minute, (joined, released))| minute_record(at(minute), joined, released)).collect();
-        let room = Room { state: RoomState::On, ..suffering().room };
         let (since, now) = (Timestamp::default(), at(1000));
         KeptRecords {
-            room,
+            room: room(),
             rough: true,
             since,
             now,
@@ -260,7 +229,7 @@ mod tests {
                     |minute: u64| -> u64 { ago.iter().map(|ago| u64::from(NOW - ago <= minute)).sum() };
                 let totals = (first - 1..=NOW).map(|minute| (joined(minute), joined(minute)));
                 let kept = KeptRecords { since: at(first), now: at(NOW), ..kept(first - 1, totals) };
-                std::future::ready(anyhow::Ok(kept))
+                std::future::ready(Ok::<_, Infallible>(kept))
             };
             let report = block_on(EventReport::of_last_event(read)).unwrap();
             (hours.into_inner(), report.summary.joined)
@@ -288,7 +257,7 @@ mod tests {
         let notes = |changes| {
             let lines = (0..changes).map(change).collect();
             let kept = KeptRecords { lines, ..kept(1, [(0, 0), (100, 40), (100, 100)]) };
-            EventReport::from_kept(kept, ReportRange::LastEvent).notes().join("\n")
+            EventReport::of(kept, ReportRange::LastEvent).notes().join("\n")
         };
         let note = "The first changes of an alarm may be missing: the latest 500 are read.";
         assert!(notes(500).contains(note), "{}", notes(500));
@@ -297,9 +266,9 @@ mod tests {
 
     #[test]
     fn who_came_for_their_pass_is_in_a_plot_if_it_was_counted() {
-        let series = |entered: Result<_>| {
+        let series = |entered| {
             let kept = KeptRecords { entered, ..kept(1, [(0, 0), (100, 100)]) };
-            let report = EventReport::from_kept(kept, ReportRange::LastEvent);
+            let report = EventReport::of(kept, ReportRange::LastEvent);
             report.plots()[1].series.iter().map(|series| series.name.clone()).collect::<Vec<_>>()
         };
         let counted = ["joined", "released", "rate in force", "came for pass"];
@@ -309,10 +278,9 @@ mod tests {
 
     #[test]
     fn a_report_that_may_not_read_the_metric_says_so_and_tells_the_rest() {
-        let denied = Failure::new(Exit::Denied, "AccessDenied").advising("you need the permission");
-        let denied = anyhow::Error::new(denied).context("could not read the metric Entered");
-        let kept = KeptRecords { entered: Err(denied), ..kept(1, [(0, 0), (100, 40), (100, 100)]) };
-        let report = EventReport::from_kept(kept, ReportRange::LastEvent);
+        let denied = "could not read the metric Entered: AccessDenied; you need the permission";
+        let kept = KeptRecords { entered: Err(denied.into()), ..kept(1, [(0, 0), (100, 40), (100, 100)]) };
+        let report = EventReport::of(kept, ReportRange::LastEvent);
         assert_eq!((report.summary.released, report.summary.entered), (100, None));
         let text = report.document().text(100);
         assert!(text.contains("\ncame for pass  not counted\n"), "{text}");
@@ -325,7 +293,7 @@ mod tests {
     #[test]
     fn a_report_without_a_value_of_the_metric_says_so() {
         let kept = KeptRecords { entered: Ok(Some(Vec::new())), ..kept(1, [(0, 0), (100, 100)]) };
-        let report = EventReport::from_kept(kept, ReportRange::LastEvent);
+        let report = EventReport::of(kept, ReportRange::LastEvent);
         assert_eq!(report.entered_missing.as_deref(), Some(NO_ENTRIES));
     }
 
@@ -334,7 +302,7 @@ mod tests {
         let entries = vec![(at(2), 50), (at(4), 20), (at(5), 7)];
         let totals = [(0, 0), (100, 0)].into_iter().chain([(100, 100); 9]);
         let kept = KeptRecords { entered: Ok(Some(entries)), ..kept(1, totals) };
-        let report = EventReport::from_kept(kept, ReportRange::LastEvent);
+        let report = EventReport::of(kept, ReportRange::LastEvent);
         assert_eq!((report.to, report.summary.entered), (at(6), Some(77)));
         assert_eq!(report.minutes.last().map(|minute| minute.count.at), Some(at(7)));
     }
@@ -342,7 +310,7 @@ mod tests {
     #[test]
     fn an_event_ends_when_the_room_is_turned_off_although_places_are_left_in_the_line() {
         let totals = || [(0, 0), (100, 60)].into_iter().chain([(100, 97); 300]);
-        let waiting = EventReport::from_kept(kept(1, totals()), ReportRange::LastEvent);
+        let waiting = EventReport::of(kept(1, totals()), ReportRange::LastEvent);
         assert_eq!((waiting.to, waiting.summary.drained_at), (at(302), None));
 
         let (from, to) = (RoomState::On, RoomState::Off);
@@ -350,7 +318,7 @@ mod tests {
         let mut kept = kept(1, totals());
         kept.room.state = to;
         kept.lines = vec![order(at(3) + MINUTE / 2, off)];
-        let report = EventReport::from_kept(kept, ReportRange::LastEvent);
+        let report = EventReport::of(kept, ReportRange::LastEvent);
         assert_eq!((report.to, report.summary.drained_at), (at(3), Some(at(4))));
         assert_eq!((report.minutes.len(), report.summary.longest_line), (4, 40));
     }
@@ -360,7 +328,20 @@ mod tests {
         let mut kept = kept(81, [(0, 0), (100, 100), (100, 100)]);
         assert_eq!(at(80).to_string(), "1970-01-08 00:00:00 UTC");
         kept.lines = vec![order(at(79), AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX })];
-        let text = EventReport::from_kept(kept, ReportRange::LastEvent).document().text(100);
+        let text = EventReport::of(kept, ReportRange::LastEvent).document().text(100);
         assert!(text.contains("\n1970-01-07 23:59:00  anna rate: 1 -> 270000\n"), "{text}");
+    }
+
+    /// What was saved is read by every later version, and nothing of it is lost.
+    #[test]
+    fn a_report_of_format_1_is_read_and_written_again() {
+        let saved = include_str!("../../../../cli/tests/fixtures/report-format-1.json");
+        let report: EventReport = serde_json::from_str(saved).unwrap();
+        assert_eq!((report.format, report.minutes.len(), report.orders.len()), (EventReport::FORMAT, 7, 6));
+        let saved: Value = serde_json::from_str(saved).unwrap();
+        let written = serde_json::to_value(&report).unwrap();
+        for (field, value) in saved.as_object().unwrap() {
+            assert_eq!(&written[field], value, "{field}");
+        }
     }
 }

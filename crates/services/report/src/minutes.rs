@@ -2,31 +2,30 @@
 
 use std::time::Duration;
 
+use control::HistoryLine;
 use serde::{Deserialize, Serialize};
 use waitroom::{AuditedChange, MinuteCount, MinuteRecord, Rate, RoomState, Timestamp};
-
-use crate::history_line::HistoryLine;
 
 /// An event ends when nobody comes, waits or is released for so long.
 const BREAK: Duration = Duration::from_hours(1);
 
 /// What happened in one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ReportedMinute {
+pub struct ReportedMinute {
     #[serde(flatten)]
-    pub(crate) count: MinuteCount,
+    pub count: MinuteCount,
     /// About how many seconds the one in the middle waited of those who were released.
-    pub(crate) median_wait: Option<u64>,
+    pub median_wait: Option<u64>,
     /// Whether the throttle held the rate down when the minute ended.
-    pub(crate) throttled: bool,
+    pub throttled: bool,
     /// What the room was when the minute ended; none in a report of a version that did not say so.
     #[serde(default)]
-    pub(crate) state: Option<RoomState>,
+    pub state: Option<RoomState>,
 }
 
 impl ReportedMinute {
     /// Why there is no rate in force.
-    pub(super) fn closed(&self) -> &'static str {
+    pub(crate) fn closed(&self) -> &'static str {
         match self.state {
             Some(state @ (RoomState::Paused | RoomState::Off)) => state.as_str(),
             Some(RoomState::On) | None => "closed",
@@ -34,13 +33,13 @@ impl ReportedMinute {
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.count.is_idle() && self.count.entered.unwrap_or(0) == 0
     }
 }
 
 /// The minutes from `since` on. `rate` is what the operator's rate is now.
-pub(super) fn reported(
+pub(crate) fn reported(
     records: &[MinuteRecord],
     since: Timestamp,
     lines: &[HistoryLine],
@@ -93,7 +92,7 @@ fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
 
 /// Sets what the room was at the end of each minute. `now` is what it is now. Nobody waits while it is off: whoever is left in
 /// the line goes straight to the shop.
-pub(super) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
+pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
     for minute in minutes {
         let ordered = value_at(lines, minute.count.at, now, |change| match change {
             AuditedChange::State { from, to, .. } => Some((*from, *to)),
@@ -128,21 +127,21 @@ fn value_at<T: Copy>(
 }
 
 /// The minutes with somebody in them, and the ones around these, so that plots fall to zero.
-pub(super) fn busy(minutes: &[ReportedMinute]) -> Vec<ReportedMinute> {
+pub(crate) fn busy(minutes: &[ReportedMinute]) -> Vec<ReportedMinute> {
     let is_busy = |index: usize| minutes.get(index).is_some_and(|minute| !minute.is_idle());
     let around = |index: &usize| (index.saturating_sub(1)..=index + 1).any(is_busy);
     (0..minutes.len()).filter(around).map(|index| minutes[index]).collect()
 }
 
 /// Whether only rehearsals brought visitors in these minutes.
-pub(super) fn is_of_rehearsals(minutes: &[ReportedMinute]) -> bool {
+pub(crate) fn is_of_rehearsals(minutes: &[ReportedMinute]) -> bool {
     let mut busy = minutes.iter().filter(|minute| !minute.is_idle()).peekable();
     busy.peek().is_some() && busy.all(|minute| minute.count.rehearsal)
 }
 
 /// When the last event began and ended: the busy minutes up to the last one, back to an hour without any. Either those of
 /// `rehearsal`s, or all others.
-pub(super) fn last_event(minutes: &[ReportedMinute], rehearsal: bool) -> Option<(Timestamp, Timestamp)> {
+pub(crate) fn last_event(minutes: &[ReportedMinute], rehearsal: bool) -> Option<(Timestamp, Timestamp)> {
     let minutes: Vec<_> = minutes.iter().filter(|minute| minute.count.rehearsal == rehearsal).collect();
     let last = minutes.iter().rposition(|minute| !minute.is_idle())?;
     let mut first = last;
@@ -160,7 +159,7 @@ pub(super) fn last_event(minutes: &[ReportedMinute], rehearsal: bool) -> Option<
 }
 
 /// Whether the last event cannot have begun before these minutes, which go back to `since`.
-pub(super) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> bool {
+pub(crate) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> bool {
     last_event(minutes, false).is_some_and(|(first, _)| {
         // Before the oldest minute, perhaps somebody waited while the room was stopped.
         let is_oldest = minutes.first().is_some_and(|oldest| oldest.count.at == first);

@@ -1,37 +1,36 @@
-//! A line of a room's history, for `history` and `report`.
+//! A line of a room's history.
 
-use anyhow::Result;
-use control::AlarmChange;
 use serde::{Deserialize, Serialize};
 use waitroom::{AuditEntry, Timestamp};
 
-use crate::room::RoomHandle;
-use crate::wording::change;
+use crate::AlarmChange;
 
 /// An order or a decision of the throttle, or an alarm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum HistoryLine {
+pub enum HistoryLine {
     Entry(AuditEntry),
     Alarm(AlarmChange),
 }
 
 impl HistoryLine {
-    /// The latest entries and alarms, at most so many of each, oldest first.
-    pub(crate) async fn of(room: &RoomHandle, most: u16) -> Result<Vec<Self>> {
-        let entries = room.entries(most).await?.into_iter().map(Self::Entry);
-        let alarms = room.alarm_changes(most).await?.into_iter().map(Self::Alarm);
-        Ok(in_order(entries.chain(alarms).collect()))
+    /// The entries and the alarms, oldest first.
+    pub fn merged(entries: Vec<AuditEntry>, alarms: Vec<AlarmChange>) -> Vec<Self> {
+        let entries = entries.into_iter().map(Self::Entry);
+        let mut lines: Vec<_> = entries.chain(alarms.into_iter().map(Self::Alarm)).collect();
+        // Stable, so that entries of the same instant stay in order.
+        lines.sort_by_key(Self::at);
+        lines
     }
 
-    pub(crate) fn at(&self) -> Timestamp {
+    pub fn at(&self) -> Timestamp {
         match self {
             Self::Entry(entry) => entry.at,
             Self::Alarm(alarm) => alarm.at,
         }
     }
 
-    pub(crate) fn who(&self) -> &str {
+    pub fn who(&self) -> &str {
         match self {
             Self::Entry(entry) => entry.who.as_str(),
             Self::Alarm(alarm) => alarm.who.as_str(),
@@ -39,32 +38,32 @@ impl HistoryLine {
     }
 
     /// What happened, in a few words.
-    pub(crate) fn what(&self) -> String {
+    pub fn what(&self) -> String {
         match self {
-            Self::Entry(entry) => change(entry),
+            Self::Entry(entry) => entry_text(entry),
             Self::Alarm(AlarmChange { alarm, from, to, .. }) => {
                 format!("alarm {alarm}: {} -> {}", from.as_str(), to.as_str())
             }
         }
     }
 
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         format!("{}  {:<10} {}", self.at(), self.who(), self.what())
     }
 }
 
-/// Stable, so that entries of the same instant stay in order.
-fn in_order(mut lines: Vec<HistoryLine>) -> Vec<HistoryLine> {
-    lines.sort_by_key(HistoryLine::at);
-    lines
+/// What an entry of the audit trail says: the change, and whether it was an undo.
+pub fn entry_text(entry: &AuditEntry) -> String {
+    let undone = if entry.undoes.is_some() { " (undo)" } else { "" };
+    format!("{}{undone}", entry.change)
 }
 
 #[cfg(test)]
 mod tests {
-    use control::AlarmState;
     use waitroom::{AuditedChange, Author, Rate};
 
     use super::*;
+    use crate::AlarmState;
 
     const AT: Timestamp = Timestamp::from_millis(1_774_000_000_123);
 
@@ -91,26 +90,24 @@ mod tests {
 
     #[test]
     fn an_alarm_is_between_the_orders_around_it() {
-        let order = |seconds| {
-            HistoryLine::Entry(AuditEntry {
-                number: seconds,
-                at: Timestamp::from_millis(1000 * seconds),
-                who: Author::new("anna"),
-                change: AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX },
-                undoes: None,
-            })
+        let order = |seconds| AuditEntry {
+            number: seconds,
+            at: Timestamp::from_millis(1000 * seconds),
+            who: Author::new("anna"),
+            change: AuditedChange::Rate { from: Rate::MIN, to: Rate::MAX },
+            undoes: None,
         };
-        let alarm = HistoryLine::Alarm(AlarmChange {
+        let alarm = AlarmChange {
             at: Timestamp::from_millis(2000),
             who: AlarmChange::author(),
             alarm: "LineStalledAlarm".into(),
             from: AlarmState::Quiet,
             to: AlarmState::Ringing,
             reason: "Threshold Crossed".into(),
-        });
+        };
         let expected = r#"{"what":"alarm","at":2000,"who":"CloudWatch","alarm":"LineStalledAlarm","from":"quiet","to":"ringing","reason":"Threshold Crossed"}"#;
-        assert_eq!(serde_json::to_string(&alarm).unwrap(), expected);
-        let shown = in_order(vec![order(1), order(3), alarm]);
+        assert_eq!(serde_json::to_string(&HistoryLine::Alarm(alarm.clone())).unwrap(), expected);
+        let shown = HistoryLine::merged(vec![order(1), order(3)], vec![alarm]);
         let lines: Vec<_> = shown.iter().map(HistoryLine::line).collect();
         assert_eq!(
             lines,

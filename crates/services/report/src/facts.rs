@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use control::HistoryLine;
 use document::words::{count, things, time};
 use waitroom::{AuditEntry, Timestamp};
 
 use super::event::{EventReport, ReportRange};
 use super::minutes::ReportedMinute;
-use crate::history_line::HistoryLine;
 
 impl EventReport {
     /// What the report is about, in a sentence.
-    pub(super) fn about(&self) -> String {
+    pub(crate) fn about(&self) -> String {
         let range = match self.range {
             _ if self.is_empty() => "Nobody came",
             ReportRange::LastEvent if self.rehearsal => "The last rehearsal",
@@ -23,7 +23,7 @@ impl EventReport {
     }
 
     /// The facts, with what they are called.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let summary = &self.summary;
         let about = if self.rough { "about " } else { "" };
         let at = |at: Option<Timestamp>| at.map(|at| format!(" at {}", self.clock(at))).unwrap_or_default();
@@ -62,7 +62,7 @@ impl EventReport {
     }
 
     /// What a reader must know of the numbers.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = vec![
             "Times are UTC. A minute is named by when it ended. The median wait is an estimate, as if nobody overtook and \
              visitors came and went evenly within a minute."
@@ -108,7 +108,7 @@ impl EventReport {
     }
 
     /// `12:07:31`, with the day if the report tells of more than one.
-    pub(super) fn clock(&self, at: Timestamp) -> String {
+    pub(crate) fn clock(&self, at: Timestamp) -> String {
         let text = at.to_string();
         text[if self.is_one_day() { 11 } else { 0 }..19].to_owned()
     }

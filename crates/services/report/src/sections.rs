@@ -12,7 +12,8 @@ use super::event::EventReport;
 use super::minutes::ReportedMinute;
 
 impl EventReport {
-    pub(crate) fn document(&self) -> Document {
+    /// For a person: the numbers, the course and its plots, and what to know of them.
+    pub fn document(&self) -> Document {
         let plots: Vec<_> = self.plots().into_iter().map(DocumentPart::Plot).collect();
         let course = self.course().map(DocumentPart::Table).into_iter().collect();
         let notes = self.notes().into_iter().map(DocumentPart::Paragraph).collect();
@@ -27,7 +28,7 @@ impl EventReport {
         }
     }
 
-    pub(super) fn plots(&self) -> Vec<Plot> {
+    pub(crate) fn plots(&self) -> Vec<Plot> {
         if self.is_empty() {
             return Vec::new();
         }

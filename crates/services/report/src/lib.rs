@@ -2,14 +2,18 @@
 //! trail, and its alarms; on AWS also a metric of the door.
 //!
 //! An [`EventReport`] is what `report --json` prints and `destroy` saves. It is read back from such a file, so that it can be
-//! shown as text, as a page and as CSV after the room is gone.
+//! shown as a [document](EventReport::document) and as [CSV](EventReport::csv) after the room is gone.
 
 mod csv;
 mod entered;
 mod event;
 mod facts;
+#[cfg(test)]
+mod fixture;
 mod minutes;
 mod sections;
 mod summary;
 
-pub(crate) use event::EventReport;
+pub use event::{EventReport, KeptRecords, ReportRange};
+pub use minutes::ReportedMinute;
+pub use summary::ReportSummary;

@@ -1,36 +1,36 @@
 //! The numbers that matter most.
 
+use control::{AlarmState, HistoryLine};
 use serde::{Deserialize, Serialize};
 use waitroom::{AuditedChange, Timestamp};
 
 use super::minutes::ReportedMinute;
-use crate::history_line::HistoryLine;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ReportSummary {
-    pub(crate) joined: u64,
-    pub(crate) released: u64,
+pub struct ReportSummary {
+    pub joined: u64,
+    pub released: u64,
     /// How many of them came for their pass; none if no minute counted them.
     #[serde(default)]
-    pub(crate) entered: Option<u64>,
+    pub entered: Option<u64>,
     /// The most who waited at the end of a minute, and when.
-    pub(crate) longest_line: u64,
-    pub(crate) longest_line_at: Option<Timestamp>,
+    pub longest_line: u64,
+    pub longest_line_at: Option<Timestamp>,
     /// In seconds.
-    pub(crate) longest_wait: Option<u64>,
-    pub(crate) longest_wait_at: Option<Timestamp>,
+    pub longest_wait: Option<u64>,
+    pub longest_wait_at: Option<Timestamp>,
     /// The end of the first minute after the longest line in which nobody waited any more.
-    pub(crate) drained_at: Option<Timestamp>,
-    pub(crate) throttled_minutes: u64,
+    pub drained_at: Option<Timestamp>,
+    pub throttled_minutes: u64,
     /// Orders by people that changed something.
-    pub(crate) orders: u64,
+    pub orders: u64,
     /// How often an alarm began to ring.
-    pub(crate) alarms: u64,
+    pub alarms: u64,
 }
 
 impl ReportSummary {
     /// `minutes` are those that count.
-    pub(super) fn of<'a>(
+    pub(crate) fn of<'a>(
         minutes: &(impl Iterator<Item = &'a ReportedMinute> + Clone),
         lines: &[HistoryLine],
     ) -> Self {
@@ -46,7 +46,7 @@ impl ReportSummary {
             matches!(line, HistoryLine::Entry(entry)
                 if entry.change.is_change() && !matches!(entry.change, AuditedChange::Throttle { .. }))
         };
-        let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == control::AlarmState::Ringing);
+        let rang = |line: &&HistoryLine| matches!(line, HistoryLine::Alarm(alarm) if alarm.to == AlarmState::Ringing);
         Self {
             joined: counts().map(|minute| minute.joined).sum(),
             released: counts().map(|minute| minute.released).sum(),

@@ -12,7 +12,7 @@ const MINUTE: u64 = 60_000;
 /// Sets how many came for their pass in each minute. `entries` are when a minute of the clock began and how many came in it,
 /// in order. Within a minute, visitors are taken to come evenly, so that each is counted in one of the room's minutes.
 /// Minutes that ended before the first entry stay as they are: then perhaps nobody counted.
-pub(super) fn set_entered(minutes: &mut [ReportedMinute], entries: &[(Timestamp, u64)]) {
+pub(crate) fn set_entered(minutes: &mut [ReportedMinute], entries: &[(Timestamp, u64)]) {
     let Some((first, _)) = entries.first() else { return };
     let mut sum = 0;
     let sums: Vec<u64> = entries
@@ -44,8 +44,8 @@ mod tests {
     use waitroom::Rate;
 
     use super::*;
-    use crate::event_report::minutes::reported;
     use crate::fixture::minute_record;
+    use crate::minutes::reported;
 
     fn second(second: u64) -> Timestamp {
         Timestamp::from_millis(second * 1000)
