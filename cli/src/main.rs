@@ -30,7 +30,7 @@ mod reach;
 mod rehearse;
 mod room;
 mod runtime;
-mod simulate;
+mod scenario_file;
 mod stopped_room;
 mod typed_time;
 mod watch;

@@ -11,8 +11,8 @@ use aws_model::{AccountLimit, AccountLimits, ModelledRoom};
 use config::{Architecture, Region, RoomConfig};
 use document::words;
 use simulation::{
-    ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ShopLoad, SimulatedOrder,
-    Simulation, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
+    ArrivalShape, Arrivals, AwsAccount, EarlyVisitors, RoomHost, Scenario, ScenarioInputs, ShopLoad,
+    SimulatedOrder, Simulation, SimulationAnswer, SimulationProgress, TimedOrder, quotas_to_raise, rate_for,
 };
 use tracing::subscriber::{NoSubscriber, with_default};
 use waitroom::Rate;
@@ -23,7 +23,7 @@ use crate::custom_page::custom_page;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, readable_width, say};
 use crate::runtime::{asked_to_stop, block_on};
-use crate::simulate::{ScenarioInputs, SimulationAnswer, scenario_file};
+use crate::scenario_file;
 
 const DEFAULT_REGION: &str = "us-east-1";
 /// Ten million visitors call so often that a terminal would be busy.

@@ -47,7 +47,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
     ("aws_model", &["waitroom", "config", "page"]),
     // A room and its crowd on a virtual clock.
-    ("simulation", &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model"]),
+    (
+        "simulation",
+        &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
+    ),
     (
         "cloud",
         &[

@@ -7,6 +7,7 @@
 //! | [`Scenario`] | a crowd, a room, and what visitors, shop and operator do |
 //! | [`Simulation`] | runs it |
 //! | [`SimulatedEvent`] | what came of it |
+//! | [`SimulationAnswer`] | what it says to a person, or as JSON |
 //! | [`SimClock`] | the clock: the fault simulation uses it too |
 //!
 //! The trigger, the consumers and the throttle are the real ones, and [`page::visitor`] says what browsers do. Only the ledger is
@@ -14,6 +15,7 @@
 
 mod admissions;
 mod agenda;
+mod answer;
 mod arrivals;
 mod clock;
 mod course;
@@ -22,15 +24,18 @@ mod door;
 mod gate;
 mod orders;
 mod outcome;
+mod plots;
 mod record;
 mod room;
 mod scenario;
 mod search;
+mod sections;
 mod shop;
 mod simulate;
 mod visitor;
 mod wait_spread;
 
+pub use answer::{ScenarioInputs, SimulationAnswer};
 pub use arrivals::{ArrivalShape, Arrivals, ArrivalsError, EarlyVisitors};
 pub use clock::SimClock;
 pub use memory::LineBehaviour;

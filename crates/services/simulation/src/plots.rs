@@ -1,10 +1,10 @@
 use document::{Plot, PlotAxis, PlotSeries, PlotShape};
-use simulation::SimulatedMinute;
 
-use super::answer::{SimulationAnswer, seconds};
+use crate::answer::{SimulationAnswer, seconds};
+use crate::outcome::SimulatedMinute;
 
 impl SimulationAnswer {
-    pub(super) fn plots(&self) -> Vec<Plot> {
+    pub(crate) fn plots(&self) -> Vec<Plot> {
         let of = |name: &str, shape: PlotShape, value: fn(&SimulatedMinute) -> u64| {
             // How many wait is counted at a minute's end. Nobody waits at the beginning.
             let is_line = shape == PlotShape::Line;

@@ -2,12 +2,14 @@
 
 use document::words::{count, dollars, number, span};
 use document::{Document, DocumentPart, DocumentSection, DocumentTable};
-use simulation::{LimitUse, WaitSpread};
 
-use super::answer::{SimulationAnswer, seconds};
+use crate::answer::{SimulationAnswer, seconds};
+use crate::outcome::LimitUse;
+use crate::wait_spread::WaitSpread;
 
 impl SimulationAnswer {
-    pub(crate) fn document(&self) -> Document {
+    /// For a person: the verdict, the numbers that matter most, and how it goes.
+    pub fn document(&self) -> Document {
         let summary = [self.verdict(), self.crowd()].into_iter().chain(self.findings());
         let mut event = vec![DocumentPart::Table(self.waits())];
         event.extend(self.plots().into_iter().map(DocumentPart::Plot));

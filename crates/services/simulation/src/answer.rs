@@ -4,54 +4,56 @@ use std::fmt::Write as _;
 use aws_model::AccountLimit;
 use document::words::{capital, count, number, span, things};
 use serde::Serialize;
-use simulation::{QuotaToRaise, SimulatedEvent, VisitorCount};
+
+use crate::outcome::{SimulatedEvent, VisitorCount};
+use crate::search::QuotaToRaise;
 
 /// All that went into a simulation.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ScenarioInputs {
-    pub(crate) room: Option<String>,
-    pub(crate) host: &'static str,
-    pub(crate) region: Option<String>,
-    pub(crate) visitors: u32,
-    pub(crate) arrivals: String,
-    pub(crate) rate: u32,
+pub struct ScenarioInputs {
+    pub room: Option<String>,
+    pub host: &'static str,
+    pub region: Option<String>,
+    pub visitors: u32,
+    pub arrivals: String,
+    pub rate: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) opens_after_seconds: Option<f64>,
+    pub opens_after_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) early_percent: Option<f64>,
+    pub early_percent: Option<f64>,
     /// As they are typed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) orders: Vec<String>,
-    pub(crate) give_up_percent: f64,
-    pub(crate) never_enter_percent: f64,
-    pub(crate) shop_answers_in_millis: Option<u128>,
-    pub(crate) shop_bears: Option<u32>,
-    pub(crate) disorder: u64,
-    pub(crate) count_lag_seconds: f64,
+    pub orders: Vec<String>,
+    pub give_up_percent: f64,
+    pub never_enter_percent: f64,
+    pub shop_answers_in_millis: Option<u128>,
+    pub shop_bears: Option<u32>,
+    pub disorder: u64,
+    pub count_lag_seconds: f64,
     /// The account's limits, on AWS.
-    pub(crate) account: BTreeMap<&'static str, f64>,
-    pub(crate) seed: u64,
+    pub account: BTreeMap<&'static str, f64>,
+    pub seed: u64,
     /// The time that --find rate kept to.
-    pub(crate) within_seconds: Option<u64>,
+    pub within_seconds: Option<u64>,
 }
 
 /// What `simulate` found. Times are in seconds since the first visitor could come.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct SimulationAnswer {
-    pub(crate) scenario: ScenarioInputs,
+pub struct SimulationAnswer {
+    pub scenario: ScenarioInputs,
     #[serde(flatten)]
-    pub(crate) event: SimulatedEvent,
+    pub event: SimulatedEvent,
     /// With --find rate: the rate that was found. `event` is at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) found_rate: Option<u32>,
+    pub found_rate: Option<u32>,
     /// With --find quota.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) quotas: Option<Vec<QuotaToRaise>>,
+    pub quotas: Option<Vec<QuotaToRaise>>,
 }
 
 impl SimulationAnswer {
     /// Who came and how.
-    pub(super) fn crowd(&self) -> String {
+    pub(crate) fn crowd(&self) -> String {
         let inputs = &self.scenario;
         let place = match (inputs.host, &inputs.region) {
             (_, Some(region)) => format!("a room on AWS in {region}"),
@@ -77,7 +79,7 @@ impl SimulationAnswer {
     }
 
     /// Whether it holds. If not: what breaks, when, for how many, and what to do.
-    pub(super) fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let event = &self.event;
         let VisitorCount { came, refused, still_waiting, .. } = event.visitors;
         let for_how_many = match refused {
@@ -112,14 +114,14 @@ impl SimulationAnswer {
             // They may wait because they were refused, and a higher rate does not help them.
             let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
             let wait = if still_waiting == 1 { "waits" } else { "wait" };
-            let still = things(still_waiting, "visitor");
+            let still = capital(&things(still_waiting, "visitor"));
             return format!("{verdict} {still} still {wait} when the simulation ends.{advice}");
         }
         verdict
     }
 
     /// What --find found.
-    pub(super) fn findings(&self) -> Vec<String> {
+    pub(crate) fn findings(&self) -> Vec<String> {
         let mut found = Vec::new();
         if let (Some(rate), Some(within)) = (self.found_rate, self.scenario.within_seconds) {
             found.push(format!(
@@ -149,7 +151,7 @@ fn to_raise(quota: &QuotaToRaise) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 visitors, requests and seconds")]
-pub(super) fn seconds(count: u64) -> f64 {
+pub(crate) fn seconds(count: u64) -> f64 {
     count as f64
 }
 
