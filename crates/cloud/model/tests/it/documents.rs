@@ -4,6 +4,7 @@ use aws_model::{
     AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION,
     Need, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit, facts, warm_costs,
 };
+use document::words::{about, count, dollars};
 use waitroom::{Place, Rate, RoomId, Scheme};
 
 const CROWD: &str = include_str!("../../../../../docs/crowd.md");
@@ -30,28 +31,12 @@ fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     [line(head), line(rule)].into_iter().chain(rows.into_iter().map(line)).collect()
 }
 
-/// With three digits that count: `3,110`.
-fn about(number: u64) -> String {
-    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    grouped(number / unit * unit)
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join(",")
-}
-
-/// The smallest whole number that is enough, in the same way.
+/// The smallest whole number that is enough, with three digits that count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
 fn at_least(number: f64) -> String {
     let whole = number.ceil() as u64;
     let unit = 10_u64.pow(whole.checked_ilog10().unwrap_or(0).saturating_sub(2));
     about(whole.div_ceil(unit) * unit)
-}
-
-fn dollars(dollars: f64) -> String {
-    format!("${dollars:.2}")
 }
 
 fn a_million(room: &ModelledRoom) -> EventCosts {
@@ -218,7 +203,7 @@ fn how_much_of_a_requests_headers_is_left_for_the_shops_cookies() {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand bytes")]
     let limit = facts().fixed.header_bytes.value as u64;
     let left = limit - BROWSER_BYTES - ROOM_FOR_OTHERS - cookies;
-    let row = |what: &str, bytes: u64| vec![what.to_owned(), grouped(bytes)];
+    let row = |what: &str, bytes: u64| vec![what.to_owned(), count(bytes)];
     let rows = [
         row("a request of a browser for the door", BROWSER_BYTES),
         row("room for longer ones: languages, the page before, the firewall's token", ROOM_FOR_OTHERS),
