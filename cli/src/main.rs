@@ -23,8 +23,6 @@ mod local_start;
 mod log;
 mod mistyped;
 mod opening_time;
-#[cfg(feature = "aws")]
-mod plan_text;
 mod printer;
 mod reach;
 mod rehearse;

@@ -13,8 +13,7 @@ use crate::ask::{self, TextQuestion};
 use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
-use crate::plan_text::plan_text;
-use crate::printer::say;
+use crate::printer::{note, readable_width, say};
 use crate::wording::alarm_mail;
 
 pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
@@ -35,13 +34,13 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
         if json {
             return Ok(say(&json!({ "event": "plan", "plan": plan, "changes": changes }).to_string())?);
         }
-        say(&plan_text(&plan))?;
+        say(&plan.document().text(readable_width()))?;
         return Ok(say(&changed(changes.as_deref()))?);
     }
     if json {
         say(&json!({ "event": "plan", "plan": plan }).to_string())?;
     } else {
-        eprintln!("{}", plan_text(&plan));
+        note(&plan.document().text(readable_width()));
     }
     if !yes {
         ask::confirm("The plan above would be carried out", question(&plan))?;

@@ -32,6 +32,7 @@ mod logs;
 mod modelled;
 mod names;
 mod page;
+mod plan_document;
 mod progress;
 mod remove;
 mod reservation;

@@ -18,7 +18,7 @@ pub struct Document {
     pub title: String,
     /// What happened, in a sentence or two. Each stands on a line of its own.
     pub summary: Vec<String>,
-    /// What matters most, each with its name before it.
+    /// What matters most, each with its name before it. It may have several lines.
     pub facts: Vec<(&'static str, String)>,
     pub sections: Vec<DocumentSection>,
 }

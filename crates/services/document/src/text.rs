@@ -9,7 +9,11 @@ impl Document {
     pub fn text(&self, width: u16) -> String {
         let head = [&[self.title.clone()][..], &self.summary].concat().join("\n");
         let widest = self.facts.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-        let facts = self.facts.iter().map(|(name, value)| format!("{name:<widest$}  {value}"));
+        let below = format!("\n{:widest$}  ", "");
+        let facts = self.facts.iter().map(|(name, value)| {
+            let value = value.replace('\n', &below);
+            format!("{name:<widest$}  {value}")
+        });
         let facts = facts.collect::<Vec<_>>().join("\n");
         let sections = self.sections.iter().map(|section| section.text(width));
         let parts = [head, facts].into_iter().chain(sections).filter(|part| !part.is_empty());
@@ -67,7 +71,7 @@ mod tests {
         let document = Document {
             title: "The weather".into(),
             summary: vec!["It was wet.".into()],
-            facts: vec![("rain", "12 litres".into()), ("umbrellas", "3".into())],
+            facts: vec![("rain", "12 litres\nat noon".into()), ("umbrellas", "3".into())],
             sections: vec![DocumentSection { heading: "The day", parts: parts.collect() }],
         };
         snapbox::assert_data_eq!(
@@ -77,6 +81,7 @@ The weather
 It was wet.
 
 rain       12 litres
+           at noon
 umbrellas  3
 
 The day

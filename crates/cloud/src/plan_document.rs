@@ -1,65 +1,61 @@
-//! The plan of a deployment, as text.
+//! The plan of a deployment, for a person.
 
-use cloud::{DeployAction, DeployPlan, Limit, LimitReading, Outlook, ReservationPlan, ReservationTooLarge};
+use aws_model::{Bound, Limit, Outlook, ReservationTooLarge};
+use document::Document;
 use document::words::{about, count, time};
 
-/// One line for each fact, below the names of the parts.
-pub(crate) fn plan_text(plan: &DeployPlan) -> String {
-    let parts = [
-        ("room", room(plan)),
-        ("resources", resources(plan)),
-        ("limits", plan.limits.iter().map(limit).chain(unread(&plan.limits)).collect()),
-        ("reserved", vec![reserved(plan)]),
-        ("capacity", capacity(plan)),
-        ("shop", vec![shop(plan)]),
-        ("costs", costs(plan)),
-        ("expected", expected(plan)),
-    ];
-    let warnings =
-        plan.warnings.iter().map(|warning| ("warning", vec![warning.text.clone(), warning.advice.clone()]));
-    let lines = parts.into_iter().chain(warnings).flat_map(|(name, lines)| {
-        lines.into_iter().enumerate().map(move |(at, line)| {
-            let name = if at == 0 { name } else { "" };
-            format!("{name:<11}{line}")
-        })
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
+use crate::deploy_plan::{DeployAction, DeployPlan};
+use crate::limits::LimitReading;
+use crate::reservation::ReservationPlan;
 
-fn room(plan: &DeployPlan) -> Vec<String> {
-    let purpose = match &plan.action {
-        DeployAction::Create => "a new stack".to_owned(),
-        DeployAction::Update => "an update of the stack; the line, its epoch and the keys stay".to_owned(),
-        DeployAction::Replace { status } => {
-            format!(
-                "a new stack; the remains of an earlier one ({status}) are removed first, with their line"
-            )
-        }
-        DeployAction::Resume { status } => format!("the stack of an earlier run, which is {status}"),
-    };
-    vec![format!("{} in {}, account {} as {}", plan.room, plan.region, plan.account, plan.caller), purpose]
-}
-
-fn resources(plan: &DeployPlan) -> Vec<String> {
-    let count: usize = plan.resources.values().sum();
-    // `AWS::SQS::Queue` is shortened to `SQS::Queue`.
-    let short = |kind: &str| kind.strip_prefix("AWS::").unwrap_or(kind).to_owned();
-    let kinds: Vec<_> =
-        plan.resources.iter().map(|(kind, count)| format!("{count} {}", short(kind))).collect();
-    wrapped(&format!("{count}: "), &kinds)
-}
-
-/// Wraps a list into lines of a readable length.
-fn wrapped(start: &str, items: &[String]) -> Vec<String> {
-    let mut lines = vec![start.to_owned()];
-    for (at, item) in items.iter().enumerate() {
-        let item = if at + 1 < items.len() { format!("{item}, ") } else { item.clone() };
-        match lines.last_mut() {
-            Some(line) if line.len() + item.len() < 90 => line.push_str(&item),
-            _ => lines.push(item),
+impl DeployPlan {
+    /// For a person: what will be done, and what each number comes from.
+    pub fn document(&self) -> Document {
+        let limits = self.limits.iter().map(limit).chain(unread(&self.limits)).collect();
+        let parts = [
+            ("resources", vec![resources(self)]),
+            ("limits", limits),
+            ("reserved", vec![reserved(self)]),
+            ("capacity", capacity(self)),
+            ("shop", vec![shop(self)]),
+            ("costs", costs(self)),
+            ("expected", expected(self)),
+        ];
+        let warnings = self.warnings.iter();
+        let warnings =
+            warnings.map(|warning| ("warning", vec![warning.text.clone(), warning.advice.clone()]));
+        let facts = parts.into_iter().chain(warnings).filter(|(_, lines)| !lines.is_empty());
+        let place = format!("In {}, account {} as {}", self.region, self.account, self.caller);
+        Document {
+            title: format!("Deployment plan of {}", self.room),
+            summary: vec![place, self.action.told()],
+            facts: facts.map(|(name, lines)| (name, lines.join("\n"))).collect(),
+            sections: Vec::new(),
         }
     }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+impl DeployAction {
+    fn told(&self) -> String {
+        match self {
+            Self::Create => "A new stack".into(),
+            Self::Update => "An update of the stack; the line, its epoch and the keys stay".into(),
+            Self::Replace { status } => {
+                format!(
+                    "A new stack; the remains of an earlier one ({status}) are removed first, with their line"
+                )
+            }
+            Self::Resume { status } => format!("The stack of an earlier run, which is {status}"),
+        }
+    }
+}
+
+fn resources(plan: &DeployPlan) -> String {
+    let all: usize = plan.resources.values().sum();
+    // `AWS::SQS::Queue` is shortened to `SQS::Queue`.
+    let short = |kind: &str| kind.strip_prefix("AWS::").unwrap_or(kind).to_owned();
+    let kinds = plan.resources.iter().map(|(kind, count)| format!("{count} {}", short(kind)));
+    format!("{all}: {}", kinds.collect::<Vec<_>>().join(", "))
 }
 
 fn limit(reading: &LimitReading) -> String {
@@ -108,7 +104,7 @@ fn reserved(plan: &DeployPlan) -> String {
 
 fn capacity(plan: &DeployPlan) -> Vec<String> {
     let capacity = &plan.capacity;
-    let bound = |bound: cloud::Bound, what: &str| {
+    let bound = |bound: Bound, what: &str| {
         format!("about {} {what} (the limit is {})", about(bound.most), bound.limit.name())
     };
     let joins = format!("people can join a second, while {} wait", count(capacity.crowd));
@@ -197,10 +193,11 @@ fn refused(outlook: &Outlook) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use cloud::{AccountLimit, Bound, Capacity, CostLine, Costs, PlanWarning, Reservation, ShopCheck};
+    use aws_model::{AccountLimit, Capacity, CostLine, Reservation};
     use config::Architecture;
 
     use super::*;
+    use crate::{Costs, PlanWarning, ShopCheck};
 
     fn reading(limit: AccountLimit, value: Option<f64>, taken: f64) -> LimitReading {
         let error =
@@ -272,10 +269,12 @@ mod tests {
 
     #[test]
     fn a_plan_says_what_each_number_comes_from() {
-        let text = plan_text(&plan());
+        let text = plan().document().text(80);
         let expected = "\
-room       sale in ap-southeast-3, account 123456789012 as arn:aws:iam::123456789012:user/anna
-           a new stack
+Deployment plan of sale
+In ap-southeast-3, account 123456789012 as arn:aws:iam::123456789012:user/anna
+A new stack
+
 resources  3: 1 S3::Bucket, 2 SQS::Queue
 limits     Lambda: concurrent executions: 1000
            API Gateway: requests per second: 2500, AWS's default here. Service Quotas says 10000; `aws apigateway get-account` knows
@@ -317,7 +316,7 @@ warning    it is late
 
     #[test]
     fn nobody_who_is_not_expected_is_mentioned() {
-        let text = plan_text(&DeployPlan { outlook: None, ..plan() });
+        let text = DeployPlan { outlook: None, ..plan() }.document().text(80);
         assert!(!text.contains("expected"), "{text}");
     }
 }
