@@ -1,5 +1,7 @@
 //! Code that the commands for rooms on AWS share.
 
+mod rooms;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +14,9 @@ use waitroom::RoomId;
 
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, say};
+
+pub(crate) use cloud::DeployedRoom;
+pub(crate) use rooms::{address, config_of, deployed, handle, room};
 
 pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)

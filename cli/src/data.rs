@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use control::SocketRoom;
 use embedded::EmbeddedStore;
-use server::socket;
 use waitroom::RoomId;
 
 /// The default name of a room on this machine.
@@ -30,7 +30,7 @@ pub(crate) fn directory(given: Option<&PathBuf>, name: &RoomId) -> Result<PathBu
 /// The rooms that run in the user's data directory, in alphabetical order. Rooms with a directory of their own
 /// (`--data`) are not found.
 pub(crate) fn running() -> Vec<RoomId> {
-    named(socket::is_open)
+    named(SocketRoom::certainly_runs_in)
 }
 
 /// The rooms in the user's data directory, running or not.

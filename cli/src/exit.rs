@@ -4,6 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use control::{ControlError, SocketError};
+
+use crate::room::advice_for;
+
 /// Scripts rely on these codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -87,6 +91,9 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(failure) = find::<Failure>(error) {
         return failure.exit;
     }
+    if let Some(unreached) = find::<SocketError>(error) {
+        return if unreached.is_nobody() { Exit::Missing } else { Exit::Failed };
+    }
     #[cfg(feature = "aws")]
     if let Some(cloud_error) = find::<cloud::CloudError>(error) {
         return of_cloud(cloud_error.kind());
@@ -108,19 +115,26 @@ fn of_cloud(kind: cloud::CloudErrorKind) -> Exit {
     }
 }
 
-pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
+pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     if let Some(failure) = find::<Failure>(error) {
-        return failure.advice.as_deref();
+        return failure.advice.clone();
+    }
+    if let Some(unreached) = find::<SocketError>(error) {
+        return Some(advice_for(unreached));
     }
     #[cfg(feature = "aws")]
     if let Some(cloud_error) = find::<cloud::CloudError>(error) {
-        return cloud_error.advice();
+        return cloud_error.advice().map(ToOwned::to_owned);
     }
     None
 }
 
 fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
-    error.chain().find_map(|cause| cause.downcast_ref())
+    error.chain().find_map(|cause| match cause.downcast_ref() {
+        // It shows itself as the error that it holds.
+        Some(ControlError::Unreached(held)) => held.downcast_ref(),
+        _ => cause.downcast_ref(),
+    })
 }
 
 #[cfg(test)]
@@ -134,7 +148,7 @@ mod tests {
         let missing = Failure::new(Exit::Missing, "there is no room sale").advising("name another");
         let error = Err::<(), _>(missing).context("could not show the room").unwrap_err();
         assert_eq!(exit(&error), Exit::Missing);
-        assert_eq!(advice(&error), Some("name another"));
+        assert_eq!(advice(&error).as_deref(), Some("name another"));
         assert_eq!(format!("{error:#}"), "could not show the room: there is no room sale");
         assert_eq!((exit(&anyhow!("disk full")), advice(&anyhow!("disk full"))), (Exit::Failed, None));
     }

@@ -3,23 +3,24 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use control::{ControlError, OperatedRoom};
 use report::KeptRecords;
 use waitroom::AuditEntry;
 
 use crate::exit;
-use crate::room::RoomHandle;
 
 /// Reads what the room keeps of so long a time up to now.
-pub(crate) async fn kept_records(room: &RoomHandle, back: Duration) -> Result<KeptRecords> {
-    let now = room.now();
+pub(crate) async fn kept_records(room: &OperatedRoom, back: Duration) -> Result<KeptRecords> {
+    let now = room.transport.now();
     let since = now - back;
     // The records first: an order after them is of no minute that is reported.
     let minutes = room.minutes(since).await?;
-    let status = room.status_without_alarms().await?;
+    let status = room.status().await?;
     let lines = room.history(AuditEntry::KEPT).await?;
     // A report without this number is better than none.
-    let entered = room.entered(since - Duration::from_mins(1)).await.map_err(|error| with_advice(&error));
-    let (rough, stopped_at) = (room.is_far(), status.stopped_at);
+    let entered = room.transport.entered(since - Duration::from_mins(1)).await;
+    let entered = entered.map_err(|error| with_advice(&ControlError::from(error).into()));
+    let (rough, stopped_at) = (room.transport.is_far(), status.stopped_at);
     Ok(KeptRecords { room: status.room, rough, since, now, stopped_at, minutes, lines, entered })
 }
 

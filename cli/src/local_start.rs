@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clock::SystemClock;
 use config::RoomConfig;
+use control::SocketRoom;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
-use server::socket::{self, this_user};
+use server::socket::this_user;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Epoch, Room, RoomId, WebUrl};
@@ -96,25 +97,28 @@ impl LocalStart {
 pub(crate) async fn refuse_second(arguments: &Local) -> Result<()> {
     let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
     let directory = data::directory(arguments.data.as_ref(), &name)?;
-    if !socket::is_open(&directory) {
+    if !SocketRoom::certainly_runs_in(&directory) {
         return Ok(());
     }
     let name = arguments.name.clone().or((arguments.data.is_none()).then_some(name));
     let which = Which { name, here: OnThisMachine::at(arguments.data.clone()) };
     let asked = timeout(PATIENCE, async {
-        let room = RoomHandle::find(&which).await?;
-        let status = room.status().await?;
-        anyhow::Ok((room, status))
+        let found = RoomHandle::find(&which).await?;
+        let status = found.room.status().await?;
+        anyhow::Ok((found, status))
     });
     // A room that does not answer is refused by its store.
-    let Ok(Ok((room, status))) = asked.await else { return Ok(()) };
-    let process = room.process().await;
+    let Ok(Ok((found, status))) = asked.await else { return Ok(()) };
+    let process = match found.on_this_machine() {
+        Some(room) => room.process().await,
+        None => None,
+    };
     let runs = process.map(|process| format!(", as process {process}")).unwrap_or_default();
     let stop = process.map(|process| format!(", or: kill {process}")).unwrap_or_default();
-    let again = format!("the room {} runs already{runs}, at {}", room.name, urls(&status).0);
+    let again = format!("the room {} runs already{runs}, at {}", found.room.name, urls(&status).0);
     let advice = format!(
         "to see how it does: beekeeper status {}; to start it again, stop it first with Ctrl-C in its terminal{stop}",
-        room.as_typed()
+        found.as_typed
     );
     Err(Failure::new(Exit::Failed, again).advising(advice).into())
 }
@@ -127,7 +131,9 @@ async fn open_when_free(directory: &Path, first: &Room) -> Result<EmbeddedStore,
     let begun = Instant::now();
     loop {
         match EmbeddedStore::open(directory, first.clone(), || SystemClock.now()) {
-            Err(OpenError::InUse(_)) if socket::is_closed(directory) && begun.elapsed() < PATIENCE => {
+            Err(OpenError::InUse(_))
+                if SocketRoom::certainly_none_runs_in(directory) && begun.elapsed() < PATIENCE =>
+            {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             opened => return opened,

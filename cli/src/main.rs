@@ -4,6 +4,9 @@ mod arguments;
 mod ask;
 #[cfg(feature = "aws")]
 mod aws;
+#[cfg(not(feature = "aws"))]
+#[path = "without_aws.rs"]
+mod aws;
 mod commands;
 mod config_file;
 mod config_folder;

@@ -58,7 +58,7 @@ pub(crate) fn write(data: &[u8]) -> io::Result<()> {
 /// Prints an error with its advice, as text or as one line of JSON.
 pub(crate) fn complain(error: &anyhow::Error, json: bool) {
     let exit = exit::exit(error);
-    complain_as(&format!("{error:#}"), exit::advice(error), exit, json);
+    complain_as(&format!("{error:#}"), exit::advice(error).as_deref(), exit, json);
 }
 
 /// Prints the error for an invalid command line.

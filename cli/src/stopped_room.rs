@@ -4,18 +4,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use control::{Order, Reply};
+use control::{Answer, Order, Reply, SocketRoom, Transport};
 use embedded::{EmbeddedStore, OpenError};
-use server::socket;
 use waitroom::ports::RoomReader;
 use waitroom::{Author, RoomId, Timestamp};
 
 /// While this exists, no room can start in its directory.
 #[derive(Debug)]
 pub(crate) struct StoppedRoom {
+    pub(crate) name: RoomId,
     pub(crate) store: EmbeddedStore,
     /// When its file was written last.
     pub(crate) at: Timestamp,
+    unreached: SocketRoom,
 }
 
 impl StoppedRoom {
@@ -26,11 +27,15 @@ impl StoppedRoom {
     pub(crate) async fn find(directory: &Path) -> Result<Option<Self>> {
         let begun = Instant::now();
         loop {
-            if !socket::is_closed(directory) || !EmbeddedStore::is_in(directory) {
+            if !SocketRoom::certainly_none_runs_in(directory) || !EmbeddedStore::is_in(directory) {
                 return Ok(None);
             }
             match EmbeddedStore::look_at(&directory.join(EmbeddedStore::FILE)) {
-                Ok((store, at)) => return Ok(Some(Self { store, at })),
+                Ok((store, at)) => {
+                    let name = store.room().await?.settings.room.clone();
+                    let unreached = SocketRoom::new(directory).named(name.clone());
+                    return Ok(Some(Self { name, store, at, unreached }));
+                }
                 Err(OpenError::InUse(_)) if begun.elapsed() < Self::PATIENCE => {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -38,21 +43,21 @@ impl StoppedRoom {
             }
         }
     }
+}
 
-    pub(crate) async fn name(&self) -> Result<RoomId> {
-        Ok(self.store.room().await?.settings.room.clone())
-    }
-
-    /// Carries out an order that changes nothing; `None` for any other.
-    pub(crate) async fn answer(&self, order: Order) -> Result<Option<Reply>> {
-        if !matches!(order, Order::Status | Order::History { .. } | Order::Minutes { .. } | Order::Keys) {
-            return Ok(None);
-        }
-        let nobody = Author::new("nobody");
-        let mut reply = control::execute(&self.store, order, nobody, self.at).await?;
-        if let Reply::Status(status) = &mut reply {
-            status.stopped_at = Some(self.at);
-        }
-        Ok(Some(reply))
+impl Transport for StoppedRoom {
+    /// Carries out an order that changes nothing. For any other, nobody is there.
+    fn execute(&self, order: Order) -> Answer<'_, Reply> {
+        Box::pin(async move {
+            if !matches!(order, Order::Status | Order::History { .. } | Order::Minutes { .. } | Order::Keys) {
+                return self.unreached.execute(order).await;
+            }
+            let nobody = Author::new("nobody");
+            let mut reply = control::execute(&self.store, order, nobody, self.at).await?;
+            if let Reply::Status(status) = &mut reply {
+                status.stopped_at = Some(self.at);
+            }
+            Ok(reply)
+        })
     }
 }

@@ -24,14 +24,13 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
     block_on(async {
         let file = backup.file.display();
         if backup.which.name.is_none() && file.to_string().parse::<RoomId>().is_ok() {
-            let room = RoomHandle::find_to_read(&backup.which).await?;
+            let RoomHandle { room, as_typed, .. } = RoomHandle::find_to_read(&backup.which).await?;
             let unclear = format!("it is unclear whether {file} is the room or the file; nothing was copied");
             return Err(Failure::new(Exit::Usage, unclear)
                 .advising(format!(
                     "for the room {file}: beekeeper backup {LOCAL}{file} FILE; \
-                     to copy {0} into the file: beekeeper backup {1} ./{file}",
-                    room.name,
-                    room.as_typed()
+                     to copy {} into the file: beekeeper backup {as_typed} ./{file}",
+                    room.name
                 ))
                 .into());
         }
@@ -39,13 +38,13 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         if backup.file.symlink_metadata().is_ok() {
             return Err(exists(&backup.file));
         }
-        let room = RoomHandle::find_to_read(&backup.which).await?;
-        let (copied, bytes, stopped_at) = if let Some(stopped) = room.stopped() {
+        let found = RoomHandle::find_to_read(&backup.which).await?;
+        let (copied, bytes, stopped_at) = if let Some(stopped) = found.stopped() {
             // Nobody joins meanwhile, so the copy goes where it belongs.
             let copied = stopped.store.back_up(&backup.file)?;
             (copied, backup.file.metadata()?.len(), Some(stopped.at))
         } else {
-            let (copy, copied) = room.back_up().await?;
+            let (copy, copied) = found.back_up().await?;
             (copied, move_file(&Temporary(copy), &backup.file)?, None)
         };
         let BackedUp { waiting, admissions } = copied;
@@ -60,7 +59,7 @@ pub(crate) fn run(backup: &Backup, json: bool) -> Result<()> {
         }
         Ok(say(&format!(
             "backed up {} into {}: {waiting} waiting, {admissions} admitted",
-            room.name,
+            found.room.name,
             backup.file.display(),
         ))?)
     })

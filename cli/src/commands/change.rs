@@ -1,5 +1,5 @@
 use anyhow::Result;
-use control::{Order, Reply};
+use control::{ChangedRoom, OperatedRoom, Order};
 use document::words;
 use serde_json::json;
 use waitroom::{Room, RoomState, Timestamp};
@@ -11,18 +11,16 @@ use crate::runtime::block_on;
 
 /// Sends an order, and shows each change as `before -> after`.
 pub(crate) fn run(which: &Which, json: bool, command: Order) -> Result<()> {
-    block_on(async { order(&RoomHandle::find(which).await?, json, command).await })
+    block_on(async { order(&RoomHandle::find(which).await?.room, json, command).await })
 }
 
-pub(crate) async fn order(room: &RoomHandle, json: bool, command: Order) -> Result<()> {
-    let Reply::Changed { before, after } = room.send(command).await? else {
-        return Err(room.unexpected());
-    };
+pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Result<()> {
+    let ChangedRoom { before, after } = room.change(command).await?;
     let in_force = after.changes_valve_from(&before);
     if json {
         return Ok(say(&json!({ "before": before, "after": after, "in_force": in_force }).to_string())?);
     }
-    let now = room.now();
+    let now = room.transport.now();
     let changes = changes(&before, &after, in_force, now);
     match after.opens.filter(|_| changes.is_empty()) {
         Some(opens) => Ok(say(&format!("nothing changed: {}", opening_at(opens, now)))?),

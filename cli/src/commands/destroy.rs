@@ -11,12 +11,11 @@ use waitroom::ports::LineLength;
 
 use crate::arguments::Destroy;
 use crate::ask;
-use crate::aws::{ProgressDisplay, access, interruptible, run_async};
+use crate::aws::{ProgressDisplay, access, handle, interruptible, run_async};
 use crate::config_folder::ConfigFolder;
 use crate::exit::{self, Failure};
 use crate::kept_records::kept_records;
 use crate::printer::{note, say};
-use crate::room::RoomHandle;
 
 pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
     let begun = AtomicBool::new(false);
@@ -64,7 +63,7 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
     };
     let room = match account.room(&destroy.name).await {
         Ok(room) if room.is_being_removed() => return Ok(None),
-        Ok(room) => RoomHandle::of(room),
+        Ok(room) => handle(room).room,
         Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };

@@ -110,7 +110,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let line = report.waits_for("room");
     let asked = Box::pin(async {
         let handle = RoomHandle::find(&arguments.which).await?;
-        let status = handle.status().await?;
+        let status = handle.room.status().await?;
         anyhow::Ok((handle, status))
     });
     let (handle, status) =
@@ -118,12 +118,12 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     drop(line);
     // Without HOME there is no configuration directory, and so no file.
     let folder = ConfigFolder::of_this_user().ok();
-    let config = folder.map_or(Ok(None), |folder| folder.find(&handle.name))?;
+    let config = folder.map_or(Ok(None), |folder| folder.find(&handle.room.name))?;
     let custom_page = config.as_ref().map_or(Ok(None), custom_page);
-    let as_typed = handle.as_typed().to_owned();
+    let as_typed = handle.as_typed.clone();
     let room = status.room.clone();
     let examined = Examined {
-        name: handle.name.clone(),
+        name: handle.room.name.clone(),
         as_typed,
         config,
         custom_page,
@@ -147,12 +147,11 @@ mod with_aws {
     use waitroom::RoomId;
 
     use super::{ExamineRoom, Examined, Report, Result, RoomHandle, RunningCheck, doctor};
-    use crate::aws::access;
-    use crate::room;
+    use crate::aws::{access, config_of, handle};
 
     /// A room on AWS, deployed or not. If nobody can sign in, the shop is looked at all the same.
     pub(super) async fn on_aws(arguments: &ExamineRoom, json: bool) -> Result<()> {
-        let config = room::on_aws(&arguments.which)?;
+        let config = config_of(&arguments.which)?;
         let mut examined = Box::new(Examined::undeployed(&config, arguments.visitors)?);
         let mut report = Report::new(json);
         let line = report.waits_for("credentials");
@@ -201,8 +200,8 @@ mod with_aws {
         if let Some(Ok(url)) = deployed.urls.room.strip_suffix("/beekeeper").map(str::parse) {
             examined.room.url = url;
         }
-        let handle = RoomHandle::of(deployed);
-        examined.status = handle.status_without_alarms().await.map(Some);
+        let handle = handle(deployed);
+        examined.status = handle.room.status().await.map(Some).map_err(Into::into);
         if let Ok(Some(status)) = &examined.status {
             examined.room = status.room.clone();
         }

@@ -1,7 +1,7 @@
 //! `beekeeper history`: who changed what, when, from what to what; or how the line was, minute by minute.
 
 use anyhow::Result;
-use control::HistoryLine;
+use control::{HistoryLine, OperatedRoom};
 use document::words::time;
 use serde::Serialize;
 use waitroom::MinuteCount;
@@ -13,9 +13,9 @@ use crate::runtime::block_on;
 
 pub(crate) fn run(history: &History, json: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find_to_read(&history.which).await?;
+        let room = RoomHandle::find_to_read(&history.which).await?.room;
         if history.minutes {
-            let since = room.now() - history.since;
+            let since = room.transport.now() - history.since;
             let minutes = MinuteCount::from_records(&room.minutes(since).await?, since);
             if json {
                 return say_json(&minutes);
@@ -39,7 +39,7 @@ pub(crate) fn run(history: &History, json: bool) -> Result<()> {
 }
 
 /// The latest changes, oldest first.
-async fn changes(room: &RoomHandle, most: u16) -> Result<Vec<HistoryLine>> {
+async fn changes(room: &OperatedRoom, most: u16) -> Result<Vec<HistoryLine>> {
     let mut changes = room.history(most).await?;
     Ok(changes.split_off(changes.len().saturating_sub(most.into())))
 }

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use config::{ConfigValue, DomainName, Region, RoomConfig};
+use control::SocketRoom;
 use inquire::Confirm;
 use probe::HttpProbe;
-use server::socket;
 use waitroom::{Rate, RoomId, Title, WebUrl};
 
 use super::change::say_changes;
@@ -77,7 +77,7 @@ pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
 /// Says that a room which runs on this machine, or was deployed, is not changed by its file, and what changes it.
 fn unchanged_room(config: &RoomConfig) -> Result<Option<String>> {
     let RoomConfig { room: name, rate, .. } = config;
-    let running = socket::is_open(&data::directory(None, name)?).then(|| {
+    let running = SocketRoom::certainly_runs_in(&data::directory(None, name)?).then(|| {
         format!(
             "{name} runs on this machine, and is unchanged: it reads this file when it starts. So stop it with Ctrl-C and start it \
              again, and everybody keeps their place: beekeeper local {name}. It keeps the rate that it has; to change that now: \

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use control::{Order, Reply};
+use control::{OperatedRoom, Order, Reply};
 use pass::{KeyRecord, KeyState, PublishedKey};
 use serde_json::{Value, json};
 use waitroom::Timestamp;
@@ -34,27 +34,30 @@ fn rotate_order(lead_time: Duration) -> Order {
 
 /// Sends the order, and shows the keys after it.
 async fn show(which: &Which, order: Order, json: bool) -> Result<()> {
-    let room = RoomHandle::find(which).await?;
+    let room = RoomHandle::find(which).await?.room;
     let record = keys_after(&room, order).await?;
     print(&room, &record, json)
 }
 
 async fn drop_key(key: &DropKey, json: bool, yes: bool) -> Result<()> {
-    let room = RoomHandle::find(&key.which).await?;
+    let room = RoomHandle::find(&key.which).await?.room;
     let record = keys_after(&room, Order::Keys).await?;
     let found = record.find(&key.id).map_err(|refusal| anyhow!("the room {} {refusal}", room.name))?;
     let id = found.jwk.kid().to_owned();
     if !yes {
-        ask::confirm(&consequence(found, &room.name.to_string(), seconds(room.now())), "Drop the key?")?;
+        ask::confirm(
+            &consequence(found, &room.name.to_string(), seconds(room.transport.now())),
+            "Drop the key?",
+        )?;
     }
     let record = keys_after(&room, Order::DropKey { id }).await?;
     print(&room, &record, json)
 }
 
-async fn keys_after(room: &RoomHandle, order: Order) -> Result<KeyRecord> {
-    match room.send(order).await? {
+async fn keys_after(room: &OperatedRoom, order: Order) -> Result<KeyRecord> {
+    match room.execute(order).await? {
         Reply::Keys { record } => Ok(record),
-        _ => Err(room.unexpected()),
+        _ => Err(room.unexpected().into()),
     }
 }
 
@@ -72,8 +75,8 @@ fn consequence(key: &PublishedKey, room: &str, now: u64) -> String {
     }
 }
 
-fn print(room: &RoomHandle, record: &KeyRecord, json: bool) -> Result<()> {
-    let now = seconds(room.now());
+fn print(room: &OperatedRoom, record: &KeyRecord, json: bool) -> Result<()> {
+    let now = seconds(room.transport.now());
     if json {
         return record.keys().iter().try_for_each(|key| Ok(say(&key_json(key, now).to_string())?));
     }

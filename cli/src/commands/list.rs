@@ -127,8 +127,8 @@ async fn ask_here(name: RoomId) -> Result<Here> {
     let running = data::running().contains(&name);
     let mut here = Here { kept_in, running, port: None, line: None };
     if running {
-        let room = RoomHandle::here(name)?;
-        let asked = timeout(PATIENCE, async { (room.port().await, room.status().await) }).await;
+        let found = RoomHandle::here(name)?;
+        let asked = timeout(PATIENCE, async { (found.port().await, found.room.status().await) }).await;
         if let Ok((port, status)) = asked {
             (here.port, here.line) = (port, status.ok().map(|status| ListedLine::of(&status)));
         }
@@ -144,9 +144,9 @@ async fn ask_aws(_: &RoomConfig) -> Deployed {
 
 #[cfg(feature = "aws")]
 async fn ask_aws(config: &RoomConfig) -> Deployed {
-    match timeout(PATIENCE, Box::pin(RoomHandle::deployed(config))).await {
-        Ok(Ok(room)) => {
-            let status = timeout(PATIENCE, Box::pin(room.status())).await;
+    match timeout(PATIENCE, crate::aws::deployed(config)).await {
+        Ok(Ok(found)) => {
+            let status = timeout(PATIENCE, found.room.status()).await;
             Deployed::Yes(status.ok().and_then(Result::ok).map(|status| ListedLine::of(&status)))
         }
         Ok(Err(error)) if exit::exit(&error) == Exit::Missing => Deployed::No,

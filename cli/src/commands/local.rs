@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
-use control::Status;
+use control::{SocketRoom, Status};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
 use serde_json::json;
 use server::connections::{AccessLog, Limits, serve};
-use server::socket::{self, Control, RoomStart};
+use server::socket::{OrderSocket, RoomStart};
 use server::{
     AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule,
 };
@@ -60,8 +60,8 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let limits = Limits::of_this_process();
     let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
     let started = RoomStart { port, connections: limits.connections, join_limit, throttle };
-    let control = Control::bind(&directory, started).with_context(|| {
-        format!("could not create the control socket {}", socket::socket(&directory).display())
+    let control = OrderSocket::bind(&directory, started).with_context(|| {
+        format!("could not create the control socket {}", SocketRoom::socket(&directory).display())
     })?;
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -184,9 +184,9 @@ async fn listen(port: u16) -> Result<TcpListener> {
 /// The room of this user that listens on a port.
 async fn room_at(port: u16) -> Option<RoomId> {
     for name in data::running() {
-        let room = RoomHandle::here(name).ok()?;
-        if timeout(PATIENCE, room.port()).await.ok().flatten() == Some(port) {
-            return Some(room.name);
+        let found = RoomHandle::here(name).ok()?;
+        if timeout(PATIENCE, found.port()).await.ok().flatten() == Some(port) {
+            return Some(found.room.name);
         }
     }
     None

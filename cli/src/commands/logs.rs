@@ -27,8 +27,8 @@ fn show(logs: &Logs, json: bool) -> Result<()> {
     use crate::runtime::block_on;
 
     block_on(async {
-        let room = RoomHandle::find(&logs.which).await?;
-        let Some(deployed) = room.on_aws() else { return Err(room.unexpected()) };
+        let found = RoomHandle::find(&logs.which).await?;
+        let Some(deployed) = found.on_aws() else { return Err(found.room.unexpected().into()) };
         let query = cloud::LogQuery { since: SystemClock.now() - logs.since, follow: logs.follow };
         let (sender, mut unprinted) = mpsc::unbounded_channel();
         let read = deployed.logs(&query, |line| {

@@ -30,7 +30,7 @@ pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
 
 async fn send(message: &SetMessage, json: bool) -> Result<()> {
     let text = &message.text;
-    let room = RoomHandle::find(&message.which).await?;
+    let RoomHandle { room, as_typed, .. } = RoomHandle::find(&message.which).await?;
     if message.which.name.is_none()
         && let Some(meant) = read_as_a_room(text.as_str(), &room.name)
     {
@@ -38,9 +38,8 @@ async fn send(message: &SetMessage, json: bool) -> Result<()> {
         return Err(Failure::new(Exit::Usage, unclear)
             .advising(format!(
                 "for the room {meant}: beekeeper message {LOCAL}{meant} \"More beer at noon\"; \
-                 to tell \"{text}\" to the visitors of {}: beekeeper message {} {text}",
-                room.name,
-                room.as_typed()
+                 to tell \"{text}\" to the visitors of {}: beekeeper message {as_typed} {text}",
+                room.name
             ))
             .into());
     }

@@ -33,28 +33,29 @@ impl fmt::Display for Way {
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(which).await?;
-        let way = if yes { Way::Off } else { way(&room).await? };
+        let found = RoomHandle::find(which).await?;
+        let room = &found.room;
+        let way = if yes { Way::Off } else { way(&found).await? };
         match way {
-            Way::Off => change::order(&room, json, Order::Off).await,
-            Way::Pause => change::order(&room, json, Order::Pause).await,
+            Way::Off => change::order(room, json, Order::Off).await,
+            Way::Pause => change::order(room, json, Order::Pause).await,
             Way::Nothing => Err(ask::declined().into()),
         }
     })
 }
 
-async fn way(room: &RoomHandle) -> Result<Way> {
-    let status = room.status().await?;
+async fn way(found: &RoomHandle) -> Result<Way> {
+    let status = found.room.status().await?;
     let waiting = status.line.waiting;
     if waiting == 0 || status.room.state == RoomState::Off {
         return Ok(Way::Off);
     }
-    let consequence = consequence(waiting, &room.name);
+    let consequence = consequence(waiting, &found.room.name);
     let could_pause = status.room.state == RoomState::On;
     if !ask::can_ask() {
         let mut instead = "nothing was changed; to go ahead, add --yes".to_owned();
         if could_pause {
-            let pause = room.as_typed();
+            let pause = &found.as_typed;
             instead = format!("{instead}; to keep them waiting: beekeeper pause {pause}");
         }
         return Err(ask::unasked(&consequence).advising(instead).into());

@@ -17,10 +17,10 @@ const CUSTOMERS: u64 = 10;
 
 pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&on.which).await?;
+        let room = RoomHandle::find(&on.which).await?.room;
         let Some(typed) = on.at else { return change::order(&room, json, Order::On).await };
-        let at = typed.resolve(room.now(), &zone_of(typed)?)?;
-        if !yes && let Some(sale) = sale(&room.status_without_alarms().await?) {
+        let at = typed.resolve(room.transport.now(), &zone_of(typed)?)?;
+        if !yes && let Some(sale) = sale(&room.status().await?) {
             ask::confirm(&consequence(&sale, at), "Pause it until then?")?;
         }
         change::order(&room, json, Order::OpenAt { at }).await

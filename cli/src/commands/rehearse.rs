@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use config::{AddressLimit, Architecture, RoomConfig};
-use control::{Order, Reply, Status};
+use control::{OperatedRoom, Order, Status};
 use document::words::{self, time};
 use rand::rngs::SysRng;
 use simulation::Arrivals;
@@ -35,9 +35,9 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let arrivals = arrivals(rehearse)?;
         let target = RehearsalTarget::find(rehearse).await?;
-        let status = target.room.status_without_alarms().await?;
+        let status = target.found.room.status().await?;
         let times = arrivals.times(rehearse.seed);
-        refuse_limits(&target.room)?;
+        refuse_limits(&target.found.room)?;
         announce(rehearse, &target, &status, &times, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
@@ -69,8 +69,8 @@ fn arrivals(rehearse: &Rehearse) -> Result<Arrivals> {
 }
 
 /// All visitors come from one address, and a firewall may limit or challenge it.
-fn refuse_limits(room: &RoomHandle) -> Result<()> {
-    if !room.is_far() {
+fn refuse_limits(room: &OperatedRoom) -> Result<()> {
+    if !room.transport.is_far() {
         return Ok(());
     }
     let folder = ConfigFolder::of_this_user()?;
@@ -125,8 +125,8 @@ fn announce(
         ));
     }
     let end = "it ends in a reset: whoever was admitted before has to wait again";
-    let consequence = if target.room.is_far() {
-        let (costs, wait) = costs(&target.room, times.len() as u64, expected.average_wait)?;
+    let consequence = if target.found.room.transport.is_far() {
+        let (costs, wait) = costs(&target.found.room, times.len() as u64, expected.average_wait)?;
         format!(
             "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min), and {end}"
         )
@@ -169,7 +169,7 @@ impl ExpectedVisits {
 }
 
 /// What the visitors cost in dollars, and for how many minutes of waiting.
-fn costs(room: &RoomHandle, visitors: u64, average_wait: Duration) -> Result<(f64, f64)> {
+fn costs(room: &OperatedRoom, visitors: u64, average_wait: Duration) -> Result<(f64, f64)> {
     let config = ConfigFolder::of_this_user()?.load(&room.name)?;
     let architecture = config.architecture.unwrap_or(Architecture::Arm64);
     let modelled = aws_model::ModelledRoom::of(&config, architecture, 0);
@@ -184,23 +184,23 @@ async fn rehearsed(
     times: Vec<u32>,
     arrivals: &Arrivals,
 ) -> Result<(RehearsalReport, Result<()>)> {
-    let RehearsalTarget { room, url, host } = target;
+    let RehearsalTarget { found, url, host } = target;
+    let room = &found.room;
     let mark = RehearsalMark::random(&mut SysRng).context("could not get random numbers from the system")?;
     // From here on, Ctrl-C ends the rehearsal and not the process.
     let interrupted = Arc::new(Notify::new());
-    watch_for_interrupts(room, &interrupted)?;
-    let after = match room.send(Order::Rehearse { mark }).await {
-        Ok(Reply::Changed { after, .. }) => after,
-        Ok(_) => return Err(room.unexpected()),
+    watch_for_interrupts(&found.as_typed, &interrupted)?;
+    let after = match room.change(Order::Rehearse { mark }).await {
+        Ok(changed) => changed.after,
         Err(error) => {
             // Perhaps the room is marked, and only its answer was lost.
-            if end(room, mark).await.is_err() {
+            if end(found, mark).await.is_err() {
                 note(&format!(
                     "the room may be in its rehearsal now: `beekeeper status {0}` tells, and `beekeeper reset {0}` ends it",
-                    room.as_typed()
+                    found.as_typed
                 ));
             }
-            return Err(error);
+            return Err(error.into());
         }
     };
     let plan = CrowdPlan {
@@ -215,9 +215,9 @@ async fn rehearsed(
         admission: after.settings.lifetimes.admission,
     };
     let visited = async {
-        let crowd = VisitorCrowd::new(plan, room.now())?;
+        let crowd = VisitorCrowd::new(plan, room.transport.now())?;
         let mut notes = RoomNotes::default();
-        notes.note(&room.status_without_alarms().await?, room.now());
+        notes.note(&room.status().await?, room.transport.now());
         tokio::select! {
             found = crowd.find_mark() => found?,
             () = interrupted.notified() => {
@@ -238,7 +238,7 @@ async fn rehearsed(
         let facts = RehearsalFacts {
             room: room.name.to_string(),
             url: url.to_string(),
-            is_here: !room.is_far(),
+            is_here: !room.transport.is_far(),
             rate: after.settings.rate.get(),
             visitors: arrivals.visitors() as usize,
             arrivals: arrivals.shape().to_string(),
@@ -252,7 +252,7 @@ async fn rehearsed(
         anyhow::Ok(report)
     }
     .await;
-    let reset = end(room, mark).await;
+    let reset = end(found, mark).await;
     match visited {
         Ok(report) => Ok((report, reset)),
         Err(error) => {
@@ -264,9 +264,9 @@ async fn rehearsed(
 }
 
 /// The first Ctrl-C stops the visitors. The second one leaves at once.
-fn watch_for_interrupts(room: &RoomHandle, interrupted: &Arc<Notify>) -> Result<()> {
+fn watch_for_interrupts(as_typed: &str, interrupted: &Arc<Notify>) -> Result<()> {
     let first = asked_to_stop()?;
-    let (interrupted, room) = (interrupted.clone(), room.as_typed().to_owned());
+    let (interrupted, room) = (interrupted.clone(), as_typed.to_owned());
     tokio::spawn(async move {
         first.await;
         // Before the note invites another one, so that it is not missed.
@@ -286,19 +286,19 @@ fn watch_for_interrupts(room: &RoomHandle, interrupted: &Arc<Notify>) -> Result<
 }
 
 /// Shows the progress, and notes what the room counts. Does not end.
-async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
+async fn watch(room: &OperatedRoom, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
     let live = LiveLine::new();
     let mut every = interval(Duration::from_secs(1));
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Each look at a room on AWS reads its items and its queue.
-    let look_every = if room.is_far() { 10 } else { 1 };
+    let look_every = if room.transport.is_far() { 10 } else { 1 };
     let mut shown = None;
     for second in 0_u64.. {
         every.tick().await;
         if second % look_every == 0
-            && let Ok(status) = room.status_without_alarms().await
+            && let Ok(status) = room.status().await
         {
-            notes.note(&status, room.now());
+            notes.note(&status, room.transport.now());
         }
         let progress = crowd.progress();
         let text = progress.to_string();
@@ -312,13 +312,13 @@ async fn watch(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
 }
 
 /// Notes the room until it has counted everybody whom the visitors saw admitted: it counts some seconds late.
-async fn look_until_counted(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
+async fn look_until_counted(room: &OperatedRoom, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
     const SECONDS: u32 = 10;
     let admitted = crowd.notes().admitted();
     for _ in 0..SECONDS {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let Ok(status) = room.status_without_alarms().await else { return };
-        notes.note(&status, room.now());
+        let Ok(status) = room.status().await else { return };
+        notes.note(&status, room.transport.now());
         if notes.counted().is_none_or(|counted| counted.released >= admitted) {
             return;
         }
@@ -326,23 +326,23 @@ async fn look_until_counted(room: &RoomHandle, crowd: &VisitorCrowd, notes: &mut
 }
 
 /// Resets the room, unless somebody else has.
-async fn end(room: &RoomHandle, mark: RehearsalMark) -> Result<()> {
+async fn end(found: &RoomHandle, mark: RehearsalMark) -> Result<()> {
+    let room = &found.room;
     let left = || {
         format!(
             "the room {} is still in its rehearsal: the mark and the visitors' places are left, and it refuses `on` until \
              `beekeeper reset {}`",
-            room.name,
-            room.as_typed()
+            room.name, found.as_typed
         )
     };
-    if room.status_without_alarms().await.with_context(left)?.room.rehearsal != Some(mark) {
+    if room.status().await.with_context(left)?.room.rehearsal != Some(mark) {
         return Ok(());
     }
     let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
-    if room.is_far() {
+    if room.transport.is_far() {
         note("resetting the room; SQS takes a minute to empty the line");
     }
-    room.send(Order::Reset { epoch }).await.with_context(left)?;
+    room.execute(Order::Reset { epoch }).await.with_context(left)?;
     Ok(())
 }
 

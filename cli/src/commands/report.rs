@@ -27,7 +27,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
             read(file)?
         }
         _ => block_on(async {
-            let room = RoomHandle::find_to_read(&report.which()).await?;
+            let room = RoomHandle::find_to_read(&report.which()).await?.room;
             match report.since {
                 Some(since) => Ok(EventReport::of(kept_records(&room, since).await?, ReportRange::Since)),
                 None => EventReport::of_last_event(|back| kept_records(&room, back)).await,

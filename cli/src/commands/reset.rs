@@ -13,7 +13,7 @@ use crate::runtime::block_on;
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(which).await?;
+        let RoomHandle { room, as_typed, .. } = RoomHandle::find(which).await?;
         if !yes {
             let waiting = room.status().await?.line.waiting;
             let all = if waiting == 1 {
@@ -27,19 +27,19 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
             )?;
         }
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
-        if room.is_far() {
+        if room.transport.is_far() {
             note("emptying the line; SQS takes a minute, and the room keeps running meanwhile");
         }
         let reply = tokio::select! {
-            reply = room.send(Order::Reset { epoch }) => reply?,
+            reply = room.execute(Order::Reset { epoch }) => reply?,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 let half = format!("interrupted: the line of {} may be empty, but its new epoch has not started", room.name);
-                let again = format!("waiting visitors cannot enter until you run it again: beekeeper reset {}", room.as_typed());
+                let again = format!("waiting visitors cannot enter until you run it again: beekeeper reset {as_typed}");
                 return Err(Failure::new(Exit::Interrupted, half).advising(again).into());
             }
         };
-        let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected()) };
+        let Reply::Reset { lost_places, before, after } = reply else { return Err(room.unexpected().into()) };
         if json {
             let reset = json!({ "lost_places": lost_places, "before": before, "after": after });
             return Ok(say(&reset.to_string())?);

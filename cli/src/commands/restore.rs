@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clock::SystemClock;
+use control::SocketRoom;
 use document::words;
 use embedded::{BackupError, EmbeddedStore, OpenError, Restored};
 use serde_json::json;
@@ -70,7 +71,7 @@ pub(crate) fn run(restore: &Restore, json: bool, yes: bool) -> Result<()> {
 }
 
 fn refuse_running(directory: &Path, name: &RoomId) -> Result<()> {
-    match socket::runs(directory) {
+    match SocketRoom::runs_in(directory) {
         Ok(false) => return Ok(()),
         Ok(true) => {}
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

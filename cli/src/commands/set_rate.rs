@@ -15,13 +15,14 @@ use crate::runtime::block_on;
 
 pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(&set_rate.which).await?;
+        let found = RoomHandle::find(&set_rate.which).await?;
+        let room = &found.room;
         if !yes && let Some(surprise) = surprise(set_rate.rate, &room.status().await?.room) {
             ask::confirm(&surprise, "Set this rate?")?;
         }
-        change::order(&room, json, Order::SetRate { rate: set_rate.rate }).await?;
+        change::order(room, json, Order::SetRate { rate: set_rate.rate }).await?;
         #[cfg(feature = "aws")]
-        warn_of_limits(&room, set_rate).await;
+        warn_of_limits(&found, set_rate).await;
         Ok(())
     })
 }
@@ -29,9 +30,11 @@ pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
 /// Says so if the account or the room's reservation cannot keep the rate up. The order is given by then, so asking AWS for the limits delays nobody; and
 /// if AWS does not answer soon, nothing is said.
 #[cfg(feature = "aws")]
-async fn warn_of_limits(room: &RoomHandle, set_rate: &SetRate) {
+async fn warn_of_limits(found: &RoomHandle, set_rate: &SetRate) {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
-    let (Some(deployed), Ok(config)) = (room.on_aws(), crate::room::on_aws(&set_rate.which)) else { return };
+    let (Some(deployed), Ok(config)) = (found.on_aws(), crate::aws::config_of(&set_rate.which)) else {
+        return;
+    };
     let reserved = deployed.warning_of_reservation(set_rate.rate);
     // A page that cannot be read is for `deploy` to refuse.
     let page = crate::custom_page::custom_page(&config).ok().flatten();

@@ -20,18 +20,19 @@ use crate::wording::{
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
-        let room = if arguments.watch {
+        let found = if arguments.watch {
             // Nothing happens in a room that doesn't run.
             RoomHandle::find(&arguments.which).await?
         } else {
             RoomHandle::find_to_read(&arguments.which).await?
         };
-        let status = room.status().await?;
+        let room = found.room;
+        let status = room.watched_status().await?;
         if !arguments.watch {
             return Ok(say(&if json {
                 serde_json::to_string(&status)?
             } else {
-                text(&status, room.now(), Colours::of_output())
+                text(&status, room.transport.now(), Colours::of_output())
             })?);
         }
         let shows_charts = !json && io::stdout().is_terminal() && io::stdin().is_terminal();

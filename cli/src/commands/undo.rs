@@ -12,7 +12,7 @@ use crate::runtime::block_on;
 
 pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
     block_on(async {
-        let room = RoomHandle::find(which).await?;
+        let room = RoomHandle::find(which).await?.room;
         let entries = room.entries(AuditEntry::KEPT).await?;
         let last =
             UndoableOrder::last(&entries).map_err(|nothing| anyhow!("the room {} {nothing}", room.name))?;

@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_hours(1);
 
 /// The check of an account that did not accept the credentials.
 pub(crate) fn no_credentials(error: &anyhow::Error) -> DoctorCheck {
-    let advice = exit::advice(error).unwrap_or("see whether AWS can be reached from here");
+    let advice = exit::advice(error).unwrap_or_else(|| "see whether AWS can be reached from here".into());
     // The command ends with this error, and says why then.
     DoctorCheck::problem(CREDENTIALS, format!("{error}; so only the shop is checked"), advice)
 }

@@ -43,7 +43,11 @@ impl DoctorCheck {
 
     /// A check that ended with this error, which may have advice of its own.
     pub(crate) fn failed(name: &'static str, error: &anyhow::Error) -> Self {
-        Self::problem(name, format!("{error:#}"), exit::advice(error).unwrap_or("run the command again"))
+        Self::problem(
+            name,
+            format!("{error:#}"),
+            exit::advice(error).unwrap_or_else(|| "run the command again".into()),
+        )
     }
 
     pub(crate) fn not_checked(name: &'static str, why: impl Into<String>) -> Self {

@@ -63,7 +63,7 @@ impl Examined {
 
     /// Whether the room is on this machine, and not on AWS.
     pub(crate) fn is_here(&self) -> bool {
-        self.handle().is_some_and(|handle| !handle.is_far())
+        self.handle().is_some_and(|handle| !handle.room.transport.is_far())
     }
 
     #[expect(clippy::unused_self, reason = "a check reads the time where it reads everything else")]
@@ -105,19 +105,8 @@ impl Examined {
         }
     }
 
-    #[cfg(feature = "aws")]
     pub(crate) fn address(&self, url: Url) -> WebAddress {
-        let deployed = self.handle().and_then(RoomHandle::on_aws);
-        match deployed {
-            Some(deployed) => deployed.address(url),
-            None => WebAddress::of(url),
-        }
-    }
-
-    #[cfg(not(feature = "aws"))]
-    #[expect(clippy::unused_self, reason = "only a room on AWS may be asked elsewhere")]
-    pub(crate) fn address(&self, url: Url) -> WebAddress {
-        WebAddress::of(url)
+        self.handle().map_or_else(|| WebAddress::of(url.clone()), |handle| handle.address(url.clone()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a room on one machine needs of that machine.
 
+use control::RunningRoom;
 use server::connections::Limits;
-use server::socket::RunningRoom;
 
 use super::{DoctorCheck, Examined};
 
@@ -14,7 +14,7 @@ const WORTH_LIMITING: u64 = 10_000;
 
 pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let Some(handle) = examined.handle().filter(|_| examined.is_here()) else { return Vec::new() };
-    let Some(running) = handle.check_here().await else {
+    let Some(running) = handle.check().await else {
         let text = "the room runs a version that does not say how it was started";
         return vec![DoctorCheck::warning(
             MACHINE,

@@ -96,10 +96,10 @@ async fn unserved(examined: &Examined) -> String {
 /// The published keys, compared with those that the room has.
 async fn keys(examined: &Examined) -> Vec<DoctorCheck> {
     let Some(handle) = examined.handle() else { return Vec::new() };
-    let record = match handle.send(Order::Keys).await {
+    let record = match handle.room.execute(Order::Keys).await {
         Ok(Reply::Keys { record }) => record,
         Ok(_) => return vec![DoctorCheck::not_checked(KEYS, "the room is of another version")],
-        Err(error) => return vec![DoctorCheck::failed(KEYS, &error)],
+        Err(error) => return vec![DoctorCheck::failed(KEYS, &error.into())],
     };
     let url = examined.url("/.well-known/jwks.json");
     let published = match json::<Jwks>(examined, "/.well-known/jwks.json").await {

@@ -59,7 +59,7 @@ pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
 /// Whether the room has a throttle. A room on this machine may have been started with another one than is configured.
 async fn throttles(examined: &Examined) -> bool {
     match examined.handle().filter(|_| examined.is_here()) {
-        Some(handle) => handle.check_here().await.is_some_and(|running| running.throttle),
+        Some(handle) => handle.check().await.is_some_and(|running| running.throttle),
         None => examined.config.as_ref().is_some_and(|config| config.throttle),
     }
 }

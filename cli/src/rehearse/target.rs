@@ -1,6 +1,7 @@
 //! The room that is rehearsed, and where its visitors ask for it.
 
 use anyhow::Result;
+use probe::WebAddress;
 use url::Url;
 #[cfg(feature = "aws")]
 use waitroom::RoomId;
@@ -15,7 +16,7 @@ use crate::room::RoomHandle;
 /// Where the visitors go.
 #[derive(Debug)]
 pub(crate) struct RehearsalTarget {
-    pub(crate) room: RoomHandle,
+    pub(crate) found: RoomHandle,
     pub(crate) url: Url,
     /// The host to ask for, if it is not the one in the URL.
     pub(crate) host: Option<String>,
@@ -39,19 +40,15 @@ impl RehearsalTarget {
         // The room's URL may be that of a web server in front of it. The room itself is what is rehearsed.
         let url = match url_here(&room).await {
             Some(url) => url,
-            None => room.status().await?.room.url.as_url().clone(),
+            None => room.room.status().await?.room.url.as_url().clone(),
         };
         Ok(Self::at(room, base(&url)))
     }
 
     /// Where visitors ask for this URL of the room. An emulator of AWS answers at another one.
-    fn at(room: RoomHandle, url: Url) -> Self {
-        #[cfg(feature = "aws")]
-        if let Some(deployed) = room.on_aws() {
-            let probe::WebAddress { url, host } = deployed.address(url);
-            return Self { room, url, host };
-        }
-        Self { room, url, host: None }
+    fn at(found: RoomHandle, url: Url) -> Self {
+        let WebAddress { url, host } = found.address(url);
+        Self { found, url, host }
     }
 }
 
@@ -64,7 +61,7 @@ async fn url_here(room: &RoomHandle) -> Option<Url> {
 async fn room_at(url: &Url) -> Result<RoomHandle> {
     for name in data::running() {
         let room = RoomHandle::here(name)?;
-        if let Ok(status) = room.status().await {
+        if let Ok(status) = room.room.status().await {
             let is_here = url_here(&room).await.is_some_and(|here| is_same(url, &here));
             if is_here || is_same(url, status.room.url.as_url()) {
                 return Ok(room);
@@ -97,8 +94,8 @@ async fn room_at(url: &Url) -> Result<RoomHandle> {
 async fn deployed_at(url: &Url, name: &RoomId, folder: &ConfigFolder) -> Result<Option<RoomHandle>> {
     // A room without an account was never deployed from here.
     let Some(config) = folder.find(name)?.filter(|config| config.account.is_some()) else { return Ok(None) };
-    let room = RoomHandle::deployed(&config).await?;
-    let status = room.status().await?;
+    let room = crate::aws::deployed(&config).await?;
+    let status = room.room.status().await?;
     Ok(is_same(url, status.room.url.as_url()).then_some(room))
 }
 

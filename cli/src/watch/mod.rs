@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
-use control::{AlarmState, Status};
+use control::{AlarmState, OperatedRoom, Status};
 use document::words;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -26,12 +26,11 @@ use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
 use crate::printer::{are_colours_wanted, note, say};
-use crate::room::RoomHandle;
 use crate::wording::{alarms, joined, limited, rate, refusals, waits, word};
 use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
-pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, json: bool) -> Result<()> {
+pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, json: bool) -> Result<()> {
     let mut last = first;
     say(&line(&last, json)?)?;
     let mut looks = ticks(every);
@@ -40,7 +39,7 @@ pub(crate) async fn lines(room: &RoomHandle, first: Status, every: Duration, jso
             _ = looks.tick() => {}
             interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
         }
-        match room.status().await {
+        match room.watched_status().await.map_err(anyhow::Error::from) {
             Ok(status) if status == last => {}
             Ok(status) => {
                 say(&line(&status, json)?)?;
@@ -97,7 +96,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 }
 
 /// Shows charts until a key is pressed that ends them. They begin with the history of the last hour.
-pub(crate) async fn charts(room: &RoomHandle, every: Duration) -> Result<()> {
+pub(crate) async fn charts(room: &OperatedRoom, every: Duration) -> Result<()> {
     let first = read(room, None).await?;
     let mut last = first.records.last().copied();
     let mut course = Course::new(room.name.clone(), first);
@@ -139,12 +138,12 @@ pub(crate) async fn charts(room: &RoomHandle, every: Duration) -> Result<()> {
 }
 
 /// Reads what the charts show. `last` is the last record of the history that is known.
-async fn read(room: &RoomHandle, last: Option<&MinuteRecord>) -> Result<Reading> {
+async fn read(room: &OperatedRoom, last: Option<&MinuteRecord>) -> Result<Reading> {
     /// More entries than the highest terminal shows.
     const ENTRIES: u16 = 30;
 
-    let status = room.status().await?;
-    let at = room.now();
+    let status = room.watched_status().await?;
+    let at = room.transport.now();
     let records = room.minutes(Course::known_since(at, last)).await?;
     let entries = room.entries(ENTRIES).await?;
     Ok(Reading { at, status, records, entries })

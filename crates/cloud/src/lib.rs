@@ -21,6 +21,7 @@ mod alarms;
 mod artefacts;
 mod aws_errors;
 mod bundle;
+mod control;
 mod deploy;
 mod deploy_plan;
 mod deployed_room;

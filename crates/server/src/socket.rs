@@ -1,5 +1,4 @@
-//! The operator's commands for a running room, over a socket in its data directory. The request and the
-//! reply are one line of JSON each: an order of [`operator`], or [`UpkeepOrder`], which only a room on one machine has.
+//! The socket in a room's data directory, where it takes the operator's orders. [`SocketRoom`] is who sends them.
 //!
 //! Only the user who runs the room, and root, can open the socket. The system says which user sent an order.
 
@@ -10,70 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clock::SystemClock;
-use control::{Order, Reply, execute};
+use control::{Order, Reply, RunningRoom, SocketRoom, UpkeepOrder, UpkeepReply, execute};
 use embedded::{BackedUp, EmbeddedStore};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::time::timeout;
 use waitroom::Author;
 use waitroom::ports::Clock;
 
 use crate::app::App;
-
-/// How long a room may take for its reply. It takes milliseconds, and seconds if its disk is busy: the longest order is one
-/// change of its file. A room that takes longer hangs.
-pub const REPLY_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "order")]
-pub enum UpkeepOrder {
-    /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. The sender
-    /// of the order then moves the copy to where it belongs.
-    BackUp,
-    /// Asks where the room listens. Its URL may be that of a web server in front of it.
-    Port,
-    /// Asks whether the room can write to its file, and how it was started.
-    Check,
-}
-
-/// How a room replies to an [`UpkeepOrder`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "reply")]
-pub enum UpkeepReply {
-    /// `file` is the copy's name in the data directory.
-    BackedUp {
-        file: String,
-        waiting: u64,
-        admissions: u64,
-    },
-    Port {
-        port: u16,
-    },
-    Checked(RunningRoom),
-    Failed {
-        error: String,
-    },
-}
-
-/// How a room on one machine was started, and whether it can write.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunningRoom {
-    /// The version of its program.
-    pub version: String,
-    /// How many connections it accepts at once, as far as the system lets it open files.
-    pub connections: usize,
-    /// `--join-limit`: how many places one address may take.
-    pub join_limit: Option<u32>,
-    pub throttle: bool,
-    /// Why nothing can be written to its file. `None` if a write was just stored.
-    pub unwritable: Option<String>,
-    /// How many bytes are free on the disk of its file, and how large that file is. `None` if the system does not tell.
-    pub free: Option<u64>,
-    pub size: Option<u64>,
-}
 
 /// What a room on one machine says about itself. It does not change while it runs.
 #[derive(Clone, Copy, Debug)]
@@ -102,23 +45,19 @@ impl RoomStart {
 
 /// The socket. It is removed when this is dropped.
 #[derive(Debug)]
-pub struct Control {
+pub struct OrderSocket {
     listener: UnixListener,
     path: PathBuf,
     start: RoomStart,
 }
 
-pub fn socket(directory: &Path) -> PathBuf {
-    directory.join("control.sock")
-}
-
-impl Control {
+impl OrderSocket {
     /// Opens the socket. This process must have the store in the directory open. Then no other process can be using
     /// the socket.
     pub fn bind(directory: &Path, start: RoomStart) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
-        let path = socket(directory);
+        let path = SocketRoom::socket(directory);
         // A process that was killed leaves its socket behind.
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -162,7 +101,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for OrderSocket {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));
     }
@@ -272,56 +211,6 @@ fn remove_unfinished_backups(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a room runs in this directory. A user who may not use its socket can't tell.
-pub fn runs(directory: &Path) -> io::Result<bool> {
-    match std::os::unix::net::UnixStream::connect(socket(directory)) {
-        Err(error) if is_nobody(&error) => Ok(false),
-        connected => connected.map(|_| true),
-    }
-}
-
-/// Whether certainly a room runs in this directory.
-pub fn is_open(directory: &Path) -> bool {
-    matches!(runs(directory), Ok(true))
-}
-
-/// The process that runs the room in this directory. None if the system does not tell.
-pub async fn process(directory: &Path) -> Option<i32> {
-    UnixStream::connect(socket(directory)).await.ok()?.peer_cred().ok()?.pid()
-}
-
-/// Whether certainly no room runs in this directory.
-pub fn is_closed(directory: &Path) -> bool {
-    matches!(runs(directory), Ok(false))
-}
-
-/// Whether an order failed because nobody listens.
-pub fn is_nobody(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
-}
-
-/// Sends an order to the room that runs in this directory. An error of the kind [`io::ErrorKind::TimedOut`] if there is no
-/// reply within [`REPLY_TIMEOUT`].
-pub async fn send(directory: &Path, order: &Order) -> io::Result<Reply> {
-    timeout(REPLY_TIMEOUT, exchange(directory, order)).await?
-}
-
-/// Sends an order that only a room on one machine has. Only a backup has no time limit: it takes as long as its disk.
-pub async fn send_upkeep(directory: &Path, order: UpkeepOrder) -> io::Result<UpkeepReply> {
-    let exchange = exchange(directory, &order);
-    if order == UpkeepOrder::BackUp { exchange.await } else { timeout(REPLY_TIMEOUT, exchange).await? }
-}
-
-async fn exchange<T: DeserializeOwned>(directory: &Path, order: &impl Serialize) -> io::Result<T> {
-    let mut stream = UnixStream::connect(socket(directory)).await?;
-    let mut line = serde_json::to_vec(order)?;
-    line.push(b'\n');
-    stream.write_all(&line).await?;
-    let mut reply = Vec::new();
-    stream.read_to_end(&mut reply).await?;
-    Ok(serde_json::from_slice(&reply)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,16 +222,5 @@ mod tests {
         assert_eq!(user_name(users, 0), Some("root"));
         assert_eq!(user_name(users, 1001), None);
         assert_eq!(local_user(u32::MAX).as_str(), "uid 4294967295");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_room_that_hangs_is_not_waited_for() {
-        let directory = tempfile::tempdir().unwrap();
-        // The system accepts the connection, and nobody replies.
-        let _listener = UnixListener::bind(socket(directory.path())).unwrap();
-        let error = send(directory.path(), &Order::Status).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        let error = send_upkeep(directory.path(), UpkeepOrder::Port).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &["pass"]),
     ("guard", &["pass"]),
     ("config", &["waitroom"]),
-    ("control", &["waitroom", "pass"]),
+    ("control", &["waitroom", "pass", "clock"]),
     // What services answer with, for a person.
     ("document", &["waitroom", "page"]),
     ("report", &["waitroom", "control", "document"]),

@@ -1,19 +1,23 @@
 //! The orders that an operator gives a room, and the replies. They are the same on one machine and on AWS.
 //!
-//! [`execute`] carries out an [`Order`] over the ports that every store implements. How an order reaches the store
-//! differs: on one machine it goes as one line of JSON through the control socket of the process that has the store
-//! open; on AWS the operator's own process opens the store and calls [`execute`] itself.
+//! [`execute`] carries out an [`Order`] over the ports that every store implements. How an order gets there differs, and each
+//! way is a [`Transport`]: on one machine it goes through the [socket](SocketRoom) of the process that has the store open; on
+//! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
+//! [`OperatedRoom`].
 
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod frozen;
 mod history_line;
+mod operated_room;
 mod order;
 mod rehearsal;
 mod reply;
+mod socket;
 mod status;
 mod store;
+mod transport;
 mod undo;
 
 use std::time::Duration;
@@ -22,10 +26,13 @@ use waitroom::ports::PortResult;
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 pub use history_line::{HistoryLine, entry_text};
+pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
 pub use reply::Reply;
+pub use socket::{RunningRoom, SocketError, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
 pub use store::OperatorStore;
+pub use transport::{Answer, EntriesByMinute, Transport, TransportError};
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every

@@ -1,0 +1,48 @@
+//! How orders reach a room on AWS: this process opens its ledger and its line, and carries them out itself.
+
+use std::error::Error;
+
+use control::{AlarmChange, Answer, EntriesByMinute, Order, Reply, Status, Transport};
+use futures_util::future::try_join3;
+use waitroom::Timestamp;
+
+use crate::{CloudError, DeployedRoom};
+
+impl Transport for DeployedRoom {
+    fn execute(&self, order: Order) -> Answer<'_, Reply> {
+        Box::pin(async move {
+            let reply = control::execute(self.store(), order, self.author(), self.store().now()).await;
+            Ok(reply
+                .map_err(|error| CloudError::from_port(format!("operate the room {}", self.room), error))?)
+        })
+    }
+
+    fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    fn is_far(&self) -> bool {
+        true
+    }
+
+    fn watched(&self, status: Status) -> Answer<'_, Status> {
+        Box::pin(async move {
+            let alarm_mail = async { Ok(self.alarm_mail().await) };
+            let (dead_letters, alarms, alarm_mail) =
+                try_join3(self.dead_letters(), self.alarms(), alarm_mail).await.map_err(boxed)?;
+            Ok(Status { dead_letters: Some(dead_letters), alarms, alarm_mail, ..status })
+        })
+    }
+
+    fn alarm_changes(&self, most: u16) -> Answer<'_, Vec<AlarmChange>> {
+        Box::pin(async move { self.alarm_changes(most).await.map_err(boxed) })
+    }
+
+    fn entered(&self, since: Timestamp) -> Answer<'_, Option<EntriesByMinute>> {
+        Box::pin(async move { self.entered(since, Transport::now(self)).await.map(Some).map_err(boxed) })
+    }
+}
+
+fn boxed(error: CloudError) -> Box<dyn Error + Send + Sync> {
+    Box::new(error)
+}

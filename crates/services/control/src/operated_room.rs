@@ -1,0 +1,89 @@
+use std::sync::Arc;
+
+use waitroom::{AuditEntry, MinuteRecord, Room, RoomId, Timestamp};
+
+use crate::transport::{Transport, TransportError};
+use crate::{HistoryLine, Order, Reply, Status};
+
+/// A room that takes orders, wherever it is.
+#[derive(Clone, Debug)]
+pub struct OperatedRoom {
+    pub name: RoomId,
+    pub transport: Arc<dyn Transport>,
+}
+
+/// What an order changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedRoom {
+    pub before: Room,
+    pub after: Room,
+}
+
+/// Why an order was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    #[error("the room {room} {why}")]
+    Refused { room: RoomId, why: String },
+    /// The reply doesn't belong to the order.
+    #[error("the room {room} sent an unexpected reply; use the same version of beekeeper as the room")]
+    Unexpected { room: RoomId },
+    #[error(transparent)]
+    Unreached(#[from] TransportError),
+}
+
+impl OperatedRoom {
+    pub async fn execute(&self, order: Order) -> Result<Reply, ControlError> {
+        match self.transport.execute(order).await? {
+            Reply::Failed { error } => Err(ControlError::Refused { room: self.name.clone(), why: error }),
+            reply => Ok(reply),
+        }
+    }
+
+    /// Carries out an order that changes a setting or a switch.
+    pub async fn change(&self, order: Order) -> Result<ChangedRoom, ControlError> {
+        match self.execute(order).await? {
+            Reply::Changed { before, after } => Ok(ChangedRoom { before: *before, after: *after }),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The status as the room itself knows it.
+    pub async fn status(&self) -> Result<Status, ControlError> {
+        match self.execute(Order::Status).await? {
+            Reply::Status(status) => Ok(*status),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The status, with what is watched from outside the room.
+    pub async fn watched_status(&self) -> Result<Status, ControlError> {
+        Ok(self.transport.watched(self.status().await?).await?)
+    }
+
+    /// The latest entries of the audit trail, oldest first.
+    pub async fn entries(&self, most: u16) -> Result<Vec<AuditEntry>, ControlError> {
+        match self.execute(Order::History { most }).await? {
+            Reply::History { entries } => Ok(entries),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The latest orders and alarms, at most so many of each, oldest first.
+    pub async fn history(&self, most: u16) -> Result<Vec<HistoryLine>, ControlError> {
+        let entries = self.entries(most).await?;
+        Ok(HistoryLine::merged(entries, self.transport.alarm_changes(most).await?))
+    }
+
+    /// The history of the line from this instant on, oldest first, after the record before it.
+    pub async fn minutes(&self, since: Timestamp) -> Result<Vec<MinuteRecord>, ControlError> {
+        match self.execute(Order::Minutes { since }).await? {
+            Reply::Minutes { records } => Ok(records),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The error for a reply that doesn't belong to the order.
+    pub fn unexpected(&self) -> ControlError {
+        ControlError::Unexpected { room: self.name.clone() }
+    }
+}

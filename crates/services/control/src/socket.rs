@@ -1,0 +1,239 @@
+//! The room that runs in a directory of this machine, and takes orders through a socket there: one line of JSON, and one line
+//! back. The lines are an [`Order`] and its [`Reply`], or an [`UpkeepOrder`], which only such a room has.
+
+use std::fmt;
+use std::io;
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+use waitroom::RoomId;
+
+use crate::transport::{Answer, Transport};
+use crate::{Order, Reply};
+
+/// What the operator tells a room on one machine, beside the orders that every room has. In JSON: `{"order": "back-up"}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "order")]
+pub enum UpkeepOrder {
+    /// Writes a copy of the room into its data directory, because the room may be allowed to write nowhere else. The sender
+    /// of the order then moves the copy to where it belongs.
+    BackUp,
+    /// Asks where the room listens. Its URL may be that of a web server in front of it.
+    Port,
+    /// Asks whether the room can write to its file, and how it was started.
+    Check,
+}
+
+/// How a room replies to an [`UpkeepOrder`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reply")]
+pub enum UpkeepReply {
+    /// `file` is the copy's name in the data directory.
+    BackedUp {
+        file: String,
+        waiting: u64,
+        admissions: u64,
+    },
+    Port {
+        port: u16,
+    },
+    Checked(RunningRoom),
+    Failed {
+        error: String,
+    },
+}
+
+/// How a room on one machine was started, and whether it can write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningRoom {
+    /// The version of its program.
+    pub version: String,
+    /// How many connections it accepts at once, as far as the system lets it open files.
+    pub connections: usize,
+    /// `--join-limit`: how many places one address may take.
+    pub join_limit: Option<u32>,
+    pub throttle: bool,
+    /// Why nothing can be written to its file. `None` if a write was just stored.
+    pub unwritable: Option<String>,
+    /// How many bytes are free on the disk of its file, and how large that file is. `None` if the system does not tell.
+    pub free: Option<u64>,
+    pub size: Option<u64>,
+}
+
+/// A room that runs in a directory of this machine, or should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketRoom {
+    pub directory: PathBuf,
+    /// `None` as long as nobody has asked it for its name.
+    pub name: Option<RoomId>,
+}
+
+/// Why the socket of a room couldn't be used.
+#[derive(Debug)]
+pub struct SocketError {
+    pub room: SocketRoom,
+    pub cause: io::Error,
+}
+
+impl SocketRoom {
+    /// How long a room may take for its reply. It takes milliseconds, and seconds if its disk is busy: the longest order is one
+    /// change of its file. A room that takes longer hangs.
+    pub const REPLY_TIMEOUT: Duration = Duration::from_mins(1);
+
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), name: None }
+    }
+
+    pub fn named(self, name: RoomId) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    pub fn socket(directory: &Path) -> PathBuf {
+        directory.join("control.sock")
+    }
+
+    /// Whether a room runs in this directory. A user who may not use its socket can't tell.
+    pub fn runs_in(directory: &Path) -> io::Result<bool> {
+        match BlockingStream::connect(Self::socket(directory)) {
+            Err(error) if is_nobody(&error) => Ok(false),
+            connected => connected.map(|_| true),
+        }
+    }
+
+    /// Whether certainly a room runs in this directory.
+    pub fn certainly_runs_in(directory: &Path) -> bool {
+        matches!(Self::runs_in(directory), Ok(true))
+    }
+
+    /// Whether certainly no room runs in this directory.
+    pub fn certainly_none_runs_in(directory: &Path) -> bool {
+        matches!(Self::runs_in(directory), Ok(false))
+    }
+
+    /// The process that runs the room. None if the system does not tell.
+    pub async fn process(&self) -> Option<i32> {
+        UnixStream::connect(Self::socket(&self.directory)).await.ok()?.peer_cred().ok()?.pid()
+    }
+
+    /// The port on which the room listens. None if its version cannot tell.
+    pub async fn port(&self) -> Option<u16> {
+        match self.keep_up(UpkeepOrder::Port).await {
+            Ok(UpkeepReply::Port { port }) => Some(port),
+            _ => None,
+        }
+    }
+
+    /// How the room was started, and whether it can write. None if its version cannot tell.
+    pub async fn check(&self) -> Option<RunningRoom> {
+        match self.keep_up(UpkeepOrder::Check).await {
+            Ok(UpkeepReply::Checked(running)) => Some(running),
+            _ => None,
+        }
+    }
+
+    /// Sends an order that only a room on one machine has. Only a backup has no time limit: it takes as long as its disk.
+    pub async fn keep_up(&self, order: UpkeepOrder) -> Result<UpkeepReply, SocketError> {
+        let limit = (order != UpkeepOrder::BackUp).then_some(Self::REPLY_TIMEOUT);
+        self.exchange(&order, limit).await
+    }
+
+    async fn exchange<T: DeserializeOwned>(
+        &self,
+        order: &impl Serialize,
+        limit: Option<Duration>,
+    ) -> Result<T, SocketError> {
+        let exchange = async {
+            let mut stream = UnixStream::connect(Self::socket(&self.directory)).await?;
+            let mut line = serde_json::to_vec(order)?;
+            line.push(b'\n');
+            stream.write_all(&line).await?;
+            let mut reply = Vec::new();
+            stream.read_to_end(&mut reply).await?;
+            Ok(serde_json::from_slice(&reply)?)
+        };
+        let replied = match limit {
+            Some(limit) => timeout(limit, exchange).await.unwrap_or_else(|elapsed| Err(elapsed.into())),
+            None => exchange.await,
+        };
+        replied.map_err(|cause| SocketError { room: self.clone(), cause })
+    }
+}
+
+impl Transport for SocketRoom {
+    fn execute(&self, order: Order) -> Answer<'_, Reply> {
+        Box::pin(async move { Ok(self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await?) })
+    }
+}
+
+/// Whether an order failed because nobody listens.
+fn is_nobody(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+impl SocketError {
+    /// Whether no room runs in the directory.
+    pub fn is_nobody(&self) -> bool {
+        is_nobody(&self.cause)
+    }
+}
+
+impl fmt::Display for SocketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directory = &self.room.directory;
+        f.write_str("could not reach the room")?;
+        if let Some(name) = &self.room.name {
+            write!(f, " {name}")?;
+        }
+        match self.cause.kind() {
+            io::ErrorKind::PermissionDenied => {
+                write!(f, ": this user may not use {}", SocketRoom::socket(directory).display())
+            }
+            io::ErrorKind::TimedOut => {
+                let seconds = SocketRoom::REPLY_TIMEOUT.as_secs();
+                write!(f, ": the room does not answer within {seconds} seconds")
+            }
+            _ if self.is_nobody() => write!(f, ": no room runs in {}", directory.display()),
+            _ => write!(f, ": {}", self.cause),
+        }
+    }
+}
+
+impl std::error::Error for SocketError {}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::UnixListener;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_room_that_hangs_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        // The system accepts the connection, and nobody replies.
+        let _listener = UnixListener::bind(SocketRoom::socket(directory.path())).unwrap();
+        let room = SocketRoom::new(directory.path()).named("sale".parse().unwrap());
+        let error = room.execute(Order::Status).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "could not reach the room sale: the room does not answer within 60 seconds"
+        );
+        let error = room.keep_up(UpkeepOrder::Port).await.unwrap_err();
+        assert_eq!(error.cause.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_room_of_another_user_is_explained() {
+        let room = SocketRoom::new("/srv/sale");
+        let error = SocketError { room, cause: io::ErrorKind::PermissionDenied.into() };
+        assert_eq!(
+            error.to_string(),
+            "could not reach the room: this user may not use /srv/sale/control.sock"
+        );
+    }
+}
