@@ -1,17 +1,13 @@
 //! The command line. What each command does is in `commands`, one file each.
 
-#[cfg(feature = "aws")]
-mod deploy;
-#[cfg(feature = "aws")]
-mod destroy;
 mod doctor;
 mod guard;
 mod init;
 mod keys;
 mod local;
-#[cfg(feature = "aws")]
-mod logs;
-mod people;
+#[cfg_attr(not(feature = "aws"), path = "arguments/without_aws.rs")]
+pub(crate) mod on_aws;
+pub(crate) mod people;
 mod rehearse;
 mod removable;
 mod report;
@@ -29,26 +25,19 @@ use clap_complete::Shell;
 use control::Order;
 use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
 
-#[cfg(feature = "aws")]
-pub(crate) use deploy::Deploy;
-#[cfg(feature = "aws")]
-pub(crate) use destroy::Destroy;
 pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
 pub(crate) use init::Init;
 pub(crate) use keys::{DropKey, KeysCommand, ManageKeys};
 pub(crate) use local::Local;
-#[cfg(feature = "aws")]
-pub(crate) use logs::Logs;
-#[cfg(feature = "aws")]
-pub(crate) use people::people;
+pub(crate) use on_aws::{AwsCommand, SharedTable};
 pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use setting_flags::SettingFlags;
 pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
-pub(crate) use which::{LOCAL, OnThisMachine, Which, examples};
+pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
 
 use crate::log::LogFilter;
 use crate::typed_time::TypedTime;
@@ -72,7 +61,7 @@ pub(crate) struct Arguments {
 
 /// Only AWS denies access and has stacks.
 fn exit_codes() -> String {
-    if cfg!(feature = "aws") {
+    if KNOWS_AWS {
         return EXIT_CODES.to_owned();
     }
     let lines = EXIT_CODES.lines().filter(|line| !line.contains("AWS"));
@@ -111,12 +100,8 @@ pub(crate) enum Command {
     Simulate(Box<SimulateEvent>),
     /// Rehearse the event: send real visitors to a room of yours, and report what they saw
     Rehearse(Box<Rehearse>),
-    /// Create a room on AWS, or update it
-    #[cfg(feature = "aws")]
-    Deploy(Deploy),
-    /// Remove a room and all its resources from AWS
-    #[cfg(feature = "aws")]
-    Destroy(Destroy),
+    #[command(flatten)]
+    OnAws(AwsCommand),
     #[command(about = DOCTOR)]
     Doctor(ExamineRoom),
     /// Show the state of a room
@@ -152,14 +137,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  beekeeper keys list spring-sale\n  beekeeper keys rotate spring-sale\n  beekeeper keys drop spring-sale Qm9vdH"
     )]
     Keys(ManageKeys),
-    /// Show the logs of a room's functions on AWS
-    #[cfg(feature = "aws")]
-    Logs(Logs),
     /// Empty the line and start again at number 1; asks first
-    ///
-    /// All waiting visitors lose their places.
-    #[cfg_attr(feature = "aws", doc = "On AWS this takes a minute, and the room keeps running meanwhile.")]
-    #[command(after_help = examples("Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes"))]
+    #[command(long_about = RESET, after_help = examples("Examples:\n  beekeeper reset spring-sale\n  beekeeper reset --local --yes"))]
     Reset(Which),
     /// Copy a room on this machine into a file, whether it runs or not
     Backup(Backup),
@@ -177,13 +156,20 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-const DOCTOR: &str = if cfg!(feature = "aws") {
+const DOCTOR: &str = if KNOWS_AWS {
     "Check whether a room is ready: account, page, shop, alarms; before deploying, and before the event"
 } else {
     "Check whether a room is ready: page, certificate, shop, machine; before the event"
 };
 
-const RATE: &str = if cfg!(feature = "aws") {
+const RESET: &str = if KNOWS_AWS {
+    "Empty the line and start again at number 1; asks first\n\nAll waiting visitors lose their places. On AWS this takes a \
+     minute, and the room keeps running meanwhile."
+} else {
+    "Empty the line and start again at number 1; asks first\n\nAll waiting visitors lose their places."
+};
+
+const RATE: &str = if KNOWS_AWS {
     "Visitors a minute, from 1 to 270000; 3k is 3000. An AWS account may bear less: docs/crowd.md"
 } else {
     "Visitors a minute, from 1 to 270000; 3k is 3000"
@@ -207,7 +193,7 @@ pub(crate) struct On {
     pub(crate) at: Option<TypedTime>,
 }
 
-const NAMES: &str = if cfg!(feature = "aws") {
+const NAMES: &str = if KNOWS_AWS {
     "Print the names only, and ask no room and no account"
 } else {
     "Print the names only, and ask no room"
@@ -321,7 +307,7 @@ pub(crate) struct Restore {
     /// Name of the room [default: the room that the backup is of]
     pub(crate) name: Option<RoomId>,
     /// Use the room on this machine; no other has a file
-    #[arg(long, hide = cfg!(not(feature = "aws")))]
+    #[arg(long, hide = !KNOWS_AWS)]
     local: bool,
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR")]
@@ -382,6 +368,6 @@ mod tests {
         };
         assert_eq!((message.which.name, message.text.as_str()), (None, "sale"));
         let is_refused = read(&["status", "--data", "room"]).is_err();
-        assert_eq!(is_refused, cfg!(feature = "aws"), "a directory is one on this machine");
+        assert_eq!(is_refused, KNOWS_AWS, "a directory is one on this machine");
     }
 }

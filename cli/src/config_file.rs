@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use crate::arguments::KNOWS_AWS;
 use config::{ConfigValue, Presence, RoomConfig, SettingRow};
 use toml_edit::{DocumentMut, Item, TomlError, Value};
 use waitroom::{Mistakes, RoomId};
@@ -60,11 +61,10 @@ fn config_value(item: &Item) -> ConfigValue<'_> {
 /// A new file: the settings that this room has, and all others as comments. A `beekeeper` without AWS leaves out those for AWS.
 fn new_file(config: &RoomConfig) -> String {
     let room = &config.room;
-    let applied =
-        if cfg!(feature = "aws") { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
+    let applied = if KNOWS_AWS { "run: beekeeper deploy" } else { "start it again: beekeeper local" };
     let mut text =
         format!("# The configuration of the waiting room {room}. After a change, {applied} {room}\n");
-    let shown = |row: &SettingRow| cfg!(feature = "aws") || row.presence != Presence::OnAws;
+    let shown = |row: &SettingRow| KNOWS_AWS || row.presence != Presence::OnAws;
     let entries = config.entries().into_iter().filter(|(row, _)| shown(row));
     let (written, optional): (Vec<_>, Vec<_>) = entries.partition(|(_, value)| value.is_some());
     for (row, _) in written {
@@ -85,7 +85,6 @@ fn add_setting(text: &mut String, row: &SettingRow, comment: &str) {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "aws")]
     use config::ROWS;
     use waitroom::Rate;
 
@@ -129,7 +128,6 @@ mod tests {
         assert_eq!(read(&written).unwrap(), config, "{written}");
     }
 
-    #[cfg(feature = "aws")]
     #[test]
     fn a_new_file_explains_every_setting_and_each_can_be_uncommented() {
         let written = updated(&read(SMALLEST).unwrap(), None).unwrap();

@@ -90,7 +90,6 @@ impl ConfigFolder {
     }
 
     /// Keeps what a removed room leaves behind, beside its configuration file, and never replaces what was kept before.
-    #[cfg(feature = "aws")]
     pub(crate) fn keep(&self, name: &str, files: &[(&str, String); 2]) -> Result<[PathBuf; 2]> {
         let free = |number: u32| {
             let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
@@ -124,7 +123,7 @@ fn replace(new: &Path, path: &Path, text: &str) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-#[cfg(all(test, feature = "aws"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

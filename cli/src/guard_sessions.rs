@@ -1,12 +1,11 @@
 //! Where a guard keeps its sessions: in its own file, or in a table that several guards share.
 
-#[cfg(feature = "aws")]
-use cloud::SharedSessions;
 use guard::{FileSessions, LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
+
+use crate::aws::SharedSessions;
 
 pub(crate) enum GuardSessions {
     File(FileSessions),
-    #[cfg(feature = "aws")]
     Shared(SharedSessions),
 }
 
@@ -20,7 +19,6 @@ impl LiveSessions for GuardSessions {
     ) -> Result<Opening, SessionsFault> {
         match self {
             Self::File(sessions) => sessions.open(subject, session, rule, now).await,
-            #[cfg(feature = "aws")]
             Self::Shared(sessions) => sessions.open(subject, session, rule, now).await,
         }
     }
@@ -28,7 +26,6 @@ impl LiveSessions for GuardSessions {
     async fn keep(&self, subject: &str, session: LiveSession, now: u64) -> Result<bool, SessionsFault> {
         match self {
             Self::File(sessions) => sessions.keep(subject, session, now).await,
-            #[cfg(feature = "aws")]
             Self::Shared(sessions) => sessions.keep(subject, session, now).await,
         }
     }
@@ -36,7 +33,6 @@ impl LiveSessions for GuardSessions {
     fn count(&self, now: u64) -> Option<usize> {
         match self {
             Self::File(sessions) => sessions.count(now),
-            #[cfg(feature = "aws")]
             Self::Shared(sessions) => sessions.count(now),
         }
     }

@@ -7,7 +7,7 @@ use control::{ControlError, OperatedRoom};
 use report::KeptRecords;
 use waitroom::AuditEntry;
 
-use crate::exit;
+use crate::ending;
 
 /// Reads what the room keeps of so long a time up to now.
 pub(crate) async fn kept_records(room: &OperatedRoom, back: Duration) -> Result<KeptRecords> {
@@ -26,7 +26,7 @@ pub(crate) async fn kept_records(room: &OperatedRoom, back: Duration) -> Result<
 
 /// The error, and what to do about it, without a full stop.
 fn with_advice(error: &anyhow::Error) -> String {
-    let advice = exit::advice(error).map(|advice| format!("; {advice}")).unwrap_or_default();
+    let advice = ending::advice(error).map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{error:#}{advice}")
 }
 

@@ -1,11 +1,10 @@
 //! The `beekeeper` command.
 
+#![cfg_attr(not(feature = "aws"), allow(dead_code, reason = "some helpers are for rooms on AWS only"))]
+
 mod arguments;
 mod ask;
-#[cfg(feature = "aws")]
-mod aws;
-#[cfg(not(feature = "aws"))]
-#[path = "without_aws.rs"]
+#[cfg_attr(not(feature = "aws"), path = "without_aws.rs")]
 mod aws;
 mod commands;
 mod config_file;
@@ -13,7 +12,9 @@ mod config_folder;
 mod custom_page;
 mod data;
 mod doctor;
+mod ending;
 mod exit;
+mod find_room;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -34,6 +35,7 @@ mod runtime;
 mod scenario_file;
 mod stopped_room;
 mod typed_time;
+mod unreached;
 mod watch;
 mod wording;
 
@@ -48,8 +50,6 @@ use commands::{
     man, message, off, on, rehearse as rehearse_command, report, reset, restore, set_rate,
     simulate as simulate_command, status, undo,
 };
-#[cfg(feature = "aws")]
-use commands::{deploy, destroy, logs};
 use control::Order;
 use exit::Exit;
 
@@ -65,8 +65,8 @@ fn main() -> ExitCode {
         Ok(()) => Exit::Done.into(),
         Err(error) if printer::is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            printer::complain(&error, arguments.json);
-            exit::exit(&error).into()
+            ending::complain(&error, arguments.json);
+            ending::exit(&error).into()
         }
     }
 }
@@ -79,10 +79,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Init(init) => init::run(init, json, yes),
         Command::List(list) => list::run(list, json),
         Command::Config(config) => config::run(config, json),
-        #[cfg(feature = "aws")]
-        Command::Deploy(deploy) => deploy::run(deploy, json, yes),
-        #[cfg(feature = "aws")]
-        Command::Destroy(destroy) => destroy::run(destroy, json, yes),
+        Command::OnAws(command) => crate::aws::run(command, json, yes),
         Command::Doctor(examine) => doctor_command::run(examine, json),
         Command::Local(local) => local::run(local, json),
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
@@ -99,8 +96,6 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Stretch(polls) => change::run(&polls.which, json, polls.order()),
         Command::Undo(which) => undo::run(which, json, yes),
         Command::Keys(keys) => keys::run(keys, json, yes),
-        #[cfg(feature = "aws")]
-        Command::Logs(logs) => logs::run(logs, json),
         Command::Reset(which) => reset::run(which, json, yes),
         Command::Backup(backup) => backup::run(backup, json),
         Command::Restore(restore) => restore::run(restore, json, yes),

@@ -3,6 +3,7 @@
 //! Similar spelling says nothing about the meaning: `resume` looks like `reset`, and `restart` like `destroy`. So a command that
 //! takes something from visitors for good is never suggested.
 
+use crate::arguments::KNOWS_AWS;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// What cannot be taken back, as `off` can.
@@ -74,7 +75,7 @@ pub(crate) fn with_tips(mut error: clap::Error, command_line: impl Iterator<Item
         let similar = harmless(error.remove(ContextKind::SuggestedSubcommand));
         if about_keys {
             tell(&mut error, &["what can be done with the keys that sign passes: beekeeper help keys"]);
-        } else if cfg!(not(feature = "aws")) && ON_AWS.contains(&&*word) {
+        } else if !KNOWS_AWS && ON_AWS.contains(&&*word) {
             tell(&mut error, &[WITHOUT_AWS]);
         } else if let Some(tips) = meant(&word) {
             tell(&mut error, tips);

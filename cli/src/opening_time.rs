@@ -123,7 +123,7 @@ mod tests {
     use document::words::ahead;
 
     use super::*;
-    use crate::exit;
+    use crate::ending;
 
     /// Sunday, 22 November 2026, 12:00 in Berlin.
     const NOW: &str = "2026-11-22T12:00:00+01:00";
@@ -143,7 +143,7 @@ mod tests {
         at.map(|at| format!("{}, {}", at_zoned(&in_zone(at, &berlin())), ahead(at, millis(NOW)))).map_err(
             |failure| {
                 let error = anyhow::Error::from(failure);
-                let advice = exit::advice(&error).map(|advice| format!("; {advice}"));
+                let advice = ending::advice(&error).map(|advice| format!("; {advice}"));
                 format!("{error}{}", advice.unwrap_or_default())
             },
         )

@@ -10,7 +10,7 @@ use document::wrap::wrapped;
 use ratatui::crossterm::terminal;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 
 /// The width of a terminal that does not know it, and of a file.
 const USUAL_COLUMNS: u16 = 80;
@@ -55,12 +55,6 @@ pub(crate) fn write(data: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(data)
 }
 
-/// Prints an error with its advice, as text or as one line of JSON.
-pub(crate) fn complain(error: &anyhow::Error, json: bool) {
-    let exit = exit::exit(error);
-    complain_as(&format!("{error:#}"), exit::advice(error).as_deref(), exit, json);
-}
-
 /// Prints the error for an invalid command line.
 pub(crate) fn complain_about_usage(error: &clap::Error) {
     let text = error.render().to_string();
@@ -70,7 +64,7 @@ pub(crate) fn complain_about_usage(error: &clap::Error) {
     complain_as(first.strip_prefix("error: ").unwrap_or(first), Some(&advice), Exit::Usage, true);
 }
 
-fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
+pub(crate) fn complain_as(error: &str, advice: Option<&str>, exit: Exit, json: bool) {
     if !json {
         note(&format!("{} {error}", Colours::of_errors().red("error:")));
         advice.inspect(|advice| note(&format!("hint: {advice}")));

@@ -1,21 +1,70 @@
-//! Stands in for `aws.rs` where this program is built without rooms on AWS: there is none to be found.
+//! Stands in for `aws` where this program is built without it. There is no room on AWS then, and nothing that a command could ask.
+
+#![expect(clippy::unused_async, reason = "AWS is waited for")]
 
 use std::convert::Infallible;
+use std::error::Error;
 
 use anyhow::Result;
+use config::RoomConfig;
+use guard::FileSessions;
+use page::Page;
 use probe::WebAddress;
 use url::Url;
+use waitroom::Room;
 
-use crate::arguments::Which;
+use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
+use crate::commands::listed_line::Deployed;
+use crate::doctor::{Examined, RunningCheck};
+use crate::exit::Exit;
 use crate::room::RoomHandle;
 
 pub(crate) type DeployedRoom = Infallible;
+/// No guard has any.
+pub(crate) type SharedSessions = FileSessions;
 
-#[expect(clippy::unused_async, reason = "a room on AWS is waited for")]
+pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<SharedSessions>> {
+    Ok(None)
+}
+
+pub(crate) fn run(none: &AwsCommand, _json: bool, _yes: bool) -> Result<()> {
+    match *none {}
+}
+
+pub(crate) fn exit_of<'a>(_: &'a (dyn Error + 'static)) -> Option<(Exit, Option<&'a str>)> {
+    None
+}
+
 pub(crate) async fn room(_: &Which) -> Result<Option<RoomHandle>> {
     Ok(None)
 }
 
+pub(crate) async fn room_at(_: impl Fn(&Url) -> bool) -> Result<(Option<RoomHandle>, Vec<String>)> {
+    Ok((None, Vec::new()))
+}
+
+pub(crate) async fn listed(_: &RoomConfig) -> Deployed {
+    Deployed::Unknown
+}
+
+pub(crate) async fn warn_of_rate(_: &RoomHandle, _: &SetRate) {}
+
+pub(crate) async fn examine(_: &ExamineRoom, _json: bool) -> Option<Result<()>> {
+    None
+}
+
+pub(crate) fn checks(_: &Examined) -> Vec<RunningCheck<'_>> {
+    Vec::new()
+}
+
+pub(crate) fn refused_page(_: &Page) -> Option<anyhow::Error> {
+    None
+}
+
 pub(crate) fn address(none: &DeployedRoom, _: Url) -> WebAddress {
+    match *none {}
+}
+
+pub(crate) fn has_url(none: &DeployedRoom, _: &Room, _: &Url) -> bool {
     match *none {}
 }

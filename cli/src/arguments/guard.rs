@@ -11,6 +11,7 @@ use server::TrustedProxy;
 use waitroom::{RoomId, WebUrl};
 
 use super::local::{listener, public_url};
+use super::on_aws::SharedTable;
 use super::time;
 
 #[derive(Debug, Args)]
@@ -35,10 +36,8 @@ pub(crate) struct GuardArguments {
     /// Directory of the session key and the sessions [default: beekeeper/NAME/guard in your data directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
-    /// ARN of a DynamoDB table in which several guards share their sessions; each needs the same session.key in its directory
-    #[cfg(feature = "aws")]
-    #[arg(long, value_name = "ARN")]
-    pub(crate) sessions_table: Option<cloud::SessionTable>,
+    #[command(flatten)]
+    pub(crate) shared: SharedTable,
     /// The room's public keys, as its /.well-known/jwks.json has them; the room is never asked then
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) keys: Option<PathBuf>,

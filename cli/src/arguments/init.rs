@@ -2,6 +2,7 @@ use clap::Args;
 use config::{ProfileName, Region};
 use waitroom::RoomId;
 
+use super::which::KNOWS_AWS;
 use super::{Removable, SettingFlags, examples};
 
 #[derive(Debug, Args)]
@@ -22,10 +23,10 @@ pub(crate) struct Init {
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
     /// AWS region, like eu-central-1 or Frankfurt
-    #[arg(long, value_parser = Region::named, hide = cfg!(not(feature = "aws")))]
+    #[arg(long, value_parser = Region::named, hide = !KNOWS_AWS)]
     pub(crate) region: Option<Region>,
     /// Profile of your AWS configuration to use for this room; '' for the usual one
-    #[arg(long, value_name = "PROFILE", hide = cfg!(not(feature = "aws")))]
+    #[arg(long, value_name = "PROFILE", hide = !KNOWS_AWS)]
     pub(crate) aws_profile: Option<Removable<ProfileName>>,
 }
 

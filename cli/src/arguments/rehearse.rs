@@ -7,9 +7,10 @@ use url::Url;
 use waitroom::RoomId;
 
 use super::people::people;
+use super::which::KNOWS_AWS;
 use super::{OnThisMachine, Which, examples, time};
 
-const ROOM: &str = if cfg!(feature = "aws") {
+const ROOM: &str = if KNOWS_AWS {
     "Name or URL of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
 } else {
     "Name or URL of the room [default: the room in --data, or the only one that runs]"

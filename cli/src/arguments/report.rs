@@ -5,9 +5,10 @@ use std::time::Duration;
 use clap::Args;
 use waitroom::{MinuteRecord, RoomId};
 
+use super::which::KNOWS_AWS;
 use super::{OnThisMachine, Which, examples, time};
 
-const SOURCE: &str = if cfg!(feature = "aws") {
+const SOURCE: &str = if KNOWS_AWS {
     "Name of the room, or a report in a file that ends in .json; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
 } else {
     "Name of the room, or a report in a file that ends in .json [default: the room in --data, or the only one that runs]"

@@ -8,9 +8,10 @@ use config::{PageFolder, RoomConfig};
 use page::Design;
 use waitroom::{Rate, Title, WebUrl};
 
+use super::which::KNOWS_AWS;
 use super::{Removable, Throttling};
 
-const RATE: &str = if cfg!(feature = "aws") {
+const RATE: &str = if KNOWS_AWS {
     "Visitors who may enter a minute, from 1 to 270000. An AWS account may bear less: docs/crowd.md"
 } else {
     "Visitors who may enter a minute, from 1 to 270000"

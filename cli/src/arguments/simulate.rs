@@ -7,24 +7,25 @@ use config::Region;
 use simulation::{ArrivalShape, Arrivals, TimedOrder};
 use waitroom::{Rate, RoomId};
 
+use super::which::KNOWS_AWS;
 use super::{examples, rehearse, time};
 
-const CONFIGURED: &str = if cfg!(feature = "aws") {
+const CONFIGURED: &str = if KNOWS_AWS {
     "Name of a configured room, whose rate, region and options are used"
 } else {
     "Name of a configured room, whose rate is used"
 };
-const DISORDER: &str = if cfg!(feature = "aws") {
+const DISORDER: &str = if KNOWS_AWS {
     "How many places a visitor may be from their turn [default: 100 on AWS, 0 on one machine]"
 } else {
     "How many places a visitor may be from their turn [default: 0]"
 };
-const COUNT_LAG: &str = if cfg!(feature = "aws") {
+const COUNT_LAG: &str = if KNOWS_AWS {
     "How old the count of the line is [default: 1m on AWS, 0s on one machine]"
 } else {
     "How old the count of the line is [default: 0s]"
 };
-const FIND: &str = if cfg!(feature = "aws") {
+const FIND: &str = if KNOWS_AWS {
     "Find the lowest rate that is enough, or the limits to raise"
 } else {
     "Find the lowest rate that is enough"
@@ -65,7 +66,7 @@ pub(crate) struct SimulateEvent {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ScenarioFlags {
     /// Simulate a room on one machine, instead of AWS
-    #[arg(long, hide = cfg!(not(feature = "aws")))]
+    #[arg(long, hide = !KNOWS_AWS)]
     pub(crate) local: bool,
     /// How many visitors come, up to 10m; 50k is 50000. A file of counts knows it by itself
     #[arg(long, value_name = "N", value_parser = visitors, allow_negative_numbers = true)]
@@ -86,7 +87,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Vec<TimedOrder>,
     /// Region of the limits [default: the configured room's, or us-east-1]
-    #[arg(long, conflicts_with = "local", value_parser = Region::named, hide = cfg!(not(feature = "aws")))]
+    #[arg(long, conflicts_with = "local", value_parser = Region::named, hide = !KNOWS_AWS)]
     pub(crate) region: Option<Region>,
     /// How many of a hundred leave while they wait [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
@@ -105,10 +106,10 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "TIME", value_parser = lag, help = COUNT_LAG)]
     pub(crate) count_lag: Option<Duration>,
     /// A limit of the account: concurrency, api-requests, api-burst, table-reads or table-writes; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local", hide = cfg!(not(feature = "aws")))]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit, conflicts_with = "local", hide = !KNOWS_AWS)]
     pub(crate) limit: Vec<(AccountLimit, f64)>,
     /// Take the limits of a new account, in which ten functions may run at the same time
-    #[arg(long, conflicts_with = "local", hide = cfg!(not(feature = "aws")))]
+    #[arg(long, conflicts_with = "local", hide = !KNOWS_AWS)]
     pub(crate) new_account: bool,
     /// The same number gives the same visitors [default: 1]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
@@ -118,7 +119,7 @@ pub(crate) struct ScenarioFlags {
 impl ScenarioFlags {
     /// Whether the room is on this machine. A `beekeeper` without AWS simulates one on AWS for whoever says something about it.
     pub(crate) fn is_here(&self) -> bool {
-        self.local || cfg!(not(feature = "aws")) && !self.is_about_aws()
+        self.local || !KNOWS_AWS && !self.is_about_aws()
     }
 
     fn is_about_aws(&self) -> bool {
@@ -177,7 +178,7 @@ pub(crate) enum Sought {
     /// The lowest rate at which the last visitor is released within --within
     Rate,
     /// The limits that this crowd breaks, and what it needs of them
-    #[value(hide = cfg!(not(feature = "aws")))]
+    #[value(hide = !KNOWS_AWS)]
     Quota,
 }
 

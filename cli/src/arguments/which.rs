@@ -3,7 +3,10 @@ use std::path::PathBuf;
 use clap::Args;
 use waitroom::RoomId;
 
-const NAME: &str = if cfg!(feature = "aws") {
+/// Whether this program knows rooms on AWS.
+pub(crate) const KNOWS_AWS: bool = cfg!(feature = "aws");
+
+const NAME: &str = if KNOWS_AWS {
     "Name of the room; required unless --local is given [default with --local: the room in --data, or the only one that runs]"
 } else {
     "Name of the room [default: the room in --data, or the only one that runs]"
@@ -22,7 +25,7 @@ pub(crate) struct Which {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OnThisMachine {
     /// Use the room on this machine
-    #[arg(long, hide = cfg!(not(feature = "aws")))]
+    #[arg(long, hide = !KNOWS_AWS)]
     local: bool,
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR")]
@@ -38,7 +41,7 @@ impl OnThisMachine {
 
     /// A `beekeeper` without AWS knows rooms on this machine only.
     pub(crate) fn is_meant(&self) -> bool {
-        self.local || cfg!(not(feature = "aws"))
+        self.local || !KNOWS_AWS
     }
 
     /// Whether somebody wrote --local or --data.
@@ -48,14 +51,14 @@ impl OnThisMachine {
 }
 
 /// How a command says that a room is on this machine.
-pub(crate) const LOCAL: &str = if cfg!(feature = "aws") { "--local " } else { "" };
+pub(crate) const LOCAL: &str = if KNOWS_AWS { "--local " } else { "" };
 
 /// The text of a help with its examples. Where only this machine is known, without --local and without what is about AWS. Remarks
 /// stay below each other.
 pub(crate) fn examples(text: &str) -> String {
     const ABOUT_AWS: [&str; 5] = ["AWS", "account", "deploy", "quota", "region"];
 
-    if cfg!(feature = "aws") {
+    if KNOWS_AWS {
         return text.to_owned();
     }
     let text = text.replace(" --region eu-central-1", "").replace(", also by `destroy`", "");

@@ -1,19 +1,39 @@
 //! Rooms on AWS, found by their names.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
-use cloud::{Account, DeployedRoom};
+use cloud::{Access, Account};
 use config::RoomConfig;
-use probe::WebAddress;
+use tokio::time::timeout;
 use url::Url;
 
-use super::access;
-use crate::arguments::Which;
+use super::deployed::DeployedRoom;
+use crate::arguments::{SetRate, Which};
+use crate::commands::listed_line::{Deployed, ListedLine};
 use crate::config_folder::ConfigFolder;
+use crate::custom_page::custom_page;
 use crate::data;
+use crate::ending;
 use crate::exit::{Exit, Failure};
-use crate::room::{RoomHandle, for_a_room_here};
+use crate::printer::note;
+use crate::room::{PATIENCE, RoomHandle};
+use crate::unreached::for_a_room_here;
+
+/// The account and region of a room.
+pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
+    let room = &config.room;
+    let region = config.region.as_ref().ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("the room {room} has no AWS region"))
+            .advising(format!("choose one with: beekeeper init {room} --region eu-central-1"))
+    })?;
+    Ok(Access {
+        region: region.to_string(),
+        aws_profile: config.aws_profile.as_ref().map(ToString::to_string),
+        account: config.account.as_ref().map(ToString::to_string),
+    })
+}
 
 /// The room that a command is for, unless it means one on this machine.
 pub(crate) async fn room(which: &Which) -> Result<Option<RoomHandle>> {
@@ -38,11 +58,6 @@ pub(crate) fn handle(deployed: DeployedRoom) -> RoomHandle {
     RoomHandle::deployed(deployed.room.clone(), deployed.clone(), deployed)
 }
 
-/// Where this URL of a room is asked. An emulator of AWS answers at another address.
-pub(crate) fn address(deployed: &DeployedRoom, url: Url) -> WebAddress {
-    deployed.address(url)
-}
-
 /// The configuration of the room that a command names. There is no default room, so a typo cannot hit the wrong one.
 pub(crate) fn config_of(which: &Which) -> Result<RoomConfig> {
     let folder = ConfigFolder::of_this_user()?;
@@ -61,5 +76,56 @@ fn or_here(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => failure.or_advising(&for_a_room_here(&data::running())).into(),
         Err(error) => error,
+    }
+}
+
+/// How a configured room does on AWS, for the list of all rooms.
+pub(crate) async fn listed(config: &RoomConfig) -> Deployed {
+    match timeout(PATIENCE, deployed(config)).await {
+        Ok(Ok(found)) => {
+            let status = timeout(PATIENCE, found.room.status()).await;
+            Deployed::Yes(status.ok().and_then(Result::ok).map(|status| ListedLine::of(&status)))
+        }
+        Ok(Err(error)) if ending::exit(&error) == Exit::Missing => Deployed::No,
+        _ => Deployed::Unknown,
+    }
+}
+
+/// The room of this operator on AWS that `is_meant` by its public URL. The other half says whom nobody could ask, and why.
+pub(crate) async fn room_at(is_meant: impl Fn(&Url) -> bool) -> Result<(Option<RoomHandle>, Vec<String>)> {
+    let folder = ConfigFolder::of_this_user()?;
+    let mut unasked = Vec::new();
+    for name in folder.names()? {
+        let asked = async {
+            // A room without an account was never deployed from here.
+            let Some(config) = folder.find(&name)?.filter(|config| config.account.is_some()) else {
+                return Ok(None);
+            };
+            let found = deployed(&config).await?;
+            let status = found.room.status().await?;
+            anyhow::Ok(is_meant(status.room.url.as_url()).then_some(found))
+        };
+        match asked.await {
+            Ok(None) => {}
+            Ok(found) => return Ok((found, Vec::new())),
+            Err(error) => unasked.push(format!("{name}: {error:#}")),
+        }
+    }
+    Ok((None, unasked))
+}
+
+/// Says so if the account or the room's reservation cannot keep a new rate up. The order is given by then, so asking AWS for the
+/// limits delays nobody; and if AWS does not answer soon, nothing is said.
+pub(crate) async fn warn_of_rate(found: &RoomHandle, set_rate: &SetRate) {
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let (Some(deployed), Ok(config)) = (found.on_aws(), config_of(&set_rate.which)) else { return };
+    let reserved = deployed.warning_of_reservation(set_rate.rate);
+    // A page that cannot be read is for `deploy` to refuse.
+    let page = custom_page(&config).ok().flatten();
+    // Boxed, because the futures of the SDK are large.
+    let warning = Box::pin(deployed.warning_of_rate(&config, page.as_ref(), set_rate.rate));
+    let exceeded = timeout(PATIENCE, warning).await.ok().flatten();
+    for warning in reserved.into_iter().chain(exceeded) {
+        note(&format!("warning: {}\n  {}", warning.text, warning.advice));
     }
 }

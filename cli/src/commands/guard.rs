@@ -7,8 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clock::SystemClock;
 use guard::{
-    Bypass, FileSessions, Guard, GuardRules, GuardTimes, HttpRoom, RoomKeys, RoomSilence, SecretHeader,
-    WhenUnreachable,
+    Bypass, Guard, GuardRules, GuardTimes, HttpRoom, RoomKeys, RoomSilence, SecretHeader, WhenUnreachable,
 };
 use pass::Discovery;
 use serde_json::json;
@@ -40,7 +39,11 @@ async fn open(arguments: &GuardArguments, json: bool) -> Result<()> {
     let directory = directory(arguments)?;
     let keys = keys(arguments, &rules).await?;
     let GuardData { key, sessions, lock } = GuardData::open(&directory, SystemClock.now().as_secs())?;
-    let guard = Arc::new(Guard::new(rules, key, shared_or(sessions, arguments).await?, keys));
+    let sessions = match crate::aws::shared_sessions(&arguments.shared).await? {
+        Some(shared) => GuardSessions::Shared(shared),
+        None => GuardSessions::File(sessions),
+    };
+    let guard = Arc::new(Guard::new(rules, key, sessions, keys));
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
     let address = door.local_addr()?;
@@ -117,21 +120,6 @@ fn directory(arguments: &GuardArguments) -> Result<PathBuf> {
         Some(directory) => Ok(directory.clone()),
         None => Ok(data::directory(None, &arguments.name)?.join("guard")),
     }
-}
-
-/// The sessions in the table that other guards use too, if there is one.
-#[cfg(feature = "aws")]
-async fn shared_or(file: FileSessions, arguments: &GuardArguments) -> Result<GuardSessions> {
-    Ok(match &arguments.sessions_table {
-        Some(table) => GuardSessions::Shared(table.open().await?),
-        None => GuardSessions::File(file),
-    })
-}
-
-#[cfg(not(feature = "aws"))]
-#[expect(clippy::unused_async, reason = "with AWS, the table is opened")]
-async fn shared_or(file: FileSessions, _arguments: &GuardArguments) -> Result<GuardSessions> {
-    Ok(GuardSessions::File(file))
 }
 
 /// The keys in the file, or those of the room. If the room does not answer, the guard starts without keys and goes on asking.

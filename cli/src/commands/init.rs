@@ -12,6 +12,7 @@ use waitroom::{Rate, RoomId, Title, WebUrl};
 
 use super::change::say_changes;
 use super::config::described;
+use crate::arguments::KNOWS_AWS;
 use crate::arguments::{Init, Removable};
 use crate::ask::{self, TextQuestion, answer};
 use crate::config_file::toml_value;
@@ -24,7 +25,7 @@ use crate::runtime::block_on;
 
 /// What comes next: a `beekeeper` that was built without AWS cannot deploy.
 const NEXT: &str =
-    if cfg!(feature = "aws") { "deploy it with: beekeeper deploy" } else { "start it with: beekeeper local" };
+    if KNOWS_AWS { "deploy it with: beekeeper deploy" } else { "start it with: beekeeper local" };
 
 pub(crate) fn run(init: &Init, json: bool, yes: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user()?;
@@ -156,7 +157,7 @@ fn warnings(before: Option<&RoomConfig>, after: &RoomConfig, journey: Option<&Jo
     let urls = [Some(&after.shop), after.health.as_ref()].into_iter().flatten();
     // Without AWS, a room runs here, and may have its shop here too.
     warnings.extend(
-        urls.filter(|url| cfg!(feature = "aws") && is_new(url) && url.is_on_this_machine())
+        urls.filter(|url| KNOWS_AWS && is_new(url) && url.is_on_this_machine())
             .map(|url| format!("{url} is on this machine; a room on AWS and its visitors cannot reach it")),
     );
     if after.throttle && after.health.is_none() && journey.is_some_and(Journey::is_protected) {
@@ -199,7 +200,7 @@ impl InitAnswers {
         let Self { title, region, shop, rate, throttle } = self;
         let missing: Vec<_> = [
             (title.is_none(), "--title"),
-            (cfg!(feature = "aws") && region.is_none(), "--region"),
+            (KNOWS_AWS && region.is_none(), "--region"),
             (shop.is_none(), "--shop"),
             (rate.is_none(), "--rate"),
             (throttle.is_none(), "--throttle or --no-throttle"),
@@ -229,7 +230,7 @@ impl InitAnswers {
         };
         let region = match &init.region {
             Some(region) => Some(region.clone()),
-            None if cfg!(feature = "aws") => Some(ask_region(self.region)?),
+            None if KNOWS_AWS => Some(ask_region(self.region)?),
             None => self.region,
         };
         let (shop, journey) = ask_shop(init, before, self.shop, yes)?;
@@ -237,7 +238,7 @@ impl InitAnswers {
             Some(rate) => rate,
             None => asked(
                 "How many visitors may enter a minute?",
-                if cfg!(feature = "aws") {
+                if KNOWS_AWS {
                     "from 1 to 270000; an AWS account may bear less: docs/crowd.md"
                 } else {
                     "from 1 to 270000"

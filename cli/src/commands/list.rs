@@ -5,18 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use config::{Region, RoomConfig};
-use control::Status;
-use document::words;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use waitroom::{RoomId, RoomState, Timestamp};
+use waitroom::RoomId;
 
+use super::listed_line::{Deployed, ListedLine};
+use crate::arguments::KNOWS_AWS;
 use crate::arguments::List;
 use crate::config_folder::ConfigFolder;
 use crate::data;
-#[cfg(feature = "aws")]
-use crate::exit::{self, Exit};
 use crate::printer::say;
 use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::block_on;
@@ -41,22 +39,6 @@ struct Configured {
     /// An invalid file has an error.
     config: Result<RoomConfig>,
     deployed: Deployed,
-}
-
-enum Deployed {
-    No,
-    /// The line is none if it could not be read.
-    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "only AWS says so"))]
-    Yes(Option<ListedLine>),
-    /// The account could not be asked.
-    Unknown,
-}
-
-/// The state of a room that runs, and how many wait.
-struct ListedLine {
-    state: RoomState,
-    opens: Option<Timestamp>,
-    waiting: u64,
 }
 
 pub(crate) fn run(list: &List, json: bool) -> Result<()> {
@@ -105,7 +87,7 @@ async fn ask_all(folder: &ConfigFolder, rooms: &mut BTreeMap<RoomId, ListedRoom>
         // The first deployment writes the account into the file.
         if let Some(config) = config.as_ref().ok().filter(|config| config.account.is_some()) {
             let (name, config) = (name.clone(), config.clone());
-            on_aws.spawn(async move { (name, ask_aws(&config).await) });
+            on_aws.spawn(async move { (name, crate::aws::listed(&config).await) });
         }
         room.configured = Some(Configured { path: folder.path(name), config, deployed: Deployed::No });
     }
@@ -136,35 +118,6 @@ async fn ask_here(name: RoomId) -> Result<Here> {
     Ok(here)
 }
 
-#[cfg(not(feature = "aws"))]
-#[expect(clippy::unused_async, reason = "only AWS is waited for")]
-async fn ask_aws(_: &RoomConfig) -> Deployed {
-    Deployed::Unknown
-}
-
-#[cfg(feature = "aws")]
-async fn ask_aws(config: &RoomConfig) -> Deployed {
-    match timeout(PATIENCE, crate::aws::deployed(config)).await {
-        Ok(Ok(found)) => {
-            let status = timeout(PATIENCE, found.room.status()).await;
-            Deployed::Yes(status.ok().and_then(Result::ok).map(|status| ListedLine::of(&status)))
-        }
-        Ok(Err(error)) if exit::exit(&error) == Exit::Missing => Deployed::No,
-        _ => Deployed::Unknown,
-    }
-}
-
-impl ListedLine {
-    fn of(status: &Status) -> Self {
-        Self { state: status.room.state, opens: status.room.opens, waiting: status.line.waiting }
-    }
-
-    fn text(&self) -> String {
-        let opens = self.opens.map(|opens| format!(", opens {}", words::at(opens))).unwrap_or_default();
-        format!("{}{opens}, {} waiting", self.state, self.waiting)
-    }
-}
-
 impl Here {
     fn text(&self) -> String {
         let port = self.port.map(|port| format!("port {port}"));
@@ -193,9 +146,10 @@ impl Configured {
 }
 
 fn table(rooms: &BTreeMap<RoomId, ListedRoom>) -> String {
-    if cfg!(not(feature = "aws")) {
-        return table_of_this_machine(rooms);
-    }
+    if KNOWS_AWS { table_with_aws(rooms) } else { table_of_this_machine(rooms) }
+}
+
+fn table_with_aws(rooms: &BTreeMap<RoomId, ListedRoom>) -> String {
     let heads = ["room", "on this machine", "on AWS"].map(String::from);
     let rows = rooms.iter().map(|(name, room)| {
         let here = room.here.as_ref().map_or_else(|| "-".into(), Here::text);
@@ -261,6 +215,8 @@ fn add_line(to: &mut Value, line: Option<&ListedLine>) {
 mod tests {
     use waitroom::Rate;
 
+    use waitroom::{RoomState, Timestamp};
+
     use super::*;
 
     fn room(here: Option<Here>, deployed: Option<Deployed>) -> ListedRoom {
@@ -294,11 +250,10 @@ mod tests {
         rooms.into_iter().map(|(name, room)| (name.parse().unwrap(), room)).collect()
     }
 
-    #[cfg(feature = "aws")]
     #[test]
     fn a_line_says_where_a_room_is_and_how_it_does() {
         snapbox::assert_data_eq!(
-            table(&rooms()),
+            table_with_aws(&rooms()),
             snapbox::str![[r"
 room         on this machine           on AWS
 autumn       -                         eu-central-1, unknown

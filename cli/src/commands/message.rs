@@ -9,7 +9,8 @@ use waitroom::RoomId;
 use super::change;
 use crate::arguments::{LOCAL, SetMessage};
 use crate::data;
-use crate::exit::{self, Exit, Failure};
+use crate::ending;
+use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -18,7 +19,7 @@ const TIP: &str = "put the message in quotation marks: beekeeper message NAME \"
 
 pub(crate) fn run(message: &SetMessage, json: bool) -> Result<()> {
     block_on(send(message, json)).map_err(|error| {
-        match (exit::exit(&error), &message.which.name, exit::advice(&error)) {
+        match (ending::exit(&error), &message.which.name, ending::advice(&error)) {
             (Exit::Missing, Some(_), Some(advice)) => {
                 let missing = Failure::new(Exit::Missing, format!("{error:#}"));
                 missing.advising(format!("{advice}; or {TIP}")).into()

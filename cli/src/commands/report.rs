@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use report::{EventReport, ReportRange};
 use serde::Deserialize;
 
+use crate::arguments::KNOWS_AWS;
 use crate::arguments::{MakeReport, ReportSource};
 use crate::exit::{Exit, Failure};
 use crate::kept_records::kept_records;
@@ -20,7 +21,7 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         Some(ReportSource::File(file)) => {
             let of_room = report.here.is_given() || report.since.is_some();
             if of_room {
-                let flags = if cfg!(feature = "aws") { "--local, --data" } else { "--data" };
+                let flags = if KNOWS_AWS { "--local, --data" } else { "--data" };
                 let both = format!("{} is a report: {flags} and --since belong to a room", file.display());
                 return Err(Failure::new(Exit::Usage, both).into());
             }

@@ -8,8 +8,6 @@ use waitroom::{Rate, Room};
 use super::change;
 use crate::arguments::SetRate;
 use crate::ask;
-#[cfg(feature = "aws")]
-use crate::printer::note;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 
@@ -21,29 +19,9 @@ pub(crate) fn run(set_rate: &SetRate, json: bool, yes: bool) -> Result<()> {
             ask::confirm(&surprise, "Set this rate?")?;
         }
         change::order(room, json, Order::SetRate { rate: set_rate.rate }).await?;
-        #[cfg(feature = "aws")]
-        warn_of_limits(&found, set_rate).await;
+        crate::aws::warn_of_rate(&found, set_rate).await;
         Ok(())
     })
-}
-
-/// Says so if the account or the room's reservation cannot keep the rate up. The order is given by then, so asking AWS for the limits delays nobody; and
-/// if AWS does not answer soon, nothing is said.
-#[cfg(feature = "aws")]
-async fn warn_of_limits(found: &RoomHandle, set_rate: &SetRate) {
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
-    let (Some(deployed), Ok(config)) = (found.on_aws(), crate::aws::config_of(&set_rate.which)) else {
-        return;
-    };
-    let reserved = deployed.warning_of_reservation(set_rate.rate);
-    // A page that cannot be read is for `deploy` to refuse.
-    let page = crate::custom_page::custom_page(&config).ok().flatten();
-    // Boxed, because the futures of the SDK are large.
-    let warning = Box::pin(deployed.warning_of_rate(&config, page.as_ref(), set_rate.rate));
-    let exceeded = tokio::time::timeout(PATIENCE, warning).await.ok().flatten();
-    for warning in reserved.into_iter().chain(exceeded) {
-        note(&format!("warning: {}\n  {}", warning.text, warning.advice));
-    }
 }
 
 /// What is surprising about the new rate: it is more than three times the present one, or more than the shop has ever

@@ -17,6 +17,7 @@ use simulation::{
 use tracing::subscriber::{NoSubscriber, with_default};
 use waitroom::Rate;
 
+use crate::arguments::KNOWS_AWS;
 use crate::arguments::{ScenarioFlags, SimulateEvent, Sought};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
@@ -142,7 +143,7 @@ fn scenario(
     let sets_rate = |order: &TimedOrder| matches!(order.order, SimulatedOrder::SetRate(_));
     match simulate.find {
         Some(Sought::Quota) if flags.is_here() => {
-            let without = if cfg!(feature = "aws") { "leave --local out, or " } else { "" };
+            let without = if KNOWS_AWS { "leave --local out, or " } else { "" };
             let advice = &format!("{without}use --find rate");
             return Err(usage("one machine has no limits of an account", advice).into());
         }

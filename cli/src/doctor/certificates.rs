@@ -121,7 +121,7 @@ fn days(end: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
 
     const DAY: Duration = Duration::from_hours(24);
 

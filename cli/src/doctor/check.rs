@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::exit;
+use crate::ending;
 use crate::printer::Colours;
 
 /// What a check found, and what to do.
@@ -46,7 +46,7 @@ impl DoctorCheck {
         Self::problem(
             name,
             format!("{error:#}"),
-            exit::advice(error).unwrap_or_else(|| "run the command again".into()),
+            ending::advice(error).unwrap_or_else(|| "run the command again".into()),
         )
     }
 

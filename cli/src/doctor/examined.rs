@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clock::SystemClock;
 use config::RoomConfig;
 use control::Status;
@@ -36,10 +36,7 @@ pub(crate) struct Examined {
 
 impl Examined {
     /// The room as its configuration file describes it, before anybody is asked.
-    #[cfg(any(feature = "aws", test))]
     pub(crate) fn undeployed(config: &RoomConfig, visitors: Option<u64>) -> Result<Self> {
-        use anyhow::Context;
-
         Ok(Self {
             name: config.room.clone(),
             as_typed: config.room.to_string(),
@@ -112,7 +109,7 @@ impl Examined {
 
 /// A room that is configured, perhaps with a domain of its own, and not deployed.
 #[cfg(test)]
-pub(super) fn configured(domain: Option<&str>) -> Examined {
+pub(crate) fn configured(domain: Option<&str>) -> Examined {
     let mut config = RoomConfig::new(
         "sale".parse().unwrap(),
         "Sale".parse().unwrap(),

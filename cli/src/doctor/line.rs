@@ -105,7 +105,7 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
     use crate::doctor::examined::configured;
 
     #[test]

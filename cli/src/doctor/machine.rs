@@ -98,7 +98,7 @@ fn disk(running: &RunningRoom, visitors: u64) -> DoctorCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
 
     fn running() -> RunningRoom {
         RunningRoom {

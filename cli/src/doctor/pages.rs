@@ -39,9 +39,8 @@ fn unusable(examined: &Examined) -> Option<DoctorCheck> {
             let advice = "repair the folder of the page: docs/page.md";
             Some(DoctorCheck::problem(PAGE, format!("{error:#}"), advice))
         }
-        #[cfg(feature = "aws")]
         Ok(Some(page)) if !examined.is_here() => {
-            cloud::check_page(page).err().map(|error| DoctorCheck::failed(PAGE, &error.into()))
+            crate::aws::refused_page(page).map(|error| DoctorCheck::failed(PAGE, &error))
         }
         Ok(_) => None,
     }
@@ -212,9 +211,8 @@ fn judge(whose: &str, date: Option<&str>, before: Timestamp, after: Timestamp, i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
 
-    #[cfg(feature = "aws")]
     #[tokio::test]
     async fn a_page_that_a_deployment_refuses_is_found_before() {
         let mut examined = crate::doctor::examined::configured(None);

@@ -11,6 +11,7 @@ use waitroom::throttle_rules::{Baseline, Verdict};
 use super::{DoctorCheck, Examined};
 use crate::local_settings::is_demonstration;
 use crate::reach::{Journey, innermost, needs_health};
+use crate::room::RoomHandle;
 use crate::wording::found;
 
 const SHOP: &str = "shop";
@@ -200,14 +201,9 @@ fn knows_url(examined: &Examined) -> bool {
 
 /// Whether this URL is the room. A room with a domain of its own has two.
 fn is_room(examined: &Examined, url: &Url) -> bool {
-    #[cfg(feature = "aws")]
-    if let Some(deployed) = examined.handle().and_then(crate::room::RoomHandle::on_aws)
-        && let Ok(stage) = deployed.urls.stage.parse()
-        && (waitroom::Room { url: stage, ..examined.room.clone() }).is_entered_by(url)
-    {
-        return true;
-    }
+    let deployed = examined.handle().and_then(RoomHandle::on_aws);
     examined.room.is_entered_by(url)
+        || deployed.is_some_and(|deployed| crate::aws::has_url(deployed, &examined.room, url))
 }
 
 #[cfg(test)]
@@ -216,7 +212,7 @@ mod tests {
     use waitroom::throttle_rules::Sample;
 
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
     use crate::doctor::examined::configured;
 
     #[test]

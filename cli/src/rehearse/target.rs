@@ -3,12 +3,9 @@
 use anyhow::Result;
 use probe::WebAddress;
 use url::Url;
-#[cfg(feature = "aws")]
-use waitroom::RoomId;
 
+use crate::arguments::KNOWS_AWS;
 use crate::arguments::{LOCAL, Rehearse, RehearsedRoom};
-#[cfg(feature = "aws")]
-use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;
@@ -27,8 +24,7 @@ impl RehearsalTarget {
     pub(crate) async fn find(rehearse: &Rehearse) -> Result<Self> {
         if let Some(RehearsedRoom::Url(url)) = &rehearse.room {
             if rehearse.here.is_given() {
-                let flags =
-                    if cfg!(feature = "aws") { "--local and --data belong" } else { "--data belongs" };
+                let flags = if KNOWS_AWS { "--local and --data belong" } else { "--data belongs" };
                 let both = format!("{url} is a URL: {flags} to a room that is named");
                 return Err(Failure::new(Exit::Usage, both).into());
             }
@@ -69,34 +65,16 @@ async fn room_at(url: &Url) -> Result<RoomHandle> {
         }
     }
     let unknown = format!("{url} is not the URL of a room of yours, so nothing was sent there");
-    #[cfg(feature = "aws")]
-    let unknown = {
-        let folder = ConfigFolder::of_this_user()?;
-        let mut unasked = Vec::new();
-        for name in folder.names()? {
-            match Box::pin(deployed_at(url, &name, &folder)).await {
-                Ok(Some(room)) => return Ok(room),
-                Ok(None) => {}
-                Err(error) => unasked.push(format!("{name}: {error:#}")),
-            }
-        }
-        if unasked.is_empty() { unknown } else { format!("{unknown}; could not ask {}", unasked.join("; ")) }
+    let unknown = match crate::aws::room_at(|public| is_same(url, public)).await? {
+        (Some(found), _) => return Ok(found),
+        (None, unasked) if unasked.is_empty() => unknown,
+        (None, unasked) => format!("{unknown}; could not ask {}", unasked.join("; ")),
     };
     let advice = format!(
         "name the room instead, or start it; `beekeeper list` shows your rooms. A room with a directory of its own: \
          beekeeper rehearse {LOCAL}--data DIR"
     );
     Err(Failure::new(Exit::Missing, unknown).advising(advice).into())
-}
-
-/// The room of this name on AWS, if it has this URL.
-#[cfg(feature = "aws")]
-async fn deployed_at(url: &Url, name: &RoomId, folder: &ConfigFolder) -> Result<Option<RoomHandle>> {
-    // A room without an account was never deployed from here.
-    let Some(config) = folder.find(name)?.filter(|config| config.account.is_some()) else { return Ok(None) };
-    let room = crate::aws::deployed(&config).await?;
-    let status = room.room.status().await?;
-    Ok(is_same(url, status.room.url.as_url()).then_some(room))
 }
 
 /// Whether both are the URL of the same room.

@@ -1,7 +1,7 @@
 use clap::Args;
 use waitroom::RoomId;
 
-use super::people::people;
+use crate::arguments::people::people;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -12,9 +12,9 @@ use document::words::{about, count, time};
 use page::Page;
 use waitroom::{RoomId, Timestamp};
 
-use super::DoctorCheck;
-use crate::aws::bundle;
-use crate::exit;
+use crate::aws::progress::bundle;
+use crate::doctor::DoctorCheck;
+use crate::ending;
 
 const CREDENTIALS: &str = "credentials";
 const STACK: &str = "stack";
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_hours(1);
 
 /// The check of an account that did not accept the credentials.
 pub(crate) fn no_credentials(error: &anyhow::Error) -> DoctorCheck {
-    let advice = exit::advice(error).unwrap_or_else(|| "see whether AWS can be reached from here".into());
+    let advice = ending::advice(error).unwrap_or_else(|| "see whether AWS can be reached from here".into());
     // The command ends with this error, and says why then.
     DoctorCheck::problem(CREDENTIALS, format!("{error}; so only the shop is checked"), advice)
 }
@@ -200,7 +200,7 @@ mod tests {
     use cloud::{AccountLimit, Reservation};
 
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
 
     #[test]
     fn credentials_that_expire_before_the_event_are_warned_of() {

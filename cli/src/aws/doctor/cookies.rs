@@ -3,7 +3,7 @@
 
 use cloud::JOIN_COOKIES;
 
-use super::{DoctorCheck, Examined};
+use crate::doctor::{DoctorCheck, Examined};
 use crate::room::RoomHandle;
 
 const COOKIES: &str = "cookies";
@@ -30,7 +30,7 @@ fn look(url: &str, found: Result<bool, String>) -> DoctorCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
     use crate::doctor::examined::configured;
 
     #[tokio::test]

@@ -8,9 +8,11 @@ use control::AlarmMail;
 use serde_json::json;
 use waitroom::RoomState;
 
-use crate::arguments::{Deploy, people};
+use super::progress::{ProgressDisplay, bundle, interruptible, run_async};
+use super::rooms::access;
+use crate::arguments::on_aws::Deploy;
+use crate::arguments::people::people;
 use crate::ask::{self, TextQuestion};
-use crate::aws::{ProgressDisplay, access, bundle, interruptible, run_async};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::printer::{note, readable_width, say};
@@ -147,11 +149,12 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::arguments::{Arguments, Command};
+    use crate::arguments::{Arguments, AwsCommand, Command};
 
     fn deploy(flags: &[&str]) -> Deploy {
         let line = [&["beekeeper", "deploy", "sale"], flags].concat();
-        let Command::Deploy(deploy) = Arguments::try_parse_from(line).unwrap().command else { panic!() };
+        let command = Arguments::try_parse_from(line).unwrap().command;
+        let Command::OnAws(AwsCommand::Deploy(deploy)) = command else { panic!() };
         deploy
     }
 

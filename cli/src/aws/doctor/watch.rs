@@ -5,7 +5,7 @@ use control::{Alarm, AlarmMail, AlarmState};
 use document::words::things;
 use futures_util::future::join3;
 
-use super::{DoctorCheck, Examined};
+use crate::doctor::{DoctorCheck, Examined};
 use crate::room::RoomHandle;
 use crate::wording::{MailTrouble, alarm_mail};
 
@@ -91,7 +91,7 @@ mod tests {
     use control::AlarmMailState;
 
     use super::*;
-    use crate::doctor::CheckResult;
+    use crate::doctor::check::CheckResult;
     use crate::doctor::examined::configured;
     use crate::fixture::suffering;
 

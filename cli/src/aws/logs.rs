@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::Result;
 use cloud::LogLine;
 
-use crate::arguments::Logs;
+use crate::arguments::on_aws::Logs;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(logs: &Logs, json: bool) -> Result<()> {

@@ -1,39 +1,20 @@
-//! Code that the commands for rooms on AWS share.
-
-mod rooms;
+//! Commands that take AWS minutes: their packages, what they show meanwhile, and Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cloud::{Access, Bundle, DeployEvent, FunctionPackage, Resource};
-use config::{Architecture, RoomConfig};
+use cloud::{Bundle, DeployEvent, FunctionPackage, Resource};
+use config::Architecture;
 use tokio::task::JoinHandle;
 use waitroom::RoomId;
 
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, say};
 
-pub(crate) use cloud::DeployedRoom;
-pub(crate) use rooms::{address, config_of, deployed, handle, room};
-
 pub(crate) fn run_async(work: impl Future<Output = Result<()>>) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
-}
-
-/// The account and region of a room.
-pub(crate) fn access(config: &RoomConfig) -> Result<Access> {
-    let room = &config.room;
-    let region = config.region.as_ref().ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("the room {room} has no AWS region"))
-            .advising(format!("choose one with: beekeeper init {room} --region eu-central-1"))
-    })?;
-    Ok(Access {
-        region: region.to_string(),
-        aws_profile: config.aws_profile.as_ref().map(ToString::to_string),
-        account: config.account.as_ref().map(ToString::to_string),
-    })
 }
 
 /// Stops waiting for AWS on Ctrl-C. AWS completes the request that it was sent.

@@ -9,11 +9,13 @@ use report::{EventReport, ReportRange};
 use waitroom::MinuteRecord;
 use waitroom::ports::LineLength;
 
-use crate::arguments::Destroy;
+use super::progress::{ProgressDisplay, interruptible, run_async};
+use super::rooms::{access, handle};
+use crate::arguments::on_aws::Destroy;
 use crate::ask;
-use crate::aws::{ProgressDisplay, access, handle, interruptible, run_async};
 use crate::config_folder::ConfigFolder;
-use crate::exit::{self, Failure};
+use crate::ending;
+use crate::exit::Failure;
 use crate::kept_records::kept_records;
 use crate::printer::{note, say};
 
@@ -57,9 +59,9 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
             "could not save a report of the room {}, so nothing was removed: {error:#}",
             destroy.name
         );
-        let remedy = exit::advice(&error).map(|advice| format!("{advice}; or ")).unwrap_or_default();
+        let remedy = ending::advice(&error).map(|advice| format!("{advice}; or ")).unwrap_or_default();
         let advice = format!("{remedy}add --no-report to remove the room without it");
-        Failure::new(exit::exit(&error), told).advising(advice)
+        Failure::new(ending::exit(&error), told).advising(advice)
     };
     let room = match account.room(&destroy.name).await {
         Ok(room) if room.is_being_removed() => return Ok(None),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Which;
+use crate::arguments::Which;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

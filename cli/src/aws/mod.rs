@@ -1,0 +1,39 @@
+//! All that needs AWS. Where this program is built without it, `without_aws.rs` stands in, under the same names.
+
+mod deploy;
+mod deployed;
+mod destroy;
+mod doctor;
+mod errors;
+mod examine;
+#[cfg(test)]
+mod frozen;
+mod logs;
+mod progress;
+mod rooms;
+
+use anyhow::Result;
+
+pub(crate) use deployed::{DeployedRoom, SharedSessions, address, has_url};
+pub(crate) use doctor::{checks, refused_page};
+pub(crate) use errors::exit_of;
+pub(crate) use examine::examine;
+pub(crate) use rooms::{listed, room, room_at, warn_of_rate};
+
+use crate::arguments::{AwsCommand, SharedTable};
+
+pub(crate) fn run(command: &AwsCommand, json: bool, yes: bool) -> Result<()> {
+    match command {
+        AwsCommand::Deploy(deploy) => deploy::run(deploy, json, yes),
+        AwsCommand::Destroy(destroy) => destroy::run(destroy, json, yes),
+        AwsCommand::Logs(logs) => logs::run(logs, json),
+    }
+}
+
+/// The sessions that several guards share in a table, if one is given.
+pub(crate) async fn shared_sessions(shared: &SharedTable) -> Result<Option<SharedSessions>> {
+    match &shared.sessions_table {
+        Some(table) => Ok(Some(table.open().await?)),
+        None => Ok(None),
+    }
+}

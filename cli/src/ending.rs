@@ -1,0 +1,67 @@
+//! How a command ends that failed: its exit code, and what the person can do.
+
+use std::error::Error;
+
+use control::{ControlError, SocketError};
+
+use crate::exit::{Exit, Failure};
+use crate::printer::complain_as;
+use crate::unreached;
+
+/// Prints an error with its advice, as text or as one line of JSON.
+pub(crate) fn complain(error: &anyhow::Error, json: bool) {
+    complain_as(&format!("{error:#}"), advice(error).as_deref(), exit(error), json);
+}
+
+/// The exit code for an error.
+pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    if let Some(failure) = find::<Failure>(error) {
+        return failure.exit;
+    }
+    if let Some(error) = find::<SocketError>(error) {
+        return if error.is_nobody() { Exit::Missing } else { Exit::Failed };
+    }
+    find_by(error, crate::aws::exit_of).map_or(Exit::Failed, |(exit, _)| exit)
+}
+
+pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
+    if let Some(failure) = find::<Failure>(error) {
+        return failure.advice.clone();
+    }
+    if let Some(error) = find::<SocketError>(error) {
+        return Some(unreached::advice_for(error));
+    }
+    find_by(error, crate::aws::exit_of).and_then(|(_, advice)| advice).map(ToOwned::to_owned)
+}
+
+fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+    find_by(error, |cause| cause.downcast_ref())
+}
+
+fn find_by<'a, T>(
+    error: &'a anyhow::Error,
+    find: impl Fn(&'a (dyn Error + 'static)) -> Option<T>,
+) -> Option<T> {
+    error.chain().find_map(|cause| match cause.downcast_ref() {
+        // It shows itself as the error that it holds.
+        Some(ControlError::Unreached(held)) => find(held.as_ref()),
+        _ => find(cause),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn an_error_ends_as_its_innermost_failure_says() {
+        let missing = Failure::new(Exit::Missing, "there is no room sale").advising("name another");
+        let error = Err::<(), _>(missing).context("could not show the room").unwrap_err();
+        assert_eq!(exit(&error), Exit::Missing);
+        assert_eq!(advice(&error).as_deref(), Some("name another"));
+        assert_eq!(format!("{error:#}"), "could not show the room: there is no room sale");
+        assert_eq!((exit(&anyhow!("disk full")), advice(&anyhow!("disk full"))), (Exit::Failed, None));
+    }
+}
