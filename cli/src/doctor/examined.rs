@@ -103,7 +103,10 @@ impl Examined {
     }
 
     pub(crate) fn address(&self, url: Url) -> WebAddress {
-        self.handle().map_or_else(|| WebAddress::of(url.clone()), |handle| handle.address(url.clone()))
+        match self.handle() {
+            Some(handle) => handle.address(url),
+            None => WebAddress::of(url),
+        }
     }
 }
 

@@ -90,6 +90,7 @@ impl SocketRoom {
         Self { directory: directory.into(), name: None }
     }
 
+    #[must_use]
     pub fn named(self, name: RoomId) -> Self {
         Self { name: Some(name), ..self }
     }
