@@ -1,13 +1,17 @@
 //! Stands in for `aws` where this program is built without it. There is no room on AWS then, and nothing that a command could ask.
 
-#![expect(clippy::unused_async, reason = "AWS is waited for")]
+#![expect(
+    clippy::unused_async,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "these have the signatures of `aws`"
+)]
 
 use std::convert::Infallible;
 use std::error::Error;
 
 use anyhow::Result;
 use config::RoomConfig;
-use guard::FileSessions;
+use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
 use page::Page;
 use probe::WebAddress;
 use url::Url;
@@ -20,8 +24,24 @@ use crate::exit::Exit;
 use crate::room::RoomHandle;
 
 pub(crate) type DeployedRoom = Infallible;
-/// No guard has any.
-pub(crate) type SharedSessions = FileSessions;
+pub(crate) type SharedSessions = NoSessions;
+
+/// No guard shares its sessions.
+pub(crate) enum NoSessions {}
+
+impl LiveSessions for NoSessions {
+    async fn open(&self, _: &str, _: LiveSession, _: OneSession, _: u64) -> Result<Opening, SessionsFault> {
+        match *self {}
+    }
+
+    async fn keep(&self, _: &str, _: LiveSession, _: u64) -> Result<bool, SessionsFault> {
+        match *self {}
+    }
+
+    fn count(&self, _: u64) -> Option<usize> {
+        match *self {}
+    }
+}
 
 pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<SharedSessions>> {
     Ok(None)
