@@ -104,6 +104,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "embedded",
             "memory",
             "simulation",
+            "emulators",
         ],
     ),
     ("emulators", &[]),

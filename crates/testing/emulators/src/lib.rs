@@ -11,6 +11,7 @@
 //! | [`Nginx`], [`Caddy`] | web servers with a configuration that we ship | a room or a shop behind one |
 //! | [`ScriptServer`], [`php()`] | programs in other languages | the connectors for shops |
 //! | [`php_jwt()`] | a library for JWTs in PHP | whether others accept our passes |
+//! | [`thirds`] | a third of what takes long | what a change tries of hundreds of like cases |
 //! | [`Venv`] | tools from PyPI, at one version | `cfn-lint`, `sam` |
 //!
 //! ```no_run
@@ -73,6 +74,7 @@ mod program;
 mod script;
 mod server;
 mod shipped;
+pub mod thirds;
 mod velocity;
 mod venv;
 pub mod workspace;

@@ -1,8 +1,8 @@
 //! Hundreds of random runs: joins, returns, kills, orders and faults, all at random times.
 
-use std::ops::Range;
 use std::time::Duration;
 
+use emulators::thirds;
 use fault_simulation::{InjectedFault, PortCall, ShopHealth, SimOutcome, World};
 use memory::LineBehaviour;
 use rand::rngs::StdRng;
@@ -157,7 +157,7 @@ fn ten_runs_with_faults_five_of_them_with_kills() {
 #[test]
 #[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults() {
-    for seed in 0..200 {
+    for seed in thirds::of_this_run(0..200) {
         assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, false));
     }
 }
@@ -165,7 +165,7 @@ fn two_hundred_runs_with_faults() {
 #[test]
 #[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults_and_kills() {
-    for seed in 200..400 {
+    for seed in thirds::of_this_run(200..400) {
         assert_nobody_is_lost_or_counted_twice(seed, &random_run(seed, 0.05, true));
     }
 }
@@ -188,7 +188,7 @@ fn ten_runs_with_faults_over_a_line_that_is_out_of_order() {
 #[test]
 #[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn two_hundred_runs_with_faults_over_a_line_that_is_out_of_order() {
-    for seed in 500..700 {
+    for seed in thirds::of_this_run(500..700) {
         let run = random_run_over(Some(random_line(seed)), seed, 0.05, seed >= 600);
         assert_nobody_is_lost_or_counted_twice(seed, &run);
     }
@@ -201,7 +201,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 /// A window in which enough visitors wait releases exactly its quota, at every rate.
-fn assert_every_window_releases_exactly_its_quota(seeds: Range<u64>) {
+fn assert_every_window_releases_exactly_its_quota(seeds: impl Iterator<Item = u64>) {
     for seed in seeds {
         let mut rng = StdRng::seed_from_u64(seed);
         let rate = rng.random_range(1..4000);
@@ -234,5 +234,5 @@ fn without_faults_four_rooms_release_exactly_their_quotas() {
 #[test]
 #[ignore = "takes a minute: cargo xtask test fault_simulation"]
 fn without_faults_every_window_releases_exactly_its_quota() {
-    assert_every_window_releases_exactly_its_quota(0..60);
+    assert_every_window_releases_exactly_its_quota(thirds::of_this_run(0..60));
 }

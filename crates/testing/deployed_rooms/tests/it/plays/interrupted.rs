@@ -3,6 +3,7 @@
 use std::thread;
 
 use deployed_rooms::{Operator, Signal};
+use emulators::thirds;
 
 use super::lifecycle::{DEPLOY, account};
 
@@ -28,20 +29,26 @@ const DESTROYING: [&str; 6] = [
     "\"step\":\"verify\"",
 ];
 
+/// Each stage is interrupted once by a kill and once by Ctrl-C.
+fn interruptions(stages: &[&'static str]) -> impl Iterator<Item = (&'static str, Signal)> {
+    let signals = [Signal::KILL, Signal::INT];
+    thirds::of_this_run(stages.iter().flat_map(move |&stage| signals.map(|signal| (stage, signal))))
+}
+
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
 fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
     let aws = account();
     let operator = Operator::new(aws, "operator").unwrap();
     let before = operator.listing().unwrap();
-    // Two at a time. Each stage is interrupted once by a kill and once by Ctrl-C.
-    let next = std::sync::Mutex::new(DEPLOYING.iter().enumerate());
+    // Two at a time.
+    let next = std::sync::Mutex::new(interruptions(&DEPLOYING).enumerate());
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some((at, stage)) = next.lock().unwrap().next() else { break };
-                    interrupted_while_deploying(&operator, &format!("room-{at}"), stage);
+                    let Some((at, (stage, signal))) = next.lock().unwrap().next() else { break };
+                    interrupted_while_deploying(&operator, &format!("room-{at}"), stage, signal);
                 }
             });
         }
@@ -49,18 +56,16 @@ fn whatever_interrupts_a_deployment_the_next_run_succeeds() {
     assert_eq!(operator.listing().unwrap(), before);
 }
 
-fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str) {
+fn interrupted_while_deploying(operator: &Operator, room: &str, stage: &str, signal: Signal) {
     operator.profile(room, "Sale").unwrap();
     let deploy = [&["deploy", room], DEPLOY].concat();
-    for signal in [Signal::KILL, Signal::INT] {
-        let ended = operator.stopped(&deploy, stage, signal).unwrap();
-        assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
-        // From this step on, deploying only checks the room.
-        let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
-        assert_eq!(ended, Some(5), "after {stage} and {signal:?}");
-        operator.done(&["destroy", room, "--yes", "--json"]).unwrap();
-        println!("{stage}, {signal:?}: the next run succeeded");
-    }
+    let ended = operator.stopped(&deploy, stage, signal).unwrap();
+    assert_eq!(ended, (signal == Signal::INT).then_some(5), "{stage}");
+    // From this step on, deploying only checks the room.
+    let ended = operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+    assert_eq!(ended, Some(5), "after {stage} and {signal:?}");
+    operator.done(&["destroy", room, "--yes", "--json"]).unwrap();
+    println!("{stage}, {signal:?}: the next run succeeded");
 }
 
 #[test]
@@ -72,16 +77,14 @@ fn whatever_interrupts_a_removal_the_next_run_succeeds() {
     operator.profile("sale", "Sale").unwrap();
     let deploy = [&["deploy", "sale"], DEPLOY].concat();
     let destroy = ["destroy", "sale", "--yes", "--json"];
-    for stage in DESTROYING {
-        for signal in [Signal::KILL, Signal::INT] {
-            operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
-            let ended = operator.stopped(&destroy, stage, signal).unwrap();
-            // The last step may be over before the signal arrives.
-            let is_over = stage.contains("verify") && ended == Some(0);
-            assert!(is_over || ended == (signal == Signal::INT).then_some(5), "{stage}: {ended:?}");
-            operator.done(&destroy).unwrap();
-            assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
-            println!("{stage}, {signal:?}: the next run succeeded");
-        }
+    for (stage, signal) in interruptions(&DESTROYING) {
+        operator.stopped(&deploy, "\"step\":\"schedule\"", Signal::INT).unwrap();
+        let ended = operator.stopped(&destroy, stage, signal).unwrap();
+        // The last step may be over before the signal arrives.
+        let is_over = stage.contains("verify") && ended == Some(0);
+        assert!(is_over || ended == (signal == Signal::INT).then_some(5), "{stage}: {ended:?}");
+        operator.done(&destroy).unwrap();
+        assert_eq!(operator.listing().unwrap(), before, "after {stage} and {signal:?}");
+        println!("{stage}, {signal:?}: the next run succeeded");
     }
 }
