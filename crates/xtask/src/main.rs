@@ -11,6 +11,7 @@ mod prove;
 mod site;
 mod test;
 mod test_build;
+mod test_programs;
 
 use std::process::ExitCode;
 
@@ -28,7 +29,8 @@ struct XtaskArguments {
 enum Task {
     /// Run the tests: all of them, the quick ones, or those of one crate
     #[command(after_help = "Examples:\n  \
-            cargo xtask test                        everything\n  \
+            cargo xtask test                        everything, with a third of the random runs and interruptions\n  \
+            cargo xtask test --all                  everything, with all of them\n  \
             cargo xtask test --quick                no emulator, no browser; under two minutes once compiled\n  \
             cargo xtask test consumer               one crate, including what needs an emulator\n  \
             cargo xtask test waitroom plan::tests   those whose name contains this\n  \

@@ -1,14 +1,18 @@
 //! `cargo xtask test`: all tests, the quick ones, or those of one crate.
 
 use std::env;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::Args;
 use emulators::WITHOUT_TOOLS;
+use emulators::thirds::THIRD;
 
 use crate::process::{cargo, run};
 use crate::site;
 use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
+use crate::test_programs::run_side_by_side;
 
 /// The module with the tests on deployed rooms.
 const PLAYS: &str = "plays::";
@@ -16,14 +20,14 @@ const PLAYS: &str = "plays::";
 /// How many of them run at once. Each spends most of its time waiting for real minutes, so these are more than processors.
 const PLAYS_AT_ONCE: &str = "4";
 
-/// The environment variable that says how many tests of a program run at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
     /// Leave out what needs an emulator, a browser or minutes of simulated faults
     #[arg(long, conflicts_with = "part")]
     quick: bool,
+    /// All random runs and interruptions, not today's third of them
+    #[arg(long, conflicts_with = "quick")]
+    all: bool,
     /// Deploy the packages that `cargo xtask package` makes, and not those of the dev profile
     #[arg(long, requires = "part")]
     release: bool,
@@ -39,7 +43,7 @@ impl TestArguments {
         let filter = self.filter.as_deref();
         match self.part.as_deref() {
             None if self.quick => quick(),
-            None => everything(),
+            None => everything(self.all),
             Some("site") => site::test(&FunctionPackages::none(), filter),
             Some("deployed" | "deployed_rooms") if self.release => {
                 deployed(&FunctionPackages::release()?, filter)
@@ -54,21 +58,41 @@ impl TestArguments {
 /// Every test that is not marked `#[ignore]`.
 fn quick() -> Result<()> {
     let mut tests = cargo_test(&FunctionPackages::none());
-    if env::var_os(THREADS).is_none() {
-        // The longest tests wait most of their time.
-        tests.env(THREADS, "8");
-    }
-    run(tests.env(WITHOUT_TOOLS, "1"))
+    tests.env(WITHOUT_TOOLS, "1");
+    run_side_by_side(tests, &[])
 }
 
-fn everything() -> Result<()> {
+fn everything(all: bool) -> Result<()> {
+    let third = if all { None } else { Some(third_of_today()?) };
+    if let Some(third) = &third {
+        eprintln!(
+            "Of random runs and interruptions, a third: {THIRD}={third}. All of them: cargo xtask test --all"
+        );
+    }
     let packages = FunctionPackages::build()?;
     // Runs first, because it leaves a `beekeeper` without AWS in the build directory.
     run(cargo().args(["test", "--locked", "--workspace", "--test", "without_aws"]))?;
-    run(cargo_test(&packages).args(["--", "--include-ignored", "--skip", PLAYS]))?;
+    let tests = || limited(cargo_test(&packages), third.as_deref());
+    run_side_by_side(tests(), &["--include-ignored", "--skip", PLAYS])?;
+    run(tests().arg("--doc"))?;
     site::test(&packages, None)?;
     // Run last, when nothing else runs or compiles, because these tests measure how soon an order is in force.
-    deployed(&packages, None)
+    build_beekeeper(&packages)?;
+    plays(tests(), None)
+}
+
+/// Another third of the cases each day. The variable, if it's set, repeats one.
+fn third_of_today() -> Result<String> {
+    let days = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / (24 * 60 * 60);
+    Ok(env::var(THIRD).unwrap_or_else(|_| (days % 3).to_string()))
+}
+
+fn limited(mut tests: Command, third: Option<&str>) -> Command {
+    match third {
+        Some(third) => tests.env(THIRD, third),
+        None => tests.env_remove(THIRD),
+    };
+    tests
 }
 
 /// Writes the fixtures that are missing: once for each format, before it is released.
@@ -93,11 +117,10 @@ fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
 
 fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     build_beekeeper(packages)?;
-    run(cargo_test(packages).args(["--test", "deployed"]).args(filter).args([
-        "--",
-        "--ignored",
-        "--nocapture",
-        "--test-threads",
-        PLAYS_AT_ONCE,
-    ]))
+    plays(cargo_test(packages), filter)
+}
+
+fn plays(mut tests: Command, filter: Option<&str>) -> Result<()> {
+    tests.args(["--test", "deployed"]).args(filter);
+    run(tests.args(["--", "--ignored", "--nocapture", "--test-threads", PLAYS_AT_ONCE]))
 }
