@@ -151,11 +151,15 @@ fn slow_connections_do_not_keep_a_guard_from_the_room() {
             (answer.status, begun.elapsed())
         });
         let took: Vec<_> = took.collect();
+        // On a busy machine the guard's questions may be over before the other thread has looked at its streams once.
+        while opened_again.load(Ordering::Relaxed) == 0 && begun.elapsed() < Duration::from_mins(1) {
+            thread::sleep(Duration::from_millis(5));
+        }
         is_over.store(true, Ordering::Relaxed);
         let patience_of_a_guard = Duration::from_secs(5);
         assert!(took.iter().all(|(status, took)| *status == 200 && *took < patience_of_a_guard), "{took:?}");
     });
-    assert!(opened_again.into_inner() > 0, "the room had fewer slots than there were connections");
+    assert!(opened_again.load(Ordering::Relaxed) > 0, "the room had fewer slots than there were connections");
 }
 
 #[test]
