@@ -4,6 +4,7 @@ use std::error::Error;
 
 use control::{ControlError, SocketError};
 
+use crate::aws::errors::exit_of;
 use crate::exit::{Exit, Failure};
 use crate::printer::complain_as;
 use crate::unreached;
@@ -21,7 +22,7 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if let Some(error) = find::<SocketError>(error) {
         return if error.is_nobody() { Exit::Missing } else { Exit::Failed };
     }
-    find_by(error, crate::aws::exit_of).map_or(Exit::Failed, |(exit, _)| exit)
+    find_by(error, exit_of).map_or(Exit::Failed, |(exit, _)| exit)
 }
 
 pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
@@ -31,7 +32,7 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     if let Some(error) = find::<SocketError>(error) {
         return Some(unreached::advice_for(error));
     }
-    find_by(error, crate::aws::exit_of).and_then(|(_, advice)| advice).map(ToOwned::to_owned)
+    find_by(error, exit_of).and_then(|(_, advice)| advice).map(ToOwned::to_owned)
 }
 
 fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {

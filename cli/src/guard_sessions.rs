@@ -2,7 +2,7 @@
 
 use guard::{FileSessions, LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
 
-use crate::aws::SharedSessions;
+use crate::aws::deployed::SharedSessions;
 
 pub(crate) enum GuardSessions {
     File(FileSessions),

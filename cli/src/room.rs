@@ -12,7 +12,7 @@ use url::Url;
 use waitroom::RoomId;
 
 use crate::arguments::LOCAL;
-use crate::aws::DeployedRoom;
+use crate::aws::deployed::{DeployedRoom, address};
 use crate::data;
 use crate::stopped_room::StoppedRoom;
 
@@ -110,7 +110,7 @@ impl RoomHandle {
     /// Where this URL of the room is asked. An emulator of AWS answers at another address.
     pub(crate) fn address(&self, url: Url) -> WebAddress {
         match self.on_aws() {
-            Some(deployed) => crate::aws::address(deployed, url),
+            Some(deployed) => address(deployed, url),
             None => WebAddress::of(url),
         }
     }

@@ -12,47 +12,67 @@ use std::error::Error;
 use anyhow::Result;
 use config::RoomConfig;
 use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
-use page::Page;
 use probe::WebAddress;
 use url::Url;
 use waitroom::Room;
 
 use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
 use crate::commands::listed_line::Deployed;
-use crate::doctor::{Examined, RunningCheck};
 use crate::exit::Exit;
 use crate::room::RoomHandle;
 
-pub(crate) type DeployedRoom = Infallible;
-pub(crate) type SharedSessions = NoSessions;
+pub(crate) mod deployed {
+    use super::*;
 
-/// No guard shares its sessions.
-pub(crate) enum NoSessions {}
+    pub(crate) type DeployedRoom = Infallible;
+    pub(crate) type SharedSessions = NoSessions;
 
-impl LiveSessions for NoSessions {
-    async fn open(&self, _: &str, _: LiveSession, _: OneSession, _: u64) -> Result<Opening, SessionsFault> {
-        match *self {}
+    /// No guard shares its sessions.
+    pub(crate) enum NoSessions {}
+
+    impl LiveSessions for NoSessions {
+        async fn open(
+            &self,
+            _: &str,
+            _: LiveSession,
+            _: OneSession,
+            _: u64,
+        ) -> Result<Opening, SessionsFault> {
+            match *self {}
+        }
+
+        async fn keep(&self, _: &str, _: LiveSession, _: u64) -> Result<bool, SessionsFault> {
+            match *self {}
+        }
+
+        fn count(&self, _: u64) -> Option<usize> {
+            match *self {}
+        }
     }
 
-    async fn keep(&self, _: &str, _: LiveSession, _: u64) -> Result<bool, SessionsFault> {
-        match *self {}
+    pub(crate) fn address(none: &DeployedRoom, _: Url) -> WebAddress {
+        match *none {}
     }
 
-    fn count(&self, _: u64) -> Option<usize> {
-        match *self {}
+    pub(crate) fn has_url(none: &DeployedRoom, _: &Room, _: &Url) -> bool {
+        match *none {}
     }
 }
 
-pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<SharedSessions>> {
+pub(crate) mod errors {
+    use super::*;
+
+    pub(crate) fn exit_of<'a>(_: &'a (dyn Error + 'static)) -> Option<(Exit, Option<&'a str>)> {
+        None
+    }
+}
+
+pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<deployed::SharedSessions>> {
     Ok(None)
 }
 
 pub(crate) fn run(none: &AwsCommand, _json: bool, _yes: bool) -> Result<()> {
     match *none {}
-}
-
-pub(crate) fn exit_of<'a>(_: &'a (dyn Error + 'static)) -> Option<(Exit, Option<&'a str>)> {
-    None
 }
 
 pub(crate) async fn room(_: &Which) -> Result<Option<RoomHandle>> {
@@ -71,20 +91,4 @@ pub(crate) async fn warn_of_rate(_: &RoomHandle, _: &SetRate) {}
 
 pub(crate) async fn examine(_: &ExamineRoom, _json: bool) -> Option<Result<()>> {
     None
-}
-
-pub(crate) fn checks(_: &Examined) -> Vec<RunningCheck<'_>> {
-    Vec::new()
-}
-
-pub(crate) fn refused_page(_: &Page) -> Option<anyhow::Error> {
-    None
-}
-
-pub(crate) fn address(none: &DeployedRoom, _: Url) -> WebAddress {
-    match *none {}
-}
-
-pub(crate) fn has_url(none: &DeployedRoom, _: &Room, _: &Url) -> bool {
-    match *none {}
 }

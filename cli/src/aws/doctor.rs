@@ -9,7 +9,7 @@ use page::Page;
 use crate::doctor::{Examined, RunningCheck};
 
 /// What only AWS knows of a room that is deployed.
-pub(crate) fn checks(examined: &Examined) -> Vec<RunningCheck<'_>> {
+pub(super) fn checks(examined: &Examined) -> Vec<RunningCheck<'_>> {
     vec![
         RunningCheck::new("cookies", cookies::check(examined)),
         RunningCheck::new("alarms", watch::check(examined)),
@@ -17,6 +17,6 @@ pub(crate) fn checks(examined: &Examined) -> Vec<RunningCheck<'_>> {
 }
 
 /// Why a deployment would refuse this page.
-pub(crate) fn refused_page(page: &Page) -> Option<anyhow::Error> {
+pub(super) fn refused_page(page: &Page) -> Option<anyhow::Error> {
     cloud::check_page(page).err().map(Into::into)
 }

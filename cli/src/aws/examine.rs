@@ -5,7 +5,7 @@ use cloud::{Account, CloudError, CloudErrorKind};
 use config::RoomConfig;
 use waitroom::RoomId;
 
-use super::doctor::account;
+use super::doctor::{account, checks, refused_page};
 use super::rooms::{access, config_of, handle};
 use crate::arguments::ExamineRoom;
 use crate::doctor::{self, DoctorReport, Examined, RunningCheck};
@@ -23,6 +23,7 @@ pub(crate) async fn examine(arguments: &ExamineRoom, json: bool) -> Option<Resul
 async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let config = config_of(&arguments.which)?;
     let mut examined = Box::new(Examined::undeployed(&config, arguments.visitors)?);
+    examined.refused_page = examined.custom_page().and_then(refused_page);
     let mut report = DoctorReport::new(json);
     let line = report.waits_for("credentials");
     let signed_in = Box::pin(Account::sign_in(&access(&config)?)).await;
@@ -46,13 +47,14 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let opens = examined.status().and_then(|status| status.room.opens);
     let deployed = examined.handle().and_then(RoomHandle::on_aws);
     let forecast = account::forecast(&account, &forecast_for, page, visitors, deployed);
-    let mut checks = vec![
+    let mut all = vec![
         RunningCheck::new("credentials", account::credentials(&account, examined.now(), opens)),
         RunningCheck::new("stack", account::stack(&account, &config, not_found.as_ref())),
         RunningCheck::new("limits", forecast),
     ];
-    checks.extend(doctor::of_room(&examined));
-    report.run(checks).await;
+    all.extend(doctor::of_room(&examined));
+    all.extend(checks(&examined));
+    report.run(all).await;
     report.end(&examined)
 }
 

@@ -1,10 +1,10 @@
 //! All that needs AWS. Where this program is built without it, `without_aws.rs` stands in, under the same names.
 
 mod deploy;
-mod deployed;
+pub(crate) mod deployed;
 mod destroy;
 mod doctor;
-mod errors;
+pub(crate) mod errors;
 mod examine;
 #[cfg(test)]
 mod frozen;
@@ -14,12 +14,10 @@ mod rooms;
 
 use anyhow::Result;
 
-pub(crate) use deployed::{DeployedRoom, SharedSessions, address, has_url};
-pub(crate) use doctor::{checks, refused_page};
-pub(crate) use errors::exit_of;
 pub(crate) use examine::examine;
 pub(crate) use rooms::{listed, room, room_at, warn_of_rate};
 
+use self::deployed::SharedSessions;
 use crate::arguments::{AwsCommand, SharedTable};
 
 pub(crate) fn run(command: &AwsCommand, json: bool, yes: bool) -> Result<()> {

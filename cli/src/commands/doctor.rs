@@ -47,6 +47,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         as_typed,
         config,
         custom_page,
+        refused_page: None,
         handle: Some(handle),
         status: Ok(Some(status)),
         room,

@@ -24,6 +24,8 @@ pub(crate) struct Examined {
     pub(crate) config: Option<RoomConfig>,
     /// The operator's own page or design, or why it cannot be read. `None` for the built-in page.
     pub(crate) custom_page: Result<Option<Page>>,
+    /// Why a deployment would refuse that page.
+    pub(crate) refused_page: Option<anyhow::Error>,
     /// `None` before the first deployment, and if AWS did not say whether there is one.
     pub(crate) handle: Option<RoomHandle>,
     /// What the room says of itself. `None` before the first deployment. An error says why it did not answer.
@@ -41,6 +43,7 @@ impl Examined {
             name: config.room.clone(),
             as_typed: config.room.to_string(),
             custom_page: crate::custom_page::custom_page(config),
+            refused_page: None,
             config: Some(config.clone()),
             handle: None,
             status: Ok(None),

@@ -20,14 +20,12 @@ pub(crate) use running::RunningCheck;
 
 /// What everybody outside sees of a room, deployed or not, and what the room says of itself.
 pub(crate) fn of_room(examined: &Examined) -> Vec<RunningCheck<'_>> {
-    let mut checks = vec![
+    vec![
         RunningCheck::new("room", async { line::check(examined) }),
         RunningCheck::new("page", pages::check(examined)),
         RunningCheck::new("certificate", certificates::check(examined)),
         RunningCheck::new("shop", shop::check(examined)),
         RunningCheck::new("way-around", shop::ways_around(examined)),
-    ];
-    checks.extend(crate::aws::checks(examined));
-    checks.push(RunningCheck::new("machine", machine::check(examined)));
-    checks
+        RunningCheck::new("machine", machine::check(examined)),
+    ]
 }

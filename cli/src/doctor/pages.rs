@@ -39,10 +39,7 @@ fn unusable(examined: &Examined) -> Option<DoctorCheck> {
             let advice = "repair the folder of the page: docs/page.md";
             Some(DoctorCheck::problem(PAGE, format!("{error:#}"), advice))
         }
-        Ok(Some(page)) if !examined.is_here() => {
-            crate::aws::refused_page(page).map(|error| DoctorCheck::failed(PAGE, &error))
-        }
-        Ok(_) => None,
+        Ok(_) => examined.refused_page.as_ref().map(|error| DoctorCheck::failed(PAGE, error)),
     }
 }
 

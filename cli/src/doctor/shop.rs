@@ -9,6 +9,7 @@ use waitroom::WebUrl;
 use waitroom::throttle_rules::{Baseline, Verdict};
 
 use super::{DoctorCheck, Examined};
+use crate::aws::deployed::has_url;
 use crate::local_settings::is_demonstration;
 use crate::reach::{Journey, innermost, needs_health};
 use crate::room::RoomHandle;
@@ -203,7 +204,7 @@ fn knows_url(examined: &Examined) -> bool {
 fn is_room(examined: &Examined, url: &Url) -> bool {
     let deployed = examined.handle().and_then(RoomHandle::on_aws);
     examined.room.is_entered_by(url)
-        || deployed.is_some_and(|deployed| crate::aws::has_url(deployed, &examined.room, url))
+        || deployed.is_some_and(|deployed| has_url(deployed, &examined.room, url))
 }
 
 #[cfg(test)]

@@ -108,15 +108,17 @@ impl Crate {
         Some(from)
     }
 
-    /// The module that defines the item at this path from the crate root. Re-exports are followed.
-    fn home(&self, path: &[String], follow: usize) -> ModulePath {
+    /// The modules by which an item at this path from the crate root is reached: those that only re-export it, and last the one
+    /// that defines it.
+    fn homes(&self, path: &[String], follow: usize) -> Vec<ModulePath> {
         let depth = (0..=path.len()).rev().find(|&depth| self.0.contains_key(&path[..depth])).unwrap_or(0);
         let module = path[..depth].to_vec();
         let imported = path.get(depth).and_then(|item| self.0.get(&module)?.imports.get(item));
-        match imported {
-            Some(from) if follow > 0 && from[..] != *path => self.home(from, follow - 1),
-            _ => module,
-        }
+        let next = match imported {
+            Some(from) if follow > 0 && from[..] != *path => self.homes(from, follow - 1),
+            _ => Vec::new(),
+        };
+        [vec![module], next].concat()
     }
 
     /// The other files whose items this file names.
@@ -131,8 +133,15 @@ impl Crate {
         };
         let paths = (0..tokens.len()).filter(begins);
         let paths = paths.flat_map(|at| expanded(&mut tokens[at..].iter().peekable()));
-        let named = paths.filter_map(|path| self.absolute(module, &path)).map(|path| self.home(&path, 5));
-        named.filter(|home| home != module).collect()
+        let mut named = BTreeSet::new();
+        for path in paths.filter_map(|path| self.absolute(module, &path)) {
+            let mut homes = self.homes(&path, 5);
+            named.extend(homes.pop());
+            // A child may take what its parents re-export. Whoever else does needs all that the module does.
+            named.extend(homes.into_iter().filter(|through| !module.starts_with(through)));
+        }
+        named.remove(module);
+        named
     }
 
     /// The first file of every circle of imports.
