@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clock::SystemClock;
 use config::RoomConfig;
 use control::SocketRoom;
+use control::wording::urls;
 use embedded::{EmbeddedStore, OpenError};
 use rand::rngs::SysRng;
 use server::socket::this_user;
@@ -23,7 +24,6 @@ use crate::exit::{Exit, Failure};
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
 use crate::room::{PATIENCE, RoomHandle};
-use crate::wording::urls;
 
 /// A room that is ready to be opened to visitors.
 pub(crate) struct LocalStart {

@@ -16,8 +16,6 @@ mod ending;
 mod exit;
 mod find_room;
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod frozen;
 mod guard_data;
 mod guard_sessions;
@@ -37,7 +35,6 @@ mod stopped_room;
 mod typed_time;
 mod unreached;
 mod watch;
-mod wording;
 
 use std::env;
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use cloud::{Account, DeployAction, DeployEvent, DeployPlan, DeployedRoom, ResourceChange};
 use control::AlarmMail;
+use control::wording::alarm_mail;
 use serde_json::json;
 use waitroom::RoomState;
 
@@ -16,7 +17,6 @@ use crate::ask::{self, TextQuestion};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::printer::{note, readable_width, say};
-use crate::wording::alarm_mail;
 
 pub(crate) fn run(deploy: &Deploy, json: bool, yes: bool) -> Result<()> {
     let begun = AtomicBool::new(false);

@@ -84,10 +84,10 @@ fn quoted(room: &Room) -> String {
 
 #[cfg(test)]
 mod tests {
+    use control::example::suffering;
     use waitroom::Rate;
 
     use super::*;
-    use crate::fixture::suffering;
 
     const OPENS: Timestamp = Timestamp::from_millis(1_804_244_400_000);
 

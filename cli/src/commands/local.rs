@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clock::SystemClock;
+use control::wording::{limited, rate, refusals, waits};
 use control::{SocketRoom, Status};
 use document::words;
 use embedded::EmbeddedStore;
@@ -32,7 +33,6 @@ use crate::printer::{LiveLine, note_above, say};
 use crate::reach::{Journey, needs_health};
 use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::{asked_to_stop, listen_for_monitoring};
-use crate::wording::{limited, rate, refusals, waits};
 
 pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(open(arguments, json))

@@ -50,9 +50,9 @@ fn sale(status: &Status) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use control::WindowCount;
+    use control::example::suffering;
 
     use super::*;
-    use crate::fixture::suffering;
 
     /// A room that is on, with so many released in this epoch, released in the last windows, and waiting.
     fn served(released: u64, lately: u64, waiting: u64) -> Status {

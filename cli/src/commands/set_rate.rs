@@ -51,8 +51,9 @@ fn times(factor: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use control::example::suffering;
+
     use super::*;
-    use crate::fixture::suffering;
 
     fn surprise_at(present: u32, highest: Option<u32>, rate: u32) -> Option<String> {
         let mut room = suffering().room;

@@ -3,6 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Result;
+use control::wording::{
+    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused_at_door, refused_by_limit,
+    urls,
+};
 use control::{AlarmState, Status};
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
@@ -13,10 +17,6 @@ use crate::printer::{Colours, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::watch;
-use crate::wording::{
-    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused_at_door, refused_by_limit,
-    urls,
-};
 
 pub(crate) fn run(arguments: &arguments::ShowStatus, json: bool) -> Result<()> {
     block_on(async {
@@ -145,9 +145,9 @@ fn rest(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use control::AlarmMailState;
+    use control::example::suffering;
 
     use super::*;
-    use crate::fixture::suffering;
 
     const NOW: Timestamp = Timestamp::from_millis(1_804_000_000_000);
 

@@ -1,10 +1,10 @@
 //! The state of the room and of its line.
 
+use control::wording;
 use document::words;
 use waitroom::{RoomState, Stretch, Timestamp};
 
 use super::{DoctorCheck, Examined};
-use crate::wording;
 
 const ROOM: &str = "room";
 const CROWD: &str = "crowd";

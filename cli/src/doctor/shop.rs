@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clock::SystemClock;
+use control::wording::found;
 use throttle::{Measurement, measure};
 use url::Url;
 use waitroom::WebUrl;
@@ -13,7 +14,6 @@ use crate::aws::deployed::has_url;
 use crate::local_settings::is_demonstration;
 use crate::reach::{Journey, innermost, needs_health};
 use crate::room::RoomHandle;
-use crate::wording::found;
 
 const SHOP: &str = "shop";
 const WAY_AROUND: &str = "way-around";

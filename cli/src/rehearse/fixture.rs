@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use control::example::suffering;
 use control::{Status, WindowCount};
 use waitroom::{Timestamp, Token};
 
 use super::notes::{NotedPlace, VisitNote};
-use crate::fixture::suffering;
 
 pub(super) const BEGAN: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

@@ -110,9 +110,9 @@ fn as_f64(people: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use anyhow::anyhow;
+    use control::example::{minute_record, suffering};
 
     use super::*;
-    use crate::fixture::{minute_record, suffering};
 
     fn at(minute: u64) -> Timestamp {
         Timestamp::from_millis((28_333_334 + minute) * 60_000)

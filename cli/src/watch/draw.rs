@@ -1,5 +1,6 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
+use control::wording::{alarms, found, joined, limited, rate, refusals, urls, waits};
 use control::{AlarmState, Status};
 use document::words;
 use ratatui::Frame;
@@ -14,7 +15,6 @@ use super::charts::{Palette, draw_minutes, draw_waiting};
 use super::course::Course;
 use super::fit::fit;
 use super::orders::orders;
-use crate::wording::{alarms, found, joined, limited, rate, refusals, urls, waits};
 
 /// Below this width there is one chart, because two would have no room for their numbers.
 const TWO_CHARTS: u16 = 60;
@@ -155,12 +155,12 @@ fn footer_line(course: &Course, palette: Palette) -> Line<'static> {
 mod tests {
     use std::time::Duration;
 
+    use control::example::{minute_record, suffering};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use waitroom::{AuditEntry, AuditedChange, Author, MinuteRecord, Rate, Stretch, Timestamp};
 
     use super::*;
-    use crate::fixture::{minute_record, suffering};
     use crate::watch::course::Reading;
 
     const MINUTE: Duration = Duration::from_mins(1);

@@ -26,7 +26,7 @@ use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
 use crate::printer::{are_colours_wanted, note, say};
-use crate::wording::{alarms, joined, limited, rate, refusals, waits, word};
+use control::wording::{alarms, joined, limited, rate, refusals, waits, word};
 use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
@@ -197,8 +197,9 @@ fn keys() -> UnboundedReceiver<Event> {
 
 #[cfg(test)]
 mod tests {
+    use control::example::suffering;
+
     use super::*;
-    use crate::fixture::suffering;
 
     #[test]
     fn a_line_has_everything_important() {

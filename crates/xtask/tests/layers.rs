@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("waitroom", &["pass"]),
     ("guard", &["pass"]),
     ("config", &["waitroom"]),
-    ("control", &["waitroom", "pass", "clock"]),
+    ("control", &["waitroom", "pass", "clock", "document"]),
     // What services answer with, for a person.
     ("document", &["waitroom", "page"]),
     ("report", &["waitroom", "control", "document"]),

@@ -1,13 +1,13 @@
 //! Who notices when something goes wrong on AWS: alarms, their e-mails, and dead letters.
 
 use anyhow::Result;
+use control::wording::{MailTrouble, alarm_mail};
 use control::{Alarm, AlarmMail, AlarmState};
 use document::words::things;
 use futures_util::future::join3;
 
 use crate::doctor::{DoctorCheck, Examined};
 use crate::room::RoomHandle;
-use crate::wording::{MailTrouble, alarm_mail};
 
 const ALARMS: &str = "alarms";
 const DEAD_LETTERS: &str = "dead-letters";
@@ -89,11 +89,11 @@ fn dead_letters(found: Result<u64>, name: &str) -> DoctorCheck {
 mod tests {
     use anyhow::anyhow;
     use control::AlarmMailState;
+    use control::example::suffering;
 
     use super::*;
     use crate::doctor::check::CheckResult;
     use crate::doctor::examined::configured;
-    use crate::fixture::suffering;
 
     #[tokio::test]
     async fn of_a_room_that_is_not_found_nothing_is_called_well() {

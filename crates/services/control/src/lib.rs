@@ -5,6 +5,8 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+#[cfg(any(test, feature = "fixtures"))]
+pub mod example;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -19,6 +21,7 @@ mod status;
 mod store;
 mod transport;
 mod undo;
+pub mod wording;
 
 use std::time::Duration;
 

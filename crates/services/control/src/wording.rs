@@ -1,12 +1,13 @@
-//! The words for a room's state, shared by `status`, its charts and the orders.
+//! The words for a room's state: one place for `status`, its charts, the doctor and whoever shows a room next.
 
 use std::fmt;
 
-use control::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
 use document::words;
 use waitroom::throttle_rules::{Finding, Verdict};
 
-pub(crate) fn word(finding: &Finding) -> &'static str {
+use crate::{AlarmMail, AlarmMailState, AlarmState, Refusals, Status};
+
+pub fn word(finding: &Finding) -> &'static str {
     match finding.verdict {
         _ if finding.refused => "not measured",
         Verdict::Well => "well",
@@ -16,7 +17,7 @@ pub(crate) fn word(finding: &Finding) -> &'static str {
 }
 
 /// Describes the throttle's finding of one minute.
-pub(crate) fn found(finding: &Finding) -> String {
+pub fn found(finding: &Finding) -> String {
     if finding.refused {
         return format!(
             "{}: it refuses visitors without a pass, as it should; give a health URL that needs none",
@@ -36,7 +37,7 @@ pub(crate) fn found(finding: &Finding) -> String {
 }
 
 /// The rate that the operator wants, and what the throttle makes of it.
-pub(crate) fn rate(status: &Status) -> String {
+pub fn rate(status: &Status) -> String {
     let (wanted, in_force) = (status.room.settings.rate, status.line.rate);
     let is_well = status.findings.last().is_some_and(|finding| finding.verdict == Verdict::Well);
     match (status.line.slow, is_well) {
@@ -47,23 +48,23 @@ pub(crate) fn rate(status: &Status) -> String {
 }
 
 /// How long somebody who joins now will wait. None if they would not have to, or if nobody is released.
-pub(crate) fn newcomers_wait(status: &Status) -> Option<String> {
+pub fn newcomers_wait(status: &Status) -> Option<String> {
     status.wait.filter(|wait| *wait > 0).map(words::time)
 }
 
 /// The longest wait of those who were released in the last two minutes. None if nobody was.
-pub(crate) fn longest_wait(status: &Status) -> Option<String> {
+pub fn longest_wait(status: &Status) -> Option<String> {
     status.longest_wait.map(words::time)
 }
 
 /// Both waits, in a few words.
-pub(crate) fn waits(status: &Status) -> impl Iterator<Item = String> {
+pub fn waits(status: &Status) -> impl Iterator<Item = String> {
     let newcomers = newcomers_wait(status).map(|wait| format!("newcomers wait {wait}"));
     newcomers.into_iter().chain(longest_wait(status).map(|wait| format!("longest wait {wait}")))
 }
 
 /// Whom the door refused, and why, in a few words. The first thing to say: these visitors have no place.
-pub(crate) fn refusals(status: &Status) -> Option<String> {
+pub fn refusals(status: &Status) -> Option<String> {
     let Refusals { requests, reason, .. } = status.refusals.as_ref()?;
     Some(match requests {
         0 => format!("NOBODY CAN JOIN: {reason}"),
@@ -72,13 +73,13 @@ pub(crate) fn refusals(status: &Status) -> Option<String> {
 }
 
 /// Who took too many places, in a few words.
-pub(crate) fn limited(status: &Status) -> Option<String> {
+pub fn limited(status: &Status) -> Option<String> {
     let Refusals { requests, .. } = status.limited.as_ref()?;
     Some(format!("--join-limit refused {requests} in two minutes"))
 }
 
 /// The same in full, and since when.
-pub(crate) fn refused_at_door(refusals: &Refusals) -> String {
+pub fn refused_at_door(refusals: &Refusals) -> String {
     match refusals.requests {
         0 => format!(
             "nobody yet, but nobody can join, since {}: {}",
@@ -90,7 +91,7 @@ pub(crate) fn refused_at_door(refusals: &Refusals) -> String {
 }
 
 /// Who took too many places, in full.
-pub(crate) fn refused_by_limit(limited: &Refusals) -> String {
+pub fn refused_by_limit(limited: &Refusals) -> String {
     format!("{} refused {}", limited.requests, lately(limited))
 }
 
@@ -99,13 +100,13 @@ fn lately(Refusals { since, reason, .. }: &Refusals) -> String {
 }
 
 /// How many have joined. On AWS the line is counted only roughly.
-pub(crate) fn joined(status: &Status) -> String {
+pub fn joined(status: &Status) -> String {
     let about = if status.dead_letters.is_some() { "about " } else { "" };
     format!("{about}{}", status.joined)
 }
 
 /// A summary of all alarms; none if there are none.
-pub(crate) fn alarms(status: &Status) -> Option<String> {
+pub fn alarms(status: &Status) -> Option<String> {
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing).count();
     match (status.alarms.len(), ringing) {
         (0, _) => None,
@@ -117,10 +118,10 @@ pub(crate) fn alarms(status: &Status) -> Option<String> {
 
 /// What keeps the e-mails of the alarms from reaching the operator, and what to do.
 #[derive(Debug)]
-pub(crate) struct MailTrouble {
-    pub(crate) fact: String,
+pub struct MailTrouble {
+    pub fact: String,
     /// `None` if AWS did not say whether there is anything to do.
-    pub(crate) advice: Option<String>,
+    pub advice: Option<String>,
 }
 
 impl fmt::Display for MailTrouble {
@@ -131,7 +132,7 @@ impl fmt::Display for MailTrouble {
 }
 
 /// None if the operator gets the e-mails.
-pub(crate) fn alarm_mail(mail: &AlarmMail) -> Option<MailTrouble> {
+pub fn alarm_mail(mail: &AlarmMail) -> Option<MailTrouble> {
     let AlarmMail { address, topic, state, error } = mail;
     let (fact, advice) = match state {
         AlarmMailState::Confirmed => return None,
@@ -159,7 +160,7 @@ pub(crate) fn alarm_mail(mail: &AlarmMail) -> Option<MailTrouble> {
 }
 
 /// The room's URLs: for visitors, and for the shop.
-pub(crate) fn urls(status: &Status) -> (String, String) {
+pub fn urls(status: &Status) -> (String, String) {
     let url = status.room.url.to_string();
     let url = url.trim_end_matches('/');
     (format!("{url}/beekeeper"), format!("{url}/client"))
@@ -170,7 +171,7 @@ mod tests {
     use waitroom::Rate;
 
     use super::*;
-    use crate::fixture::suffering;
+    use crate::example::suffering;
 
     #[test]
     fn the_wait_of_a_newcomer_is_told_in_the_unit_that_fits() {
