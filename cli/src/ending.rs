@@ -16,6 +16,7 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) {
 
 /// The exit code for an error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    let error: &(dyn Error + 'static) = error.as_ref();
     if let Some(failure) = find::<Failure>(error) {
         return failure.exit;
     }
@@ -26,6 +27,11 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
 }
 
 pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
+    advice_for(error.as_ref())
+}
+
+/// The advice for an error of a room, wherever it was met.
+pub(crate) fn advice_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(failure) = find::<Failure>(error) {
         return failure.advice.clone();
     }
@@ -35,15 +41,15 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     find_by(error, exit_of).and_then(|(_, advice)| advice).map(ToOwned::to_owned)
 }
 
-fn find<E: Error + 'static>(error: &anyhow::Error) -> Option<&E> {
+fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     find_by(error, |cause| cause.downcast_ref())
 }
 
 fn find_by<'a, T>(
-    error: &'a anyhow::Error,
+    error: &'a (dyn Error + 'static),
     find: impl Fn(&'a (dyn Error + 'static)) -> Option<T>,
 ) -> Option<T> {
-    error.chain().find_map(|cause| match cause.downcast_ref() {
+    anyhow::Chain::new(error).find_map(|cause| match cause.downcast_ref() {
         // It shows itself as the error that it holds.
         Some(ControlError::Unreached(held)) => find(held.as_ref()),
         _ => find(cause),

@@ -11,7 +11,7 @@ mod config_file;
 mod config_folder;
 mod custom_page;
 mod data;
-mod doctor;
+mod doctor_screen;
 mod ending;
 mod exit;
 mod find_room;
@@ -26,7 +26,6 @@ mod log;
 mod mistyped;
 mod opening_time;
 mod printer;
-mod reach;
 mod rehearse;
 mod room;
 mod runtime;
@@ -43,9 +42,9 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, doctor as doctor_command, guard, history, init, keys, list, local,
-    man, message, off, on, rehearse as rehearse_command, report, reset, restore, set_rate,
-    simulate as simulate_command, status, undo,
+    backup, change, completions, config, doctor, guard, history, init, keys, list, local, man, message, off,
+    on, rehearse as rehearse_command, report, reset, restore, set_rate, simulate as simulate_command, status,
+    undo,
 };
 use control::Order;
 use exit::Exit;
@@ -77,7 +76,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::List(list) => list::run(list, json),
         Command::Config(config) => config::run(config, json),
         Command::OnAws(command) => crate::aws::run(command, json, yes),
-        Command::Doctor(examine) => doctor_command::run(examine, json),
+        Command::Doctor(examine) => doctor::run(examine, json),
         Command::Local(local) => local::run(local, json),
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
         Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json, yes),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use control::{OperatedRoom, RunningRoom, SocketRoom, Transport, UpkeepOrder, UpkeepReply};
+use control::{OperatedRoom, SocketRoom, Transport, UpkeepOrder, UpkeepReply};
 use embedded::BackedUp;
 use probe::WebAddress;
 use url::Url;
@@ -72,11 +72,6 @@ impl RoomHandle {
     /// The port of a room that runs on this machine. None if its version cannot tell.
     pub(crate) async fn port(&self) -> Option<u16> {
         self.on_this_machine()?.port().await
-    }
-
-    /// How a room on this machine was started, and whether it can write. None if its version cannot tell.
-    pub(crate) async fn check(&self) -> Option<RunningRoom> {
-        self.on_this_machine()?.check().await
     }
 
     /// Lets a running room on this machine write a copy of itself into its directory. Returns where, and who is in it.

@@ -14,7 +14,6 @@ use config::RoomConfig;
 use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
 use probe::WebAddress;
 use url::Url;
-use waitroom::Room;
 
 use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
 use crate::commands::listed_line::Deployed;
@@ -51,10 +50,6 @@ pub(crate) mod deployed {
     }
 
     pub(crate) fn address(none: &DeployedRoom, _: Url) -> WebAddress {
-        match *none {}
-    }
-
-    pub(crate) fn has_url(none: &DeployedRoom, _: &Room, _: &Url) -> bool {
         match *none {}
     }
 }

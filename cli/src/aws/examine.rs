@@ -1,15 +1,16 @@
 //! `beekeeper doctor` for a room on AWS.
 
-use anyhow::Result;
-use cloud::{Account, CloudError, CloudErrorKind};
-use config::RoomConfig;
-use waitroom::RoomId;
+use anyhow::{Context, Result};
+use cloud::{Account, ExaminedStack, no_credentials};
+use doctor::Examined;
+use probe::HttpProbe;
 
-use super::doctor::{account, checks, refused_page};
-use super::rooms::{access, config_of, handle};
+use super::progress::bundle;
+use super::rooms::{access, config_of};
 use crate::arguments::ExamineRoom;
-use crate::doctor::{self, DoctorReport, Examined, RunningCheck};
-use crate::room::RoomHandle;
+use crate::custom_page::custom_page;
+use crate::doctor_screen::DoctorScreen;
+use crate::ending::advice_for;
 
 /// Examines the room on AWS, unless one on this machine is meant.
 pub(crate) async fn examine(arguments: &ExamineRoom, json: bool) -> Option<Result<()>> {
@@ -22,61 +23,39 @@ pub(crate) async fn examine(arguments: &ExamineRoom, json: bool) -> Option<Resul
 /// A room on AWS, deployed or not. If nobody can sign in, the shop is looked at all the same.
 async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let config = config_of(&arguments.which)?;
-    let mut examined = Box::new(Examined::undeployed(&config, arguments.visitors)?);
-    examined.refused_page = examined.custom_page().and_then(refused_page);
-    let mut report = DoctorReport::new(json);
-    let line = report.waits_for("credentials");
+    let mut examined = Box::new(Examined {
+        name: config.room.clone(),
+        as_typed: config.room.to_string(),
+        custom_page: custom_page(&config).map_err(|error| format!("{error:#}")),
+        refused_page: None,
+        config: Some(config.clone()),
+        found: None,
+        status: Ok(None),
+        room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
+        has_demo_shop: false,
+        visitors: arguments.visitors,
+        probe: HttpProbe::new().context("could not read the CA certificates of this machine")?,
+        advise: advice_for,
+    });
+    let mut screen = DoctorScreen::new(json);
+    let line = screen.waits_for("credentials");
     let signed_in = Box::pin(Account::sign_in(&access(&config)?)).await;
     drop(line);
     let account = match signed_in {
         Ok(account) => account,
         Err(error) => {
-            let error = anyhow::Error::new(error);
-            report.add(account::no_credentials(&error));
-            report.run(doctor::of_room(&examined)).await;
+            screen.add(no_credentials(&error));
+            screen.run(doctor::of_room(&examined)).await;
             // The summary is less than what is wrong: the exit code says that access was denied.
-            drop(report.end(&examined));
-            return Err(error);
+            drop(screen.end(&examined));
+            return Err(error.into());
         }
     };
-    let line = report.waits_for("room");
-    let not_found = Box::pin(find(&account, &config.room, &mut examined)).await.err();
+    let line = screen.waits_for("room");
+    let bundle = bundle();
+    // Boxed, because the futures of the SDK are large.
+    let stack = Box::pin(ExaminedStack::find(&account, &config, &bundle, &mut examined)).await;
     drop(line);
-    let (page, visitors) = (examined.custom_page(), examined.visitors);
-    let forecast_for = RoomConfig { rate: examined.room.settings.rate, ..config.clone() };
-    let opens = examined.status().and_then(|status| status.room.opens);
-    let deployed = examined.handle().and_then(RoomHandle::on_aws);
-    let forecast = account::forecast(&account, &forecast_for, page, visitors, deployed);
-    let mut all = vec![
-        RunningCheck::new("credentials", account::credentials(&account, examined.now(), opens)),
-        RunningCheck::new("stack", account::stack(&account, &config, not_found.as_ref())),
-        RunningCheck::new("limits", forecast),
-    ];
-    all.extend(doctor::of_room(&examined));
-    all.extend(checks(&examined));
-    report.run(all).await;
-    report.end(&examined)
-}
-
-/// Finds the room and asks it for its status. An error if AWS says that there is no room, or only a part of one.
-async fn find(account: &Account, room: &RoomId, examined: &mut Examined) -> Result<(), CloudError> {
-    let deployed = match account.room(room).await {
-        Ok(deployed) => deployed,
-        Err(error) if error.kind() == CloudErrorKind::NotFound => return Err(error),
-        Err(error) => {
-            examined.status = Err(error.into());
-            return Ok(());
-        }
-    };
-    // What everybody outside sees is checked even if the operator may not ask for the status.
-    if let Some(Ok(url)) = deployed.urls.room.strip_suffix("/beekeeper").map(str::parse) {
-        examined.room.url = url;
-    }
-    let handle = handle(deployed);
-    examined.status = handle.room.status().await.map(Some).map_err(Into::into);
-    if let Ok(Some(status)) = &examined.status {
-        examined.room = status.room.clone();
-    }
-    examined.handle = Some(handle);
-    Ok(())
+    screen.run(stack.checks(&examined)).await;
+    screen.end(&examined)
 }

@@ -3,7 +3,6 @@
 mod deploy;
 pub(crate) mod deployed;
 mod destroy;
-mod doctor;
 pub(crate) mod errors;
 mod examine;
 #[cfg(test)]

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use doctor::{Examined, FoundRoom};
 use probe::HttpProbe;
 
 use crate::arguments::ExamineRoom;
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
-use crate::doctor::{self, DoctorReport, Examined};
+use crate::doctor_screen::DoctorScreen;
+use crate::ending::advice_for;
+use crate::local_settings::is_demonstration;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::unreached::hangs;
@@ -26,8 +29,8 @@ pub(crate) fn run(arguments: &ExamineRoom, json: bool) -> Result<()> {
 }
 
 async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
-    let mut report = DoctorReport::new(json);
-    let line = report.waits_for("room");
+    let mut screen = DoctorScreen::new(json);
+    let line = screen.waits_for("room");
     let asked = Box::pin(async {
         let handle = RoomHandle::find(&arguments.which).await?;
         let status = handle.room.status().await?;
@@ -40,20 +43,22 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let folder = ConfigFolder::of_this_user().ok();
     let config = folder.map_or(Ok(None), |folder| folder.find(&handle.room.name))?;
     let custom_page = config.as_ref().map_or(Ok(None), custom_page);
-    let as_typed = handle.as_typed.clone();
-    let room = status.room.clone();
+    let socket = handle.on_this_machine().cloned();
+    let RoomHandle { room, as_typed, .. } = handle;
     let examined = Examined {
-        name: handle.room.name.clone(),
+        name: room.name.clone(),
         as_typed,
         config,
-        custom_page,
+        custom_page: custom_page.map_err(|error| format!("{error:#}")),
         refused_page: None,
-        handle: Some(handle),
+        found: Some(FoundRoom { room, socket, endpoint: None, other_url: None }),
+        room: status.room.clone(),
+        has_demo_shop: is_demonstration(&status.room.settings.shop),
         status: Ok(Some(status)),
-        room,
         visitors: arguments.visitors,
         probe: HttpProbe::new()?,
+        advise: advice_for,
     };
-    report.run(doctor::of_room(&examined)).await;
-    report.end(&examined)
+    screen.run(doctor::of_room(&examined)).await;
+    screen.end(&examined)
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::Result;
 use config::{ConfigValue, DomainName, Region, RoomConfig};
 use control::SocketRoom;
+use doctor::{Journey, needs_health};
 use inquire::Confirm;
 use probe::HttpProbe;
 use waitroom::{Rate, RoomId, Title, WebUrl};
@@ -20,7 +21,6 @@ use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, say};
-use crate::reach::{Journey, needs_health};
 use crate::runtime::block_on;
 
 /// What comes next: a `beekeeper` that was built without AWS cannot deploy.

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clock::SystemClock;
 use control::wording::{limited, rate, refusals, waits};
 use control::{SocketRoom, Status};
+use doctor::{Journey, needs_health};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
@@ -30,7 +31,6 @@ use crate::exit::{Exit, Failure};
 use crate::local_settings::{DEMO_SHOP, LocalSettings};
 use crate::local_start::{LocalStart, refuse_second};
 use crate::printer::{LiveLine, note_above, say};
-use crate::reach::{Journey, needs_health};
 use crate::room::{PATIENCE, RoomHandle};
 use crate::runtime::{asked_to_stop, listen_for_monitoring};
 

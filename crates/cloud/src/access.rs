@@ -8,6 +8,7 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use url::Url;
 use waitroom::RoomId;
 
 use crate::aws_errors::ErrorTranslator;
@@ -44,6 +45,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// The emulator of AWS that is asked instead of AWS.
+    pub(crate) fn endpoint(&self) -> Option<Url> {
+        self.config.endpoint_url().and_then(|endpoint| endpoint.parse().ok())
+    }
+
     /// Finds credentials, and asks AWS for their account.
     pub async fn sign_in(access: &Access) -> Result<Self, CloudError> {
         let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));

@@ -18,7 +18,7 @@ use crate::reservation::ReservationPlan;
 use crate::shop_check::ShopCheck;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::template::Stack;
-use crate::warnings::{self, PlanWarning};
+use crate::warnings::PlanWarning;
 use crate::{Account, Bundle, CloudError, bundle};
 
 /// What a deployment would do, and what to know before it starts.
@@ -110,9 +110,9 @@ impl Account {
             self.check_places(config, existing),
         );
         places?;
-        let shop = shop?;
+        let (shop, of_shop) = shop?;
         let Forecast { limits, reserved, capacity, outlook, mut warnings, room } = forecast;
-        warnings.extend(warnings::of_shop(config, &shop));
+        warnings.extend(of_shop);
         Ok(DeployPlan {
             room: config.room.to_string(),
             account: self.id.clone(),

@@ -120,8 +120,7 @@ impl DeployedRoom {
 
     /// Where a URL of this room is asked for.
     pub fn address(&self, url: Url) -> WebAddress {
-        let endpoint = self.account.config.endpoint_url().and_then(|endpoint| endpoint.parse().ok());
-        WebAddress::through(endpoint.as_ref(), url)
+        WebAddress::through(self.account.endpoint().as_ref(), url)
     }
 
     /// How many messages are in the queue of dead letters.

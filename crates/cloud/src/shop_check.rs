@@ -7,7 +7,7 @@ use serde::Serialize;
 use throttle::Measurement;
 use waitroom::throttle_rules::Baseline;
 
-use crate::{CloudError, CloudErrorKind};
+use crate::{CloudError, CloudErrorKind, PlanWarning};
 
 /// How the shop responded to 20 requests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,8 +22,8 @@ pub struct ShopCheck {
 }
 
 impl ShopCheck {
-    /// Measures the shop as the throttle does.
-    pub(crate) async fn measure(config: &RoomConfig) -> Result<Self, CloudError> {
+    /// Measures the shop as the throttle does, and judges it as the doctor does.
+    pub(crate) async fn measure(config: &RoomConfig) -> Result<(Self, Vec<PlanWarning>), CloudError> {
         let failed = |reason: String| {
             let attempt = format!("prepare to measure the shop {}", config.shop);
             CloudError::new(CloudErrorKind::Other, attempt, reason)
@@ -31,13 +31,21 @@ impl ShopCheck {
         let probe = HttpProbe::new().map_err(|error| failed(error.to_string()))?;
         // A response that redirects to the room counts as refused.
         let room = config.undeployed_room().ok_or_else(|| failed("its domain is not valid".into()))?;
-        let Measurement { sample, refused, .. } = throttle::measure(&probe, &SystemClock, &room).await;
-        Ok(Self {
+        let measurement = throttle::measure(&probe, &SystemClock, &room).await;
+        let judged =
+            [doctor::out_of_reach(&room), Some(doctor::judge_shop(&room, &measurement, config.throttle))];
+        let warnings = judged
+            .into_iter()
+            .flatten()
+            .filter_map(|check| Some(PlanWarning { text: check.found, advice: check.advice? }));
+        let Measurement { sample, refused, .. } = measurement;
+        let shop = Self {
             url: config.health.as_ref().unwrap_or(&config.shop).to_string(),
             mean: Baseline::of(&sample).map(|baseline| baseline.mean),
             answered: sample.answered.len(),
             failed: sample.failed,
             refused,
-        })
+        };
+        Ok((shop, warnings.collect()))
     }
 }

@@ -7,12 +7,10 @@ use page::Page;
 use serde::Serialize;
 use waitroom::Rate;
 
+use crate::DeployedRoom;
 use crate::limits::{LimitReading, taken};
 use crate::modelled::modelled;
-use crate::{DeployedRoom, ShopCheck};
 
-/// A shop that takes longer than this gets a warning, in seconds.
-const SLOW_SHOP: f64 = 2.0;
 /// An account that may run fewer functions at the same time than this gets a warning, whatever the rate.
 const FEW_FUNCTIONS: f64 = 100.0;
 /// Somebody may gain from taking places in front of so many people.
@@ -133,44 +131,6 @@ pub(crate) fn of_door(outlook: &Outlook, room: &ModelledRoom) -> Option<PlanWarn
     })
 }
 
-/// What visitors or the throttle cannot do with the shop.
-pub(crate) fn of_shop(config: &RoomConfig, shop: &ShopCheck) -> Vec<PlanWarning> {
-    let mut warnings = Vec::new();
-    let mut warn = |text: String, advice: &str| warnings.push(PlanWarning::new(text, advice));
-    if config.shop.is_on_this_machine() {
-        warn(
-            format!("{} is on this machine; the room's visitors cannot reach it", config.shop),
-            "give the shop's public URL: beekeeper init NAME --shop URL",
-        );
-    }
-    match shop.mean {
-        None if shop.refused > shop.failed => {
-            if config.throttle {
-                warn(
-                    format!(
-                        "{} refuses visitors without a pass, as it should, so the throttle cannot measure it",
-                        shop.url
-                    ),
-                    "give the throttle a URL that needs no pass: beekeeper init NAME --health URL",
-                );
-            }
-        }
-        None => {
-            let (failed, all) = (shop.failed, shop.failed + shop.answered + shop.refused);
-            warn(
-                format!("{failed} of {all} requests to {} failed", shop.url),
-                "check the address, and whether the shop is up: the room sends visitors there",
-            );
-        }
-        Some(mean) if mean > SLOW_SHOP => warn(
-            format!("{} takes {mean:.1} s to respond, and it has no crowd yet", shop.url),
-            "deploy when the shop is fast: the throttle compares later response times with this one",
-        ),
-        Some(_) => {}
-    }
-    warnings
-}
-
 impl DeployedRoom {
     /// Whether the room needs more consumers for this rate than the deployment reserved, so that AWS would start too few.
     pub fn warning_of_reservation(&self, rate: Rate) -> Option<PlanWarning> {
@@ -209,10 +169,6 @@ mod tests {
     use aws_model::Firewall;
 
     use super::*;
-
-    fn config(shop: &str) -> RoomConfig {
-        RoomConfig::new("sale".parse().unwrap(), "Sale".parse().unwrap(), shop.parse().unwrap(), rate(300))
-    }
 
     fn rate(per_minute: u32) -> Rate {
         Rate::new(per_minute).unwrap()
@@ -312,29 +268,5 @@ mod tests {
         assert!(warned(&open, 10_000).unwrap().advice.starts_with("set door_requests_per_address"));
         let firewall = Firewall { door_limit: true, ..Firewall::default() };
         assert_eq!(warned(&ModelledRoom { firewall, ..open }, 10_000), None);
-    }
-
-    #[test]
-    fn a_shop_is_warned_of_if_visitors_or_the_throttle_cannot_use_it() {
-        let warned = |config: &RoomConfig, mean, failed, refused| {
-            let url = config.shop.to_string();
-            let shop = ShopCheck { url, mean, answered: 20 - failed - refused, failed, refused };
-            let warnings = of_shop(config, &shop);
-            warnings.into_iter().map(|warning| warning.text).collect::<Vec<_>>().join("; ")
-        };
-        let mut config = config("https://shop.example");
-        assert_eq!(warned(&config, Some(0.1), 0, 0), "");
-        assert_eq!(warned(&config, None, 0, 20), "", "protected as recommended");
-        config.throttle = true;
-        assert_eq!(
-            warned(&config, None, 0, 20),
-            "https://shop.example/ refuses visitors without a pass, as it should, so the throttle cannot measure it"
-        );
-        assert_eq!(warned(&config, None, 20, 0), "20 of 20 requests to https://shop.example/ failed");
-        config.shop = "http://localhost:8080".parse().unwrap();
-        assert_eq!(
-            warned(&config, Some(0.1), 0, 0),
-            "http://localhost:8080/ is on this machine; the room's visitors cannot reach it"
-        );
     }
 }

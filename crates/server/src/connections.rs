@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use control::RunningRoom;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
@@ -90,7 +91,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 20_000,
+            connections: RunningRoom::USUAL_CONNECTIONS,
             patience: Duration::from_secs(10),
             reading: Duration::from_mins(1),
             head: 16 << 10,

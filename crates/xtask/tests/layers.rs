@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What services answer with, for a person.
     ("document", &["waitroom", "page"]),
     ("report", &["waitroom", "control", "document"]),
+    ("doctor", &["waitroom", "pass", "config", "clock", "control", "document", "page", "probe", "throttle"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -58,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "clock",
             "control",
+            "doctor",
             "document",
             "probe",
             "page",
@@ -74,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "clock",
             "control",
+            "doctor",
             "document",
             "probe",
             "page",

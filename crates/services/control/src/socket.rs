@@ -66,6 +66,11 @@ pub struct RunningRoom {
     pub size: Option<u64>,
 }
 
+impl RunningRoom {
+    /// How many connections it accepts at once where the system lets it open enough files.
+    pub const USUAL_CONNECTIONS: usize = 20_000;
+}
+
 /// A room that runs in a directory of this machine, or should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketRoom {

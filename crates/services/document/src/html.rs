@@ -76,9 +76,10 @@ impl CheckLine {
     fn html(&self) -> String {
         let class = match self.mark {
             CheckMark::Good => "good",
+            CheckMark::Doubtful => "doubtful",
             CheckMark::Bad => "bad",
         };
-        let (name, found) = (escape(self.name), escape(&self.found));
+        let (name, found) = (escape(self.name), escape(&self.found).replace('\n', "<br>"));
         format!("<li><strong class=\"{class}\">{}</strong> {name}: {found}</li>\n", escape(self.word))
     }
 }

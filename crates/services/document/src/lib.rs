@@ -44,6 +44,7 @@ pub struct CheckLine {
     /// How it ended, for those who see no colours: `kept`.
     pub word: &'static str,
     pub name: &'static str,
+    /// It may have several lines.
     pub found: String,
 }
 
@@ -51,5 +52,6 @@ pub struct CheckLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckMark {
     Good,
+    Doubtful,
     Bad,
 }

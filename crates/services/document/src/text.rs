@@ -45,9 +45,10 @@ impl DocumentPart {
             Self::Table(table) => DocumentTable::text(table, width),
             Self::Checks(checks) => {
                 let widest = checks.iter().map(|check| check.word.len()).max().unwrap_or_default();
+                let below = format!("\n{:widest$}  ", "");
                 let line = |check: &CheckLine| {
                     let CheckLine { word, name, found, .. } = check;
-                    format!("{word:<widest$}  {name}: {found}")
+                    format!("{word:<widest$}  {name}: {}", found.replace('\n', &below))
                 };
                 checks.iter().map(line).collect::<Vec<_>>().join("\n")
             }

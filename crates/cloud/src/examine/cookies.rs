@@ -1,15 +1,15 @@
 //! Whether a room on AWS finds a place between other cookies, at each of its URLs. A security policy that somebody changes in
 //! AWS's console can end that.
 
-use cloud::JOIN_COOKIES;
+use doctor::DoctorCheck;
 
-use crate::doctor::{DoctorCheck, Examined};
-use crate::room::RoomHandle;
+use crate::{DeployedRoom, JOIN_COOKIES};
 
 const COOKIES: &str = "cookies";
 
-pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
-    let Some(deployed) = examined.handle().and_then(RoomHandle::on_aws) else { return Vec::new() };
+/// A room that is not deployed is not asked.
+pub(super) async fn check(deployed: Option<&DeployedRoom>) -> Vec<DoctorCheck> {
+    let Some(deployed) = deployed else { return Vec::new() };
     // Boxed, because the futures of the SDK are large.
     let looks = Box::pin(deployed.finds_places()).await;
     looks.into_iter().map(|(url, found)| look(&url, found)).collect()
@@ -29,14 +29,9 @@ fn look(url: &str, found: Result<bool, String>) -> DoctorCheck {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::doctor::check::CheckResult;
-    use crate::doctor::examined::configured;
+    use doctor::CheckResult;
 
-    #[tokio::test]
-    async fn a_room_that_is_not_deployed_is_not_asked() {
-        assert!(check(&configured(None)).await.is_empty());
-    }
+    use super::*;
 
     #[test]
     fn a_lost_place_is_a_problem_and_silence_is_not() {

@@ -1,24 +1,31 @@
 //! Checks run at the same time, each for a limited time, and are shown in a fixed order.
 
+use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 
-use super::check::DoctorCheck;
+use crate::DoctorCheck;
 
 /// No check takes longer. Twenty requests to a shop that does not answer, four at a time, take 25 seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Checks that are running, or will be.
-pub(crate) struct RunningCheck<'a> {
-    pub(crate) name: &'static str,
+pub struct RunningCheck<'a> {
+    name: &'static str,
     work: Pin<Box<dyn Future<Output = Vec<DoctorCheck>> + 'a>>,
 }
 
+impl fmt::Debug for RunningCheck<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RunningCheck").field(&self.name).finish()
+    }
+}
+
 impl<'a> RunningCheck<'a> {
-    pub(crate) fn new(name: &'static str, work: impl Future<Output = Vec<DoctorCheck>> + 'a) -> Self {
+    pub fn new(name: &'static str, work: impl Future<Output = Vec<DoctorCheck>> + 'a) -> Self {
         Self { name, work: Box::pin(work) }
     }
 
@@ -35,11 +42,7 @@ impl<'a> RunningCheck<'a> {
 }
 
 /// Runs all checks. `begins` is told which check is waited for, `ends` what each found, in the order of the list.
-pub(crate) async fn run(
-    checks: Vec<RunningCheck<'_>>,
-    begins: impl Fn(&str),
-    mut ends: impl FnMut(DoctorCheck),
-) {
+pub async fn run(checks: Vec<RunningCheck<'_>>, begins: impl Fn(&str), mut ends: impl FnMut(DoctorCheck)) {
     let names: Vec<_> = checks.iter().map(|check| check.name).collect();
     let mut running: FuturesOrdered<_> = checks.into_iter().map(RunningCheck::finish).collect();
     for name in names {

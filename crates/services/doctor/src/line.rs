@@ -4,18 +4,18 @@ use control::wording;
 use document::words;
 use waitroom::{RoomState, Stretch, Timestamp};
 
-use super::{DoctorCheck, Examined};
+use crate::{DoctorCheck, Examined};
 
 const ROOM: &str = "room";
 const CROWD: &str = "crowd";
 /// Most of those who would wait longer leave.
 const LONG_WAIT_MINUTES: u64 = 60;
 
-pub(super) fn check(examined: &Examined) -> Vec<DoctorCheck> {
+pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let status = match &examined.status {
         Ok(Some(status)) => status,
         Ok(None) => return Vec::new(),
-        Err(error) => return vec![DoctorCheck::failed(ROOM, error)],
+        Err(error) => return vec![examined.failed(ROOM, error)],
     };
     let (room, line) = (&status.room, &status.line);
     let who = &examined.as_typed;
@@ -102,19 +102,20 @@ fn long_wait(examined: &Examined) -> Option<DoctorCheck> {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::anyhow;
+    use control::ControlError;
 
     use super::*;
-    use crate::doctor::check::CheckResult;
-    use crate::doctor::examined::configured;
+    use crate::CheckResult;
+    use crate::examined::configured;
 
     #[test]
     fn a_room_that_does_not_answer_is_a_problem() {
         let mut examined = configured(None);
         assert!(check(&examined).is_empty(), "before the first deployment");
-        examined.status = Err(anyhow!("not authorized").context("could not operate the room sale"));
+        examined.status = Err(ControlError::Unreached("not authorized".into()));
         let checks = check(&examined);
         assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
-        assert_eq!(checks[0].found, "could not operate the room sale: not authorized");
+        assert_eq!(checks[0].found, "not authorized");
+        assert_eq!(checks[0].advice.as_deref(), Some("ask for the permission"));
     }
 }

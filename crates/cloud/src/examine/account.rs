@@ -3,18 +3,15 @@
 use std::error::Error;
 use std::time::Duration;
 
-use cloud::{
-    Account, CloudError, DeployedRoom, Forecast, Limit, LimitReading, ReservationPlan, ReservationTooLarge,
-    StackCheck, StackProgress,
-};
 use config::RoomConfig;
+use doctor::{DoctorCheck, Examined};
 use document::words::{about, count, time};
-use page::Page;
 use waitroom::{RoomId, Timestamp};
 
-use crate::aws::progress::bundle;
-use crate::doctor::DoctorCheck;
-use crate::ending;
+use crate::{
+    Account, Bundle, CloudError, DeployedRoom, Forecast, Limit, LimitReading, ReservationPlan,
+    ReservationTooLarge, StackCheck, StackProgress,
+};
 
 const CREDENTIALS: &str = "credentials";
 const STACK: &str = "stack";
@@ -22,20 +19,16 @@ const LIMITS: &str = "limits";
 /// Long enough to be asked for again before the doors open.
 const SOON: Duration = Duration::from_hours(1);
 
-/// The check of an account that did not accept the credentials.
-pub(crate) fn no_credentials(error: &anyhow::Error) -> DoctorCheck {
-    let advice = ending::advice(error).unwrap_or_else(|| "see whether AWS can be reached from here".into());
+pub(super) fn no_credentials(error: &CloudError) -> DoctorCheck {
+    let advice = error.advice().unwrap_or("see whether AWS can be reached from here");
     // The command ends with this error, and says why then.
     DoctorCheck::problem(CREDENTIALS, format!("{error}; so only the shop is checked"), advice)
 }
 
-pub(crate) async fn credentials(
-    account: &Account,
-    now: Timestamp,
-    opens: Option<Timestamp>,
-) -> Vec<DoctorCheck> {
+pub(super) async fn credentials(account: &Account, examined: &Examined) -> Vec<DoctorCheck> {
+    let opens = examined.status().and_then(|status| status.room.opens);
     let expire = account.credentials_expire().await;
-    vec![judge_credentials(&account.arn, &account.region, expire, now, opens)]
+    vec![judge_credentials(&account.arn, &account.region, expire, examined.now(), opens)]
 }
 
 fn judge_credentials(
@@ -57,16 +50,21 @@ fn judge_credentials(
     DoctorCheck::ok(CREDENTIALS, text)
 }
 
+pub(super) fn failed(name: &'static str, error: &CloudError) -> DoctorCheck {
+    DoctorCheck::failed(name, error, error.advice())
+}
+
 /// `not_found` is why the stack has no room, if AWS says so.
-pub(crate) async fn stack(
+pub(super) async fn stack(
     account: &Account,
     config: &RoomConfig,
+    bundle: &Bundle,
     not_found: Option<&CloudError>,
 ) -> Vec<DoctorCheck> {
     let lack = not_found.and_then(Error::source).map(ToString::to_string);
-    match account.check_stack(config, &bundle()).await {
+    match account.check_stack(config, bundle).await {
         Ok(found) => judge_stack(found.as_ref(), lack, &config.room),
-        Err(error) => vec![DoctorCheck::failed(STACK, &error.into())],
+        Err(error) => vec![failed(STACK, &error)],
     }
 }
 
@@ -118,16 +116,17 @@ fn judge_stack(found: Option<&StackCheck>, lack: Option<String>, room: &RoomId) 
 }
 
 /// `deployed` is the room, if it is deployed: it may have reserved too little for the rate.
-pub(crate) async fn forecast(
+pub(super) async fn forecast(
     account: &Account,
     config: &RoomConfig,
-    page: Option<&Page>,
-    visitors: Option<u64>,
+    examined: &Examined,
     deployed: Option<&DeployedRoom>,
 ) -> Vec<DoctorCheck> {
-    let mut checks = match account.forecast_room(config, page, visitors).await {
+    let config = RoomConfig { rate: examined.room.settings.rate, ..config.clone() };
+    let forecast = account.forecast_room(&config, examined.custom_page(), examined.visitors);
+    let mut checks = match forecast.await {
         Ok(forecast) => judge_forecast(&forecast),
-        Err(error) => vec![DoctorCheck::failed(LIMITS, &error.into())],
+        Err(error) => vec![failed(LIMITS, &error)],
     };
     let reserved = deployed.and_then(|room| room.warning_of_reservation(config.rate));
     checks.extend(reserved.map(|warning| DoctorCheck::warning(LIMITS, warning.text, warning.advice)));
@@ -197,10 +196,10 @@ fn unread(limits: &[LimitReading]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use cloud::{AccountLimit, Reservation};
+    use aws_model::{AccountLimit, Reservation};
+    use doctor::CheckResult;
 
     use super::*;
-    use crate::doctor::check::CheckResult;
 
     #[test]
     fn credentials_that_expire_before_the_event_are_warned_of() {

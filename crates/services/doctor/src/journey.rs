@@ -7,13 +7,15 @@ use url::Url;
 use waitroom::WebUrl;
 use waitroom::ports::Probe;
 
+use crate::check::innermost;
+
 /// A browser follows twenty redirects, but a shop that needs more than five is probably misconfigured.
 const MOST_REDIRECTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The redirects that were followed, and the last response.
 #[derive(Debug)]
-pub(crate) struct Journey {
+pub struct Journey {
     redirects: Vec<(Url, u16, Url)>,
     end: End,
 }
@@ -36,7 +38,7 @@ enum End {
 }
 
 impl Journey {
-    pub(crate) async fn to(url: &Url, probe: &impl Probe, is_own_room: impl Fn(&Url) -> bool) -> Self {
+    pub async fn to(url: &Url, probe: &impl Probe, is_own_room: impl Fn(&Url) -> bool) -> Self {
         let mut redirects = Vec::new();
         let mut at = url.clone();
         loop {
@@ -69,41 +71,41 @@ impl Journey {
     }
 
     /// Whether a visitor with a pass would see a page, as far as a visit without a pass can tell.
-    pub(crate) fn arrives(&self) -> bool {
+    pub fn arrives(&self) -> bool {
         self.is_protected() || matches!(self.end, End::Answer { status, .. } if status < 400)
     }
 
     /// Whether the shop lets nobody in without a pass: it answers 403, or redirects to a waiting room.
-    pub(crate) fn is_protected(&self) -> bool {
+    pub fn is_protected(&self) -> bool {
         matches!(self.end, End::OwnRoom | End::Answer { status: 403, .. })
             || self.redirects.iter().skip(1).any(is_door)
     }
 
     /// Whether the last redirect leads into the room that the URL is the shop of.
-    pub(crate) fn leads_to_own_room(&self) -> bool {
+    pub fn leads_to_own_room(&self) -> bool {
         self.end == End::OwnRoom
     }
 
-    pub(crate) fn redirects(&self) -> usize {
+    pub fn redirects(&self) -> usize {
         self.redirects.len()
     }
 
-    pub(crate) fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         matches!(self.end, End::Silence { .. })
     }
 
     /// Whether the shop asks for a sign-in, which is another way to let nobody in without a pass.
-    pub(crate) fn is_unauthorized(&self) -> bool {
+    pub fn is_unauthorized(&self) -> bool {
         matches!(self.end, End::Answer { status: 401, .. })
     }
 
     /// Whether a shop sends visitors without a pass to a waiting room that is not its own.
-    pub(crate) fn leads_to_another_room(&self) -> bool {
+    pub fn leads_to_another_room(&self) -> bool {
         !self.leads_to_own_room() && self.redirects.iter().skip(1).any(is_door)
     }
 
     /// Whether the URL itself is the door of a waiting room, which would send its visitors round in a circle.
-    pub(crate) fn begins_at_a_door(&self) -> bool {
+    pub fn begins_at_a_door(&self) -> bool {
         self.redirects.first().is_some_and(is_door)
     }
 }
@@ -116,19 +118,10 @@ fn is_door((from, _, to): &(Url, u16, Url)) -> bool {
 }
 
 /// What a throttle needs whose shop is protected.
-pub(crate) fn needs_health(shop: &WebUrl) -> String {
+pub fn needs_health(shop: &WebUrl) -> String {
     format!(
         "the throttle cannot measure {shop}, because it has no pass; give it a URL that needs none with --health URL"
     )
-}
-
-/// The last error in a chain of causes, which is the most specific.
-pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut error = error;
-    while let Some(cause) = error.source() {
-        error = cause;
-    }
-    error.to_string()
 }
 
 impl fmt::Display for Journey {

@@ -1,9 +1,8 @@
 //! What a room on one machine needs of that machine.
 
 use control::RunningRoom;
-use server::connections::Limits;
 
-use super::{DoctorCheck, Examined};
+use crate::{DoctorCheck, Examined};
 
 const MACHINE: &str = "machine";
 const MEGABYTE: u64 = 1 << 20;
@@ -12,9 +11,9 @@ const BYTES_OF_A_VISITOR: u64 = 500;
 /// Somebody may gain from taking places in front of so many people.
 const WORTH_LIMITING: u64 = 10_000;
 
-pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
-    let Some(handle) = examined.handle().filter(|_| examined.is_here()) else { return Vec::new() };
-    let Some(running) = handle.check().await else {
+pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let Some(socket) = examined.socket() else { return Vec::new() };
+    let Some(running) = socket.check().await else {
         let text = "the room runs a version that does not say how it was started";
         return vec![DoctorCheck::warning(
             MACHINE,
@@ -27,7 +26,7 @@ pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
 
 fn judge(running: &RunningRoom, visitors: Option<u64>, is_private: bool) -> Vec<DoctorCheck> {
     let mut checks = vec![disk(running, visitors.unwrap_or_default())];
-    let (connections, usual) = (running.connections, Limits::default().connections);
+    let (connections, usual) = (running.connections, RunningRoom::USUAL_CONNECTIONS);
     checks.push(if connections < usual / 2 {
         DoctorCheck::warning(
             MACHINE,
@@ -98,12 +97,12 @@ fn disk(running: &RunningRoom, visitors: u64) -> DoctorCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::CheckResult;
+    use crate::CheckResult;
 
     fn running() -> RunningRoom {
         RunningRoom {
             version: env!("CARGO_PKG_VERSION").into(),
-            connections: Limits::default().connections,
+            connections: RunningRoom::USUAL_CONNECTIONS,
             join_limit: None,
             throttle: false,
             unwritable: None,

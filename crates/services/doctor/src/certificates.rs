@@ -8,7 +8,7 @@ use probe::{ServerCertificate, read_certificate};
 use url::Url;
 use waitroom::{Timestamp, WebUrl};
 
-use super::{DoctorCheck, Examined};
+use crate::{DoctorCheck, Examined};
 
 const CERTIFICATE: &str = "certificate";
 /// Certificates are usually renewed thirty days before their end. So somebody should know by then.
@@ -23,9 +23,9 @@ enum Owner {
     Shop,
 }
 
-pub(super) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let (room, shop) = (&examined.room.url, &examined.room.settings.shop);
-    let is_there = examined.handle().is_some();
+    let is_there = examined.found.is_some();
     let mut asked = Vec::new();
     if is_there {
         asked.push((Owner::Room, room));
@@ -121,7 +121,7 @@ fn days(end: Timestamp, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::CheckResult;
+    use crate::CheckResult;
 
     const DAY: Duration = Duration::from_hours(24);
 

@@ -1,0 +1,175 @@
+//! The shop: whether it answers, and how fast. `deploy` judges it the same way before there is a room.
+
+use std::time::Duration;
+
+use clock::SystemClock;
+use control::wording::found;
+use throttle::{Measurement, measure};
+use waitroom::throttle_rules::{Baseline, Verdict};
+use waitroom::{Room, WebUrl};
+
+use crate::check::innermost;
+use crate::journey::{Journey, needs_health};
+use crate::{DoctorCheck, Examined};
+
+pub(crate) const SHOP: &str = "shop";
+/// A shop that takes longer without a crowd is slow already.
+const SLOW: Duration = Duration::from_secs(2);
+const FAILS_ADVICE: &str = "see why requests fail: it has no crowd yet";
+
+pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
+    let room = &examined.room;
+    if let Some(check) = out_of_reach(room).filter(|_| !examined.is_here()) {
+        return vec![check];
+    }
+    let throttles = throttles(examined).await;
+    let mut checks = vec![judge(room, &measure(&examined.probe, &SystemClock, room).await, throttles)];
+    if let Some(health) = &room.settings.health {
+        checks.extend(missing_page(examined, health).await);
+    }
+    let finding = examined.status().and_then(|status| status.findings.last());
+    checks.extend(finding.filter(|_| throttles).map(|finding| {
+        let text = format!("the throttle's last finding, at {}: {}", finding.at, found(finding));
+        match finding.verdict {
+            _ if finding.refused => DoctorCheck::not_checked(SHOP, text),
+            Verdict::Well => DoctorCheck::ok(SHOP, text),
+            Verdict::Slow | Verdict::Failing => {
+                DoctorCheck::warning(SHOP, text, "see why the shop is slower than it was at first")
+            }
+        }
+    }));
+    if examined.has_demo_shop {
+        checks.push(DoctorCheck::warning(
+            SHOP,
+            format!("{} is the demonstration", room.settings.shop),
+            "for a real event, start the room with --shop URL",
+        ));
+    }
+    checks
+}
+
+/// Whether the room has a throttle. A room on this machine may have been started with another one than is configured.
+async fn throttles(examined: &Examined) -> bool {
+    match examined.socket() {
+        Some(socket) => socket.check().await.is_some_and(|running| running.throttle),
+        None => examined.config.as_ref().is_some_and(|config| config.throttle),
+    }
+}
+
+/// An error page is fast, so how long the health URL takes does not tell whether it shows a page.
+async fn missing_page(examined: &Examined, health: &WebUrl) -> Option<DoctorCheck> {
+    let journey = Journey::to(health.as_url(), &examined.probe, |url| examined.is_avoided(url)).await;
+    (!journey.arrives()).then(|| {
+        let text = format!("the health URL, which the throttle measures, shows no page:\n{journey}");
+        DoctorCheck::warning(SHOP, text, "give a page of the shop that needs no pass, with --health URL")
+    })
+}
+
+/// That a room on AWS and its visitors cannot reach the shop, or what the throttle measures of it.
+pub fn out_of_reach(room: &Room) -> Option<DoctorCheck> {
+    let near = [measured(room), &room.settings.shop].into_iter().find(|url| url.is_on_this_machine())?;
+    let text = format!("{near} is on this machine; neither visitors nor the room can reach it");
+    let advice = format!("give the shop's public URL: beekeeper init {} --shop URL", room.settings.room);
+    Some(DoctorCheck::problem(SHOP, text, advice))
+}
+
+/// The URL that the throttle measures, and whoever else asks how the shop is.
+fn measured(room: &Room) -> &WebUrl {
+    room.settings.health.as_ref().unwrap_or(&room.settings.shop)
+}
+
+/// How a shop is that was measured as the throttle measures it.
+pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorCheck {
+    let measured = measured(room);
+    let sample = &measurement.sample;
+    let all = sample.answered.len() + sample.failed + measurement.refused;
+    let why =
+        measurement.last_failure.as_ref().map(|failure| format!(", the last one: {}", innermost(failure)));
+    let failed = format!("{} of {all} requests failed{}", sample.failed, why.unwrap_or_default());
+    if measurement.is_refused() {
+        let mut text =
+            format!("{measured} refuses visitors without a pass, as it should; so its speed is not known");
+        if sample.failed > 0 {
+            text = format!("{text}; {failed}");
+        }
+        return if throttles {
+            DoctorCheck::warning(SHOP, text, needs_health(measured))
+        } else if sample.failed > 0 {
+            DoctorCheck::warning(SHOP, text, FAILS_ADVICE)
+        } else {
+            DoctorCheck::ok(SHOP, text)
+        };
+    }
+    let Some(baseline) = Baseline::of(sample) else {
+        let advice =
+            "see whether the shop is up, and whether this is its address: the room sends visitors there";
+        return DoctorCheck::problem(SHOP, format!("{measured}: {failed}"), advice);
+    };
+    let slowest = sample.answered.iter().max().copied().unwrap_or_default();
+    let mean = Duration::try_from_secs_f64(baseline.mean).unwrap_or_default();
+    let text = format!(
+        "{measured}: {} ms on average, {} ms the slowest, {failed}",
+        mean.as_millis(),
+        slowest.as_millis()
+    );
+    if mean > SLOW {
+        let advice = "make it faster, or lower the rate: it has no crowd yet";
+        return DoctorCheck::warning(SHOP, text, advice);
+    }
+    if sample.failed > 0 {
+        return DoctorCheck::warning(SHOP, text, FAILS_ADVICE);
+    }
+    DoctorCheck::ok(SHOP, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use throttle::VisitFailure;
+    use waitroom::throttle_rules::Sample;
+    use waitroom::{Settings, fixture};
+
+    use super::*;
+    use crate::CheckResult;
+
+    fn room(shop: &str) -> Room {
+        let settings = Settings { shop: shop.parse().unwrap(), ..fixture::settings(300) };
+        Room { settings, ..fixture::room(300) }
+    }
+
+    #[test]
+    fn a_shop_that_a_room_on_aws_cannot_reach_is_found() {
+        assert_eq!(out_of_reach(&room("https://shop.example")), None);
+        let mut near = room("http://localhost:8080");
+        let found = out_of_reach(&near).unwrap().found;
+        assert_eq!(
+            found,
+            "http://localhost:8080/ is on this machine; neither visitors nor the room can reach it"
+        );
+        near.settings.health = Some("https://shop.example/up".parse().unwrap());
+        assert!(out_of_reach(&near).is_some(), "visitors cannot");
+    }
+
+    #[test]
+    fn a_protected_shop_that_fails_now_and_then_is_warned_of() {
+        let judged = |failed, throttles| {
+            let last_failure = (failed > 0).then_some(VisitFailure::TimeOut);
+            let sample = Sample { answered: Vec::new(), failed };
+            judge(
+                &room("https://shop.example/sale"),
+                &Measurement { sample, refused: 20 - failed, last_failure },
+                throttles,
+            )
+        };
+        assert_eq!(judged(0, false).result, CheckResult::Ok);
+        let warned = judged(2, false);
+        assert_eq!(warned.result, CheckResult::Warning);
+        assert!(
+            warned.found.ends_with("2 of 20 requests failed, the last one: no answer within 5 seconds"),
+            "{warned:?}"
+        );
+        let unmeasured = judged(0, true);
+        assert_eq!(unmeasured.result, CheckResult::Warning);
+        assert!(unmeasured.advice.unwrap().contains("--health URL"));
+        assert_eq!(judged(3, false).result, CheckResult::Problem, "too often for a shop that is well");
+    }
+}

@@ -1,0 +1,100 @@
+//! Who comes into the shop without having waited.
+
+use url::Url;
+use waitroom::WebUrl;
+
+use crate::journey::Journey;
+use crate::shop::SHOP;
+use crate::{DoctorCheck, Examined};
+
+const WAY_AROUND: &str = "way-around";
+/// Signed by nobody.
+const MADE_UP_PASS: &str = "made.up.pass";
+
+/// Asks the shop's own URL as somebody who did not wait: without a pass, and with one that nobody has signed.
+pub(crate) async fn check(examined: &Examined) -> Option<DoctorCheck> {
+    let shop = &examined.room.settings.shop;
+    if !examined.is_here() && shop.is_on_this_machine() {
+        return None;
+    }
+    if examined.is_room(shop.as_url()) {
+        return Some(circle(shop));
+    }
+    let without_pass = visit(examined, shop.as_url()).await;
+    if let Some(check) = let_in_or_lost(examined, &without_pass) {
+        return Some(check);
+    }
+    let forged = Url::parse(&shop.with_pass(MADE_UP_PASS)).ok()?;
+    Some(forged_pass(shop, &without_pass, &visit(examined, &forged).await))
+}
+
+async fn visit(examined: &Examined, url: &Url) -> Journey {
+    Journey::to(url, &examined.probe, |url| examined.is_avoided(url)).await
+}
+
+/// What is wrong with a shop that does not send a visitor without a pass to this room, or refuse them.
+fn let_in_or_lost(examined: &Examined, without_pass: &Journey) -> Option<DoctorCheck> {
+    let (room, shop) = (&examined.room, &examined.room.settings.shop);
+    if without_pass.begins_at_a_door() {
+        return Some(circle(shop));
+    }
+    if without_pass.leads_to_own_room() && !examined.knows_url() {
+        let text = format!(
+            "{shop} sends visitors without a pass to a waiting room; whether that is this one is not known before it is \
+             deployed and answers"
+        );
+        return Some(DoctorCheck::not_checked(WAY_AROUND, text));
+    }
+    if without_pass.arrives() && !without_pass.is_protected() {
+        return Some(DoctorCheck::warning(
+            WAY_AROUND,
+            format!("{shop} shows a page to everybody, also without a pass: who knows the URL need not wait"),
+            "put the guard in front of it (docs/guard.md), or let the shop check the pass (docs/connectors); only if its page \
+             asks the client check, this cannot be seen from here",
+        ));
+    }
+    if without_pass.is_silent() {
+        return Some(DoctorCheck::not_checked(WAY_AROUND, format!("{without_pass}")));
+    }
+    if !without_pass.is_protected() && !without_pass.is_unauthorized() {
+        let text = format!("visitors see no page of the shop:\n{without_pass}");
+        let advice = "see whether this is the address of the page that admitted visitors shall see";
+        return Some(DoctorCheck::problem(SHOP, text, advice));
+    }
+    without_pass.leads_to_another_room().then(|| {
+        DoctorCheck::problem(
+            WAY_AROUND,
+            format!("{shop} sends visitors without a pass to another waiting room:\n{without_pass}"),
+            format!("give the shop, or its guard, this room's URL: {}", room.issuer()),
+        )
+    })
+}
+
+/// What a shop does that lets nobody in without a pass, when somebody brings one that they made up.
+fn forged_pass(shop: &WebUrl, without_pass: &Journey, with_made_up_pass: &Journey) -> DoctorCheck {
+    if with_made_up_pass.arrives() && !with_made_up_pass.is_protected() {
+        return DoctorCheck::problem(
+            WAY_AROUND,
+            format!("{shop} lets in whoever brings any text as a pass"),
+            "let the shop verify the signature of the pass with the room's keys: docs/connectors; or use the guard: docs/guard.md",
+        );
+    }
+    // Some shops exchange a pass for a cookie by a redirect. Only who keeps the cookie sees what is behind it.
+    if with_made_up_pass.is_silent() || with_made_up_pass.redirects() > without_pass.redirects() {
+        let text = format!(
+            "{shop} lets nobody in without a pass; whether it does with one that nobody signed cannot be seen from here:\n\
+             {with_made_up_pass}"
+        );
+        return DoctorCheck::not_checked(WAY_AROUND, text);
+    }
+    let text = format!("{shop} lets nobody in without a pass, nor with one that the room did not sign");
+    DoctorCheck::ok(WAY_AROUND, text)
+}
+
+fn circle(shop: &WebUrl) -> DoctorCheck {
+    DoctorCheck::problem(
+        WAY_AROUND,
+        format!("the shop {shop} is a waiting room: admitted visitors would be sent round in a circle"),
+        "give the room the URL of the shop itself, with --shop URL",
+    )
+}
