@@ -26,7 +26,7 @@ mod log;
 mod mistyped;
 mod opening_time;
 mod printer;
-mod rehearse;
+mod rehearsal_target;
 mod room;
 mod runtime;
 mod scenario_file;
@@ -43,8 +43,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
     backup, change, completions, config, doctor, guard, history, init, keys, list, local, man, message, off,
-    on, rehearse as rehearse_command, report, reset, restore, set_rate, simulate as simulate_command, status,
-    undo,
+    on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
 };
 use control::Order;
 use exit::Exit;
@@ -79,7 +78,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Doctor(examine) => doctor::run(examine, json),
         Command::Local(local) => local::run(local, json),
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
-        Command::Rehearse(rehearse) => rehearse_command::run(rehearse, json, yes),
+        Command::Rehearse(rehearse) => rehearse::run(rehearse, json, yes),
         Command::Guard(guard) => guard::run(guard, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),

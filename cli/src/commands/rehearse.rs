@@ -4,31 +4,28 @@
 //! the rehearsal, the room is reset then, which removes the mark and the visitors' places. If that is not possible, the mark
 //! stays, and the room refuses `on` until it is reset.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use config::{AddressLimit, Architecture, RoomConfig};
-use control::{OperatedRoom, Order, Status};
+use control::{OperatedRoom, Status};
 use document::words::{self, time};
-use rand::rngs::SysRng;
+use rehearsal::{
+    CrowdEnd, CrowdProgress, ExpectedVisits, Rehearsal, RehearsalError, RehearsalEvent, RehearsalReport,
+    limits_of_an_address,
+};
 use simulation::Arrivals;
 use tokio::sync::Notify;
-use tokio::time::{MissedTickBehavior, interval};
-use waitroom::{Epoch, Rate, RehearsalMark};
 
 use crate::arguments::Rehearse;
 use crate::ask;
 use crate::config_folder::ConfigFolder;
 use crate::exit::{Exit, Failure};
 use crate::printer::{LiveLine, note, note_above, readable_width, say};
-use crate::rehearse::{
-    CrowdEnd, CrowdPlan, RehearsalFacts, RehearsalReport, RehearsalTarget, RoomNotes, VisitorCrowd, send,
-};
-use crate::room::RoomHandle;
+use crate::rehearsal_target::RehearsalTarget;
 use crate::runtime::{asked_to_stop, block_on};
 
 pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
@@ -44,13 +41,12 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         if let Some(file) = &rehearse.html {
             File::options().append(true).create(true).open(file).with_context(|| unwritten(file))?;
         }
-        let ended = Box::pin(rehearsed(rehearse, &target, times, &arrivals)).await;
+        let ended = Box::pin(rehearsed(rehearse, target, arrivals)).await;
         if let (Err(_), Some(empty)) = (&ended, new_page) {
             drop(fs::remove_file(empty));
         }
         let (report, reset) = ended?;
         let shown = show(rehearse, &report, json);
-        // What is left in the room matters more than what the report found.
         reset.and(shown)
     })
 }
@@ -90,17 +86,6 @@ fn refuse_limits(room: &OperatedRoom) -> Result<()> {
     Err(Failure::new(Exit::Failed, limited).advising(advice).into())
 }
 
-/// The settings by which the firewall refuses the visitors.
-fn limits_of_an_address(config: &RoomConfig) -> Vec<&'static str> {
-    let limits = [
-        ("door_requests_per_address", config.door_requests_per_address.is_some_and(AddressLimit::is_limited)),
-        ("requests_per_address", config.requests_per_address.is_some_and(AddressLimit::is_limited)),
-        // 0 challenges every browser.
-        ("door_challenge_above", config.door_challenge_above.is_some()),
-    ];
-    limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
-}
-
 /// Says what will happen, and asks.
 fn announce(
     rehearse: &Rehearse,
@@ -126,7 +111,8 @@ fn announce(
     }
     let end = "it ends in a reset: whoever was admitted before has to wait again";
     let consequence = if target.found.room.transport.is_far() {
-        let (costs, wait) = costs(&target.found.room, times.len() as u64, expected.average_wait)?;
+        let config = ConfigFolder::of_this_user()?.load(&target.found.room.name)?;
+        let (costs, wait) = expected.costs(&config, times.len() as u64);
         format!(
             "this costs about ${costs:.2} (computed from list prices, for an average wait of {wait:.0} min), and {end}"
         )
@@ -142,123 +128,70 @@ fn announce(
     ask::confirm(&consequence, "Rehearse?")
 }
 
-/// What to expect if the visitors are released one after the other at the rate.
-#[derive(Debug)]
-struct ExpectedVisits {
-    average_wait: Duration,
-    /// From the first visitor until the last one has entered.
-    takes: Duration,
-}
-
-impl ExpectedVisits {
-    /// Until their page knows that it is their turn, and they have entered.
-    const UNTIL_ENTERED: Duration = Duration::from_mins(1);
-
-    /// `times` are when they come, in milliseconds.
-    fn of(times: &[u32], rate: Rate) -> Self {
-        let between = Duration::from_mins(1) / rate.get();
-        let (mut next, mut waits) = (Duration::ZERO, Duration::ZERO);
-        for at in times {
-            let at = Duration::from_millis((*at).into());
-            waits += next.saturating_sub(at);
-            next = next.max(at) + between;
-        }
-        let visitors = u32::try_from(times.len()).unwrap_or(u32::MAX).max(1);
-        Self { average_wait: waits / visitors, takes: next + Self::UNTIL_ENTERED }
-    }
-}
-
-/// What the visitors cost in dollars, and for how many minutes of waiting.
-fn costs(room: &OperatedRoom, visitors: u64, average_wait: Duration) -> Result<(f64, f64)> {
-    let config = ConfigFolder::of_this_user()?.load(&room.name)?;
-    let architecture = config.architecture.unwrap_or(Architecture::Arm64);
-    let modelled = aws_model::ModelledRoom::of(&config, architecture, 0);
-    let wait_minutes = (average_wait.as_secs_f64() / 60.0).ceil().max(1.0);
-    Ok((aws_model::EventCosts::of(&modelled, visitors, wait_minutes).dollars, wait_minutes))
-}
-
-/// Marks the room, sends the visitors and resets the room, whatever happened.
+/// Rehearses the room. Beside the report is whether the room is reset.
 async fn rehearsed(
     rehearse: &Rehearse,
-    target: &RehearsalTarget,
-    times: Vec<u32>,
-    arrivals: &Arrivals,
+    target: RehearsalTarget,
+    arrivals: Arrivals,
 ) -> Result<(RehearsalReport, Result<()>)> {
     let RehearsalTarget { found, url, host } = target;
-    let room = &found.room;
-    let mark = RehearsalMark::random(&mut SysRng).context("could not get random numbers from the system")?;
     // From here on, Ctrl-C ends the rehearsal and not the process.
     let interrupted = Arc::new(Notify::new());
     watch_for_interrupts(&found.as_typed, &interrupted)?;
-    let after = match room.change(Order::Rehearse { mark }).await {
-        Ok(changed) => changed.after,
-        Err(error) => {
-            // Perhaps the room is marked, and only its answer was lost.
-            if end(found, mark).await.is_err() {
-                note(&format!(
-                    "the room may be in its rehearsal now: `beekeeper status {0}` tells, and `beekeeper reset {0}` ends it",
-                    found.as_typed
-                ));
-            }
-            return Err(error.into());
-        }
-    };
-    let plan = CrowdPlan {
-        room: url.clone(),
-        host: host.clone(),
-        mark,
-        times,
+    let rehearsal = Rehearsal {
+        room: found.room,
+        as_typed: found.as_typed,
+        url,
+        host,
+        arrivals,
         seed: rehearse.seed,
         enters_shop: rehearse.enter_shop,
-        issuer: after.issuer(),
-        name: after.settings.room.clone(),
-        admission: after.settings.lifetimes.admission,
+        at_most: rehearse.at_most,
     };
-    let visited = async {
-        let crowd = VisitorCrowd::new(plan, room.transport.now())?;
-        let mut notes = RoomNotes::default();
-        notes.note(&room.status().await?, room.transport.now());
-        tokio::select! {
-            found = crowd.find_mark() => found?,
-            () = interrupted.notified() => {
-                let unsent = "the rehearsal was interrupted before a visitor was sent; the room is reset";
-                return Err(anyhow::Error::from(Failure::new(Exit::Interrupted, unsent)));
-            }
+    let progress = RefCell::new(ProgressLine::default());
+    let tell = |event| progress.borrow_mut().show(event, &rehearsal.as_typed);
+    let ended = rehearsal.run(&interrupted, &tell).await.map_err(failure)?;
+    Ok((ended.report, ended.reset.map_err(failure)))
+}
+
+/// The error with its exit code and advice.
+fn failure(error: RehearsalError) -> anyhow::Error {
+    match error {
+        RehearsalError::Room(error) => error.into(),
+        RehearsalError::NoMark { .. } => {
+            let advice = "if the room answers at another URL, rehearse it by that URL";
+            Failure::new(Exit::Failed, error.to_string()).advising(advice).into()
         }
-        let (began, clock) = (crowd.now(), Instant::now());
-        let end = {
-            let visits = send(&crowd, rehearse.at_most, interrupted.notified());
-            tokio::select! {
-                end = visits => end,
-                () = watch(room, &crowd, &mut notes) => pending().await,
-            }
-        };
-        let seconds = clock.elapsed().as_secs_f64();
-        look_until_counted(room, &crowd, &mut notes).await;
-        let facts = RehearsalFacts {
-            room: room.name.to_string(),
-            url: url.to_string(),
-            is_here: !room.transport.is_far(),
-            rate: after.settings.rate.get(),
-            visitors: arrivals.visitors() as usize,
-            arrivals: arrivals.shape().to_string(),
-            seed: rehearse.seed,
-            enters_shop: rehearse.enter_shop,
-            began,
-            seconds,
-            end,
-        };
-        let report = RehearsalReport::of(facts, &crowd.notes(), &notes);
-        anyhow::Ok(report)
+        RehearsalError::Interrupted => Failure::new(Exit::Interrupted, error.to_string()).into(),
+        _ => error.into(),
     }
-    .await;
-    let reset = end(found, mark).await;
-    match visited {
-        Ok(report) => Ok((report, reset)),
-        Err(error) => {
-            // What is left in the room matters more than why no visitor was sent.
-            reset?;
-            Err(error)
+}
+
+/// How the visitors do: every second on a terminal, and otherwise every ten seconds if it has changed.
+#[derive(Default)]
+struct ProgressLine {
+    line: Option<LiveLine>,
+    told: Option<CrowdProgress>,
+}
+
+impl ProgressLine {
+    fn show(&mut self, event: RehearsalEvent, as_typed: &str) {
+        match event {
+            RehearsalEvent::Visits { second, progress } => {
+                let line = self.line.get_or_insert_with(LiveLine::new);
+                if line.is_shown() {
+                    line.show_facts(&progress.to_string());
+                } else if second % 10 == 0 && self.told != Some(progress) {
+                    note(&progress.to_string());
+                    self.told = Some(progress);
+                }
+            }
+            RehearsalEvent::VisitsEnded => self.line = None,
+            RehearsalEvent::ResetsSlowly => note("resetting the room; SQS takes a minute to empty the line"),
+            RehearsalEvent::MayBeMarked => note(&format!(
+                "the room may be in its rehearsal now: `beekeeper status {as_typed}` tells, and `beekeeper reset {as_typed}` \
+                 ends it"
+            )),
         }
     }
 }
@@ -285,67 +218,6 @@ fn watch_for_interrupts(as_typed: &str, interrupted: &Arc<Notify>) -> Result<()>
     Ok(())
 }
 
-/// Shows the progress, and notes what the room counts. Does not end.
-async fn watch(room: &OperatedRoom, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
-    let live = LiveLine::new();
-    let mut every = interval(Duration::from_secs(1));
-    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Each look at a room on AWS reads its items and its queue.
-    let look_every = if room.transport.is_far() { 10 } else { 1 };
-    let mut shown = None;
-    for second in 0_u64.. {
-        every.tick().await;
-        if second % look_every == 0
-            && let Ok(status) = room.status().await
-        {
-            notes.note(&status, room.transport.now());
-        }
-        let progress = crowd.progress();
-        let text = progress.to_string();
-        if live.is_shown() {
-            live.show_facts(&text);
-        } else if second % 10 == 0 && shown != Some(progress) {
-            note(&text);
-            shown = Some(progress);
-        }
-    }
-}
-
-/// Notes the room until it has counted everybody whom the visitors saw admitted: it counts some seconds late.
-async fn look_until_counted(room: &OperatedRoom, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
-    const SECONDS: u32 = 10;
-    let admitted = crowd.notes().admitted();
-    for _ in 0..SECONDS {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let Ok(status) = room.status().await else { return };
-        notes.note(&status, room.transport.now());
-        if notes.counted().is_none_or(|counted| counted.released >= admitted) {
-            return;
-        }
-    }
-}
-
-/// Resets the room, unless somebody else has.
-async fn end(found: &RoomHandle, mark: RehearsalMark) -> Result<()> {
-    let room = &found.room;
-    let left = || {
-        format!(
-            "the room {} is still in its rehearsal: the mark and the visitors' places are left, and it refuses `on` until \
-             `beekeeper reset {}`",
-            room.name, found.as_typed
-        )
-    };
-    if room.status().await.with_context(left)?.room.rehearsal != Some(mark) {
-        return Ok(());
-    }
-    let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
-    if room.transport.is_far() {
-        note("resetting the room; SQS takes a minute to empty the line");
-    }
-    room.execute(Order::Reset { epoch }).await.with_context(left)?;
-    Ok(())
-}
-
 fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()> {
     let written = match &rehearse.html {
         Some(file) => fs::write(file, report.document().html()).with_context(|| unwritten(file)),
@@ -364,17 +236,8 @@ fn show(rehearse: &Rehearse, report: &RehearsalReport, json: bool) -> Result<()>
     if report.passed {
         return Ok(());
     }
-    let broken: Vec<_> = report
-        .checks
-        .iter()
-        .filter(|check| !check.is_kept)
-        .map(|check| format!("{}: {}", check.name, check.found))
-        .collect();
-    Err(Failure::new(
-        Exit::Failed,
-        format!("the rehearsal of {} failed: {}", report.facts.room, broken.join("; ")),
-    )
-    .into())
+    let failed = format!("the rehearsal of {} failed: {}", report.facts.room, report.broken());
+    Err(Failure::new(Exit::Failed, failed).into())
 }
 
 fn unwritten(file: &Path) -> String {
@@ -401,16 +264,5 @@ mod tests {
             limits("door_requests_per_address = 5000\ndoor_challenge_above = 0"),
             ["door_requests_per_address", "door_challenge_above"]
         );
-    }
-
-    #[test]
-    fn visitors_wait_only_if_more_come_than_are_released() {
-        let expected = |times: &[u32]| ExpectedVisits::of(times, Rate::new(60).unwrap());
-        let at_once = expected(&[0; 61]);
-        assert_eq!(at_once.average_wait, Duration::from_secs(30));
-        assert_eq!(at_once.takes, Duration::from_secs(61) + ExpectedVisits::UNTIL_ENTERED);
-        let slowly = expected(&[0, 10_000, 20_000]);
-        assert_eq!(slowly.average_wait, Duration::ZERO);
-        assert_eq!(slowly.takes, Duration::from_secs(21) + ExpectedVisits::UNTIL_ENTERED);
     }
 }

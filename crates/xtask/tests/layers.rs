@@ -52,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "simulation",
         &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
     ),
+    ("rehearsal", &["waitroom", "pass", "config", "control", "document", "page", "aws_model", "simulation"]),
     (
         "cloud",
         &[
@@ -80,6 +81,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "document",
             "probe",
             "page",
+            "rehearsal",
             "report",
             "throttle",
             "embedded",

@@ -4,8 +4,7 @@ use anyhow::Result;
 use probe::WebAddress;
 use url::Url;
 
-use crate::arguments::KNOWS_AWS;
-use crate::arguments::{LOCAL, Rehearse, RehearsedRoom};
+use crate::arguments::{KNOWS_AWS, LOCAL, Rehearse, RehearsedRoom};
 use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::room::RoomHandle;

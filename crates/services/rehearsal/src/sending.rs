@@ -4,8 +4,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::crowd::{CrowdEnd, VisitorCrowd};
-use super::visitor::HttpVisit;
+use crate::crowd::{CrowdEnd, VisitorCrowd};
+use crate::visitor::HttpVisit;
 
 /// Sends all visitors, until all are done or something ends it. Then nothing more is sent.
 pub(crate) async fn send(

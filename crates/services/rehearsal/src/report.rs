@@ -6,100 +6,100 @@ use serde::Serialize;
 use simulation::WaitSpread;
 use waitroom::Timestamp;
 
-use super::crowd::CrowdEnd;
-use super::measured::RouteLatency;
-use super::notes::{RoomNotes, RoomTotals, VisitNote, VisitNotes};
-use super::releases::{RehearsedOrder, RehearsedReleases, order, releases};
-use super::wire::{VisitFault, VisitRoute};
+use crate::crowd::CrowdEnd;
+use crate::measured::RouteLatency;
+use crate::notes::{RoomNotes, RoomTotals, VisitNote, VisitNotes};
+use crate::releases::{RehearsedOrder, RehearsedReleases, order, releases};
+use crate::wire::{VisitFault, VisitRoute};
 
 /// What was rehearsed.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RehearsalFacts {
-    pub(crate) room: String,
-    pub(crate) url: String,
+pub struct RehearsalFacts {
+    pub room: String,
+    pub url: String,
     /// Whether the room is on this machine. Only such a room keeps the order exactly.
-    pub(crate) is_here: bool,
+    pub is_here: bool,
     /// Visitors a minute, as the operator set it.
-    pub(crate) rate: u32,
-    pub(crate) visitors: usize,
+    pub rate: u32,
+    pub visitors: usize,
     /// How they came.
-    pub(crate) arrivals: String,
-    pub(crate) seed: u64,
+    pub arrivals: String,
+    pub seed: u64,
     /// Whether the visitors followed to the shop.
-    pub(crate) enters_shop: bool,
+    pub enters_shop: bool,
     /// From when on visitors could come, by the room's clock.
-    pub(crate) began: Timestamp,
+    pub began: Timestamp,
     /// From then until the last visitor was done, or all were stopped.
-    pub(crate) seconds: f64,
-    pub(crate) end: CrowdEnd,
+    pub seconds: f64,
+    pub end: CrowdEnd,
 }
 
 /// How the visits ended. They add up to all visitors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct VisitEnds {
-    pub(crate) entered: usize,
+pub struct VisitEnds {
+    pub entered: usize,
     /// They had their places when the rehearsal ended.
-    pub(crate) waiting: usize,
+    pub waiting: usize,
     /// The room did not know their places any more.
-    pub(crate) lost: usize,
+    pub lost: usize,
     /// The door was busy until the end.
-    pub(crate) refused: usize,
+    pub refused: usize,
     /// They got neither a place nor an answer that can be used.
-    pub(crate) failed: usize,
+    pub failed: usize,
     /// The rehearsal ended before they came.
-    pub(crate) not_come: usize,
+    pub not_come: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct LetInTwice {
+pub struct LetInTwice {
     /// Tickets that more than one visitor had.
-    pub(crate) tickets: usize,
+    pub tickets: usize,
     /// Visitors whose pass was not for their ticket, or not signed by the room.
-    pub(crate) passes: usize,
+    pub passes: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RehearsedWaits {
+pub struct RehearsedWaits {
     /// From the answer with the place to the first poll that said that it is this visitor's turn.
-    pub(crate) called: Option<WaitSpread>,
+    pub called: Option<WaitSpread>,
     /// From the answer with the place to the admission, by the room's clock.
-    pub(crate) admitted: Option<WaitSpread>,
+    pub admitted: Option<WaitSpread>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct CountedFault {
-    pub(crate) route: VisitRoute,
-    pub(crate) kind: String,
-    pub(crate) count: u64,
+pub struct CountedFault {
+    pub route: VisitRoute,
+    pub kind: String,
+    pub count: u64,
 }
 
 /// One promise, and whether it was kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RehearsalCheck {
-    pub(crate) name: &'static str,
-    pub(crate) is_kept: bool,
-    pub(crate) found: String,
+pub struct RehearsalCheck {
+    pub name: &'static str,
+    pub is_kept: bool,
+    pub found: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RehearsalReport {
-    pub(crate) passed: bool,
+pub struct RehearsalReport {
+    pub passed: bool,
     #[serde(flatten)]
-    pub(crate) facts: RehearsalFacts,
-    pub(crate) ends: VisitEnds,
+    pub facts: RehearsalFacts,
+    pub ends: VisitEnds,
     /// How many the room counted since it was marked. None on AWS, which counts late, and if the room was reset meanwhile.
-    pub(crate) counted: Option<RoomTotals>,
+    pub counted: Option<RoomTotals>,
     /// How many of those who joined were certainly not ours. The reset takes their places. None like `counted`.
-    pub(crate) others: Option<u64>,
-    pub(crate) twice: LetInTwice,
-    pub(crate) waits: RehearsedWaits,
-    pub(crate) releases: RehearsedReleases,
-    pub(crate) order: RehearsedOrder,
-    pub(crate) latency: Vec<RouteLatency>,
-    pub(crate) errors: Vec<CountedFault>,
+    pub others: Option<u64>,
+    pub twice: LetInTwice,
+    pub waits: RehearsedWaits,
+    pub releases: RehearsedReleases,
+    pub order: RehearsedOrder,
+    pub latency: Vec<RouteLatency>,
+    pub errors: Vec<CountedFault>,
     /// How much later than planned a visitor came at most, in seconds, because this machine was busy.
-    pub(crate) latest_start: f64,
-    pub(crate) checks: Vec<RehearsalCheck>,
+    pub latest_start: f64,
+    pub checks: Vec<RehearsalCheck>,
 }
 
 impl RehearsalReport {
@@ -133,6 +133,13 @@ impl RehearsalReport {
         report.passed =
             report.facts.end != CrowdEnd::Interrupted && report.checks.iter().all(|check| check.is_kept);
         report
+    }
+
+    /// The promises that were not kept, with what was found.
+    pub fn broken(&self) -> String {
+        let broken = self.checks.iter().filter(|check| !check.is_kept);
+        let broken = broken.map(|check| format!("{}: {}", check.name, check.found));
+        broken.collect::<Vec<_>>().join("; ")
     }
 
     fn checks(&self, notes: &VisitNotes, room: &RoomNotes) -> Vec<RehearsalCheck> {
@@ -272,7 +279,7 @@ mod tests {
     use control::Status;
 
     use super::*;
-    use crate::rehearse::fixture::{BEGAN, room_with_windows, visit};
+    use crate::fixture::{BEGAN, room_with_windows, visit};
 
     fn facts(visitors: usize) -> RehearsalFacts {
         RehearsalFacts {

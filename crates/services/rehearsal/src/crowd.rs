@@ -1,23 +1,22 @@
 //! What the visitors of a rehearsal share: the plan, the connections, the notes, and whether they may go on.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
 use page::PollText;
 use page::cookies::CookieJar;
-use pass::Verifier;
+use pass::{Jwks, Verifier};
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use url::Url;
 use waitroom::{RehearsalMark, RoomId, Timestamp, WebUrl};
 
-use crate::exit::{Exit, Failure};
-
-use super::notes::{CrowdProgress, VisitNote, VisitNotes};
-use super::wire::{VisitFault, VisitorWire};
+use crate::RehearsalError;
+use crate::notes::{CrowdProgress, VisitNote, VisitNotes};
+use crate::wire::{VisitFault, VisitorWire};
 
 /// What the visitors are to do.
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ pub(crate) struct CrowdPlan {
 /// Why a crowd's visits ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum CrowdEnd {
+pub enum CrowdEnd {
     AllDone,
     TimeOver,
     Interrupted,
@@ -51,8 +50,8 @@ pub(crate) enum CrowdEnd {
 
 #[derive(Debug)]
 pub(crate) struct VisitorCrowd {
-    pub(super) plan: CrowdPlan,
-    pub(super) wire: VisitorWire,
+    pub(crate) plan: CrowdPlan,
+    pub(crate) wire: VisitorWire,
     notes: Mutex<VisitNotes>,
     /// An instant by the room's clock, and the same one by the clock of this machine.
     instant: (Timestamp, Instant),
@@ -68,9 +67,9 @@ impl VisitorCrowd {
     const COPIES_AGREE_WITHIN: Duration = Duration::from_secs(1);
 
     /// `now` is the time by the room's clock.
-    pub(crate) fn new(plan: CrowdPlan, now: Timestamp) -> Result<Arc<Self>> {
-        let wire = VisitorWire::new(plan.room.clone(), plan.host.clone())
-            .context("could not read the trusted certificates of this machine")?;
+    pub(crate) fn new(plan: CrowdPlan, now: Timestamp) -> Result<Arc<Self>, RehearsalError> {
+        let wire = VisitorWire::new(plan.room.clone(), plan.host.clone());
+        let wire = wire.map_err(RehearsalError::Certificates)?;
         let visits = vec![VisitNote::default(); plan.times.len()];
         let notes = Mutex::new(VisitNotes { visits, ..VisitNotes::default() });
         let crowd = Self {
@@ -86,7 +85,7 @@ impl VisitorCrowd {
     }
 
     /// Waits until the room shows its mark, before anybody is sent there.
-    pub(crate) async fn find_mark(&self) -> Result<()> {
+    pub(crate) async fn find_mark(&self) -> Result<(), RehearsalError> {
         let url = self.polling();
         let mut problem = "no answer".to_owned();
         let asked = async {
@@ -97,14 +96,13 @@ impl VisitorCrowd {
         };
         let found = timeout(Self::MARK_SEEN_WITHIN, asked).await;
         if found.is_err() {
-            let unseen = format!(
-                "{url} does not show the mark that was written into the room, so no visitor was sent there: {problem}"
-            );
-            let advice = "if the room answers at another URL, rehearse it by that URL";
-            return Err(Failure::new(Exit::Failed, unseen).advising(advice).into());
+            return Err(RehearsalError::NoMark { url, problem });
         }
         sleep(Self::COPIES_AGREE_WITHIN).await;
-        self.find_keys().await.context("could not read the keys with which the room signs passes")
+        let keys = self.find_keys().await.map_err(RehearsalError::NoKeys)?;
+        let CrowdPlan { issuer, name, .. } = &self.plan;
+        drop(self.verifier.set(Verifier { issuer: issuer.clone(), audience: name.to_string(), keys }));
+        Ok(())
     }
 
     /// Otherwise what was found instead of the mark.
@@ -122,19 +120,15 @@ impl VisitorCrowd {
         }
     }
 
-    async fn find_keys(&self) -> Result<()> {
+    async fn find_keys(&self) -> Result<Jwks, Box<dyn Error + Send + Sync>> {
         let url = self.below(".well-known/jwks.json");
         let answer = self.wire.get(&url, &mut CookieJar::default()).await;
-        let answer = answer.map_err(|fault| anyhow!("{url}: {fault}"))?;
-        let keys = serde_json::from_slice(&answer.body).with_context(|| url.to_string())?;
-        let CrowdPlan { issuer, name, .. } = &self.plan;
-        let verifier = Verifier { issuer: issuer.clone(), audience: name.to_string(), keys };
-        drop(self.verifier.set(verifier));
-        Ok(())
+        let answer = answer.map_err(|fault| format!("{url}: {fault}"))?;
+        serde_json::from_slice(&answer.body).map_err(|error| format!("{url}: {error}").into())
     }
 
     /// The number in a pass, if the pass is one of this room.
-    pub(super) fn ticket_of_pass(&self, shop: &Url) -> Option<u64> {
+    pub(crate) fn ticket_of_pass(&self, shop: &Url) -> Option<u64> {
         let (_, pass) = shop.query_pairs().find(|(name, _)| name == WebUrl::PASS_PARAMETER)?;
         let claims = self.verifier.get()?.verify(&pass, self.now().as_secs()).ok()?;
         claims.queue_position
@@ -154,11 +148,11 @@ impl VisitorCrowd {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn door(&self) -> Url {
+    pub(crate) fn door(&self) -> Url {
         self.below("beekeeper")
     }
 
-    pub(super) fn polling(&self) -> Url {
+    pub(crate) fn polling(&self) -> Url {
         self.below("polling")
     }
 
@@ -169,7 +163,7 @@ impl VisitorCrowd {
     }
 
     /// Stops everybody if an answer does not show the mark. Does not return then.
-    pub(super) async fn check_mark(&self, shown: Option<RehearsalMark>) {
+    pub(crate) async fn check_mark(&self, shown: Option<RehearsalMark>) {
         if shown != Some(self.plan.mark) {
             self.stop();
             self.mark_lost.notify_one();
@@ -178,17 +172,17 @@ impl VisitorCrowd {
     }
 
     /// Nobody sends anything from now on.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
     /// Resolves when an answer did not show the mark.
-    pub(super) async fn mark_lost(&self) {
+    pub(crate) async fn mark_lost(&self) {
         self.mark_lost.notified().await;
     }
 
     /// Returns at once, or never after the crowd was stopped.
-    pub(super) async fn hold_if_stopped(&self) {
+    pub(crate) async fn hold_if_stopped(&self) {
         if self.is_stopped.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }

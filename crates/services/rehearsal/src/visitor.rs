@@ -11,15 +11,15 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 use waitroom::Place;
 
-use super::crowd::VisitorCrowd;
-use super::notes::{NotedPlace, VisitNote};
-use super::wire::{VisitAnswer, VisitFault, VisitRoute};
+use crate::crowd::VisitorCrowd;
+use crate::notes::{NotedPlace, VisitNote};
+use crate::wire::{VisitAnswer, VisitFault, VisitRoute};
 
 /// Larger than any redirect that a shop needs.
 const MOST_REDIRECTS: usize = 5;
 
 /// [`Tab`] decides what the browser asks for, and when. This sends it, and notes what it hears.
-pub(super) struct HttpVisit<'a> {
+pub(crate) struct HttpVisit<'a> {
     crowd: &'a VisitorCrowd,
     index: usize,
     cookies: CookieJar,
@@ -37,13 +37,13 @@ enum SentTo {
 }
 
 impl<'a> HttpVisit<'a> {
-    pub(super) fn new(crowd: &'a VisitorCrowd, index: usize) -> Self {
+    pub(crate) fn new(crowd: &'a VisitorCrowd, index: usize) -> Self {
         let rng = StdRng::seed_from_u64(crowd.plan.seed.rotate_left(32) ^ index as u64);
         let (cookies, tab, page) = (CookieJar::default(), Tab::default(), crowd.door());
         Self { crowd, index, cookies, tab, page, begun: Instant::now(), rng }
     }
 
-    pub(super) async fn visit(mut self) {
+    pub(crate) async fn visit(mut self) {
         let mut step = Step::FIRST;
         loop {
             sleep(Duration::from_secs_f64((step.after / 1000.0).max(0.0))).await;
@@ -204,7 +204,7 @@ mod tests {
     use waitroom::Timestamp;
 
     use super::*;
-    use crate::rehearse::crowd::CrowdPlan;
+    use crate::crowd::CrowdPlan;
 
     const MARK: &str = "abcdefghijkmnpqr";
     const TOKEN: &str = "00112233445566778899aabbccddeeff";

@@ -9,7 +9,7 @@ use document::words;
 use serde::Serialize;
 use waitroom::{Epoch, Timestamp, Token};
 
-use super::wire::{VisitFault, VisitRoute};
+use crate::wire::{VisitFault, VisitRoute};
 
 /// What one visitor saw.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,13 +84,13 @@ impl VisitNotes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CrowdProgress {
-    pub(crate) all: usize,
-    pub(crate) come: usize,
-    pub(crate) waiting: usize,
-    pub(crate) entered: usize,
-    pub(crate) lost: usize,
-    pub(crate) faults: u64,
+pub struct CrowdProgress {
+    pub all: usize,
+    pub come: usize,
+    pub waiting: usize,
+    pub entered: usize,
+    pub lost: usize,
+    pub faults: u64,
 }
 
 impl fmt::Display for CrowdProgress {
@@ -118,9 +118,9 @@ pub(crate) struct RoomNotes {
 
 /// How many have joined and were released in an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RoomTotals {
-    pub(crate) joined: u64,
-    pub(crate) released: u64,
+pub struct RoomTotals {
+    pub joined: u64,
+    pub released: u64,
 }
 
 /// A window, as the room counted it last.

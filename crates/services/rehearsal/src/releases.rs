@@ -6,60 +6,60 @@ use control::WindowCount;
 use serde::Serialize;
 use waitroom::{BATCH, SLICE_BATCHES, Timestamp, most_in_a_second};
 
-use super::notes::{RoomNotes, VisitNote};
+use crate::notes::{RoomNotes, VisitNote};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct ReleasedSecond {
+pub struct ReleasedSecond {
     /// In milliseconds since 1970.
-    pub(crate) at: u64,
-    pub(crate) released: u32,
+    pub at: u64,
+    pub released: u32,
 }
 
 /// A window of the room, as its plan has it and as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RehearsedWindow {
-    pub(crate) number: u64,
-    pub(crate) start: Timestamp,
-    pub(crate) end: Timestamp,
-    pub(crate) planned: u32,
+pub struct RehearsedWindow {
+    pub number: u64,
+    pub start: Timestamp,
+    pub end: Timestamp,
+    pub planned: u32,
     /// As the room counted.
-    pub(crate) released: u64,
+    pub released: u64,
     /// How many of our visitors say that they were admitted then.
-    pub(crate) seen: usize,
+    pub seen: usize,
     /// As many of our visitors as it planned waited when it began, and no order stopped it. So the line did not run empty.
-    pub(crate) is_full: bool,
+    pub is_full: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RehearsedReleases {
-    pub(crate) seconds: Vec<ReleasedSecond>,
-    pub(crate) windows: Vec<RehearsedWindow>,
+pub struct RehearsedReleases {
+    pub seconds: Vec<ReleasedSecond>,
+    pub windows: Vec<RehearsedWindow>,
     /// The most that were admitted within one second.
-    pub(crate) highest_second: u32,
+    pub highest_second: u32,
     /// The most that may be. Zero if nobody was admitted in a window that is known.
-    pub(crate) highest_allowed: u32,
+    pub highest_allowed: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RehearsedOrder {
+pub struct RehearsedOrder {
     /// How many were admitted before somebody with a lower ticket.
-    pub(crate) early: usize,
+    pub early: usize,
     /// How many places anybody was admitted from their turn, at most.
-    pub(crate) most_places: usize,
+    pub most_places: usize,
     /// How many places are in order still: a batch of each slice, which release at the same time. None on AWS, where a
     /// standard queue keeps the order only roughly.
-    pub(crate) allowed: Option<usize>,
+    pub allowed: Option<usize>,
 }
 
 impl RehearsedWindow {
     /// A full window releases exactly what it planned, and no other one more.
-    pub(super) fn is_as_planned(&self) -> bool {
+    pub(crate) fn is_as_planned(&self) -> bool {
         let planned = u64::from(self.planned);
         if self.is_full { self.released == planned } else { self.released <= planned }
     }
 }
 
-pub(super) fn releases(visits: &[VisitNote], room: &RoomNotes) -> RehearsedReleases {
+pub(crate) fn releases(visits: &[VisitNote], room: &RoomNotes) -> RehearsedReleases {
     let mut admitted: Vec<_> = visits.iter().filter_map(|visit| visit.admitted).collect();
     admitted.sort_unstable();
     let mut seconds = BTreeMap::<u64, u32>::new();
@@ -119,7 +119,7 @@ fn windows(visits: &[VisitNote], admitted: &[Timestamp], room: &RoomNotes) -> Ve
 }
 
 /// `here` are the releases of a room on this machine.
-pub(super) fn order(visits: &[VisitNote], here: Option<&RehearsedReleases>) -> RehearsedOrder {
+pub(crate) fn order(visits: &[VisitNote], here: Option<&RehearsedReleases>) -> RehearsedOrder {
     let mut admitted: Vec<_> =
         visits.iter().filter_map(|visit| Some((visit.admitted?, visit.place?.ticket))).collect();
     admitted.sort_unstable();
@@ -158,7 +158,7 @@ mod tests {
     use control::Status;
 
     use super::*;
-    use crate::rehearse::fixture::{BEGAN, room_with_windows, visit};
+    use crate::fixture::{BEGAN, room_with_windows, visit};
 
     /// Two were admitted in each of three minutes.
     fn six() -> Vec<VisitNote> {

@@ -3,26 +3,26 @@
 use serde::Serialize;
 use simulation::WaitSpread;
 
-use super::wire::VisitRoute;
+use crate::wire::VisitRoute;
 
 /// How fast one route answered, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct RouteLatency {
-    pub(crate) route: VisitRoute,
-    pub(crate) requests: usize,
-    pub(crate) median: f64,
-    pub(crate) p95: f64,
-    pub(crate) p99: f64,
-    pub(crate) longest: f64,
+pub struct RouteLatency {
+    pub route: VisitRoute,
+    pub requests: usize,
+    pub median: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub longest: f64,
     /// How many took at most so long, and longer than the bar before.
-    pub(crate) histogram: Vec<LatencyBar>,
+    pub histogram: Vec<LatencyBar>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct LatencyBar {
+pub struct LatencyBar {
     /// None for all that took longer than every other bar.
-    pub(crate) up_to: Option<f64>,
-    pub(crate) requests: usize,
+    pub up_to: Option<f64>,
+    pub requests: usize,
 }
 
 impl RouteLatency {
@@ -31,7 +31,7 @@ impl RouteLatency {
         [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 10e3, 20e3];
 
     /// None without requests. In microseconds.
-    pub(crate) fn of(route: VisitRoute, micros: &[u32]) -> Option<Self> {
+    pub fn of(route: VisitRoute, micros: &[u32]) -> Option<Self> {
         let mut sorted = micros.to_vec();
         sorted.sort_unstable();
         let millis =

@@ -30,7 +30,7 @@ const LARGEST_BODY: usize = 4 << 20;
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum VisitRoute {
+pub enum VisitRoute {
     Join,
     Page,
     Poll,
@@ -121,7 +121,7 @@ fn texts(headers: &HeaderMap, name: http::HeaderName) -> impl Iterator<Item = &s
 }
 
 impl VisitRoute {
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Join => "join",
             Self::Page => "page",

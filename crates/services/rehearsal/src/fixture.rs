@@ -6,12 +6,12 @@ use control::example::suffering;
 use control::{Status, WindowCount};
 use waitroom::{Timestamp, Token};
 
-use super::notes::{NotedPlace, VisitNote};
+use crate::notes::{NotedPlace, VisitNote};
 
-pub(super) const BEGAN: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+pub(crate) const BEGAN: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// A visitor who joined when it began, was admitted so many milliseconds later, and entered.
-pub(super) fn visit(ticket: u8, admitted: u64) -> VisitNote {
+pub(crate) fn visit(ticket: u8, admitted: u64) -> VisitNote {
     let place = NotedPlace { ticket: ticket.into(), token: Token::from_bytes([ticket; 16]), since: BEGAN };
     let admitted = Some(BEGAN + Duration::from_millis(admitted));
     VisitNote {
@@ -25,7 +25,7 @@ pub(super) fn visit(ticket: u8, admitted: u64) -> VisitNote {
 }
 
 /// A room with a window for each minute. Of each, how many it planned and released.
-pub(super) fn room_with_windows(windows: &[(u32, u64)]) -> Status {
+pub(crate) fn room_with_windows(windows: &[(u32, u64)]) -> Status {
     let window = |(number, &(planned, released)): (u64, &(u32, u64))| {
         let start = BEGAN + Duration::from_mins(number - 1);
         WindowCount { number, released, planned, start, end: start + Duration::from_mins(1) }

@@ -9,16 +9,16 @@ use document::{
     PlotShape,
 };
 
-use super::crowd::CrowdEnd;
-use super::measured::{LatencyBar, RouteLatency};
-use super::releases::RehearsedReleases;
-use super::report::{RehearsalCheck, RehearsalReport, VisitEnds};
+use crate::crowd::CrowdEnd;
+use crate::measured::{LatencyBar, RouteLatency};
+use crate::releases::RehearsedReleases;
+use crate::report::{RehearsalCheck, RehearsalReport, VisitEnds};
 
 /// At most so many points of a series, so that a page of a long rehearsal stays small.
 const MOST_POINTS: usize = 600;
 
 impl RehearsalReport {
-    pub(crate) fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let releases = vec![
             DocumentPart::Paragraph(
                 "When each visitor was admitted, by the room's clock: an admission's end, which the poll tells, minus its length."

@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use config::{AddressLimit, Architecture, RoomConfig};
+use waitroom::Rate;
+
+/// What to expect if the visitors are released one after the other at the rate.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedVisits {
+    pub average_wait: Duration,
+    /// From the first visitor until the last one has entered.
+    pub takes: Duration,
+}
+
+impl ExpectedVisits {
+    /// Until their page knows that it is their turn, and they have entered.
+    const UNTIL_ENTERED: Duration = Duration::from_mins(1);
+
+    /// `times` are when they come, in milliseconds.
+    pub fn of(times: &[u32], rate: Rate) -> Self {
+        let between = Duration::from_mins(1) / rate.get();
+        let (mut next, mut waits) = (Duration::ZERO, Duration::ZERO);
+        for at in times {
+            let at = Duration::from_millis((*at).into());
+            waits += next.saturating_sub(at);
+            next = next.max(at) + between;
+        }
+        let visitors = u32::try_from(times.len()).unwrap_or(u32::MAX).max(1);
+        Self { average_wait: waits / visitors, takes: next + Self::UNTIL_ENTERED }
+    }
+
+    /// What so many visitors of this room on AWS cost in dollars, and for how many minutes of waiting.
+    pub fn costs(&self, config: &RoomConfig, visitors: u64) -> (f64, f64) {
+        let architecture = config.architecture.unwrap_or(Architecture::Arm64);
+        let modelled = aws_model::ModelledRoom::of(config, architecture, 0);
+        let wait_minutes = (self.average_wait.as_secs_f64() / 60.0).ceil().max(1.0);
+        (aws_model::EventCosts::of(&modelled, visitors, wait_minutes).dollars, wait_minutes)
+    }
+}
+
+/// The settings by which the firewall refuses the visitors, who all come from one address.
+pub fn limits_of_an_address(config: &RoomConfig) -> Vec<&'static str> {
+    let limits = [
+        ("door_requests_per_address", config.door_requests_per_address.is_some_and(AddressLimit::is_limited)),
+        ("requests_per_address", config.requests_per_address.is_some_and(AddressLimit::is_limited)),
+        // 0 challenges every browser.
+        ("door_challenge_above", config.door_challenge_above.is_some()),
+    ];
+    limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visitors_wait_only_if_more_come_than_are_released() {
+        let expected = |times: &[u32]| ExpectedVisits::of(times, Rate::new(60).unwrap());
+        let at_once = expected(&[0; 61]);
+        assert_eq!(at_once.average_wait, Duration::from_secs(30));
+        assert_eq!(at_once.takes, Duration::from_secs(61) + ExpectedVisits::UNTIL_ENTERED);
+        let slowly = expected(&[0, 10_000, 20_000]);
+        assert_eq!(slowly.average_wait, Duration::ZERO);
+        assert_eq!(slowly.takes, Duration::from_secs(21) + ExpectedVisits::UNTIL_ENTERED);
+    }
+}
