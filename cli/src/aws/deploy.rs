@@ -59,7 +59,7 @@ async fn deployed(deploy: &Deploy, json: bool, yes: bool, begun: &AtomicBool) ->
     let tell = |event: DeployEvent| progress.show(&event);
     let room = account.deploy(&config, page.as_ref(), &bundle, &tell).await?;
     let found = room.smoke_check(&tell).await?;
-    if found == RoomState::On {
+    if found.switches().releases {
         room.wait_for_schedule(&tell).await?;
     }
     let mail = room.alarm_mail().await;

@@ -2,7 +2,7 @@ use anyhow::Result;
 use control::{ChangedRoom, OperatedRoom, Order};
 use document::words;
 use serde_json::json;
-use waitroom::{Room, RoomState, Timestamp};
+use waitroom::{Room, Timestamp};
 
 use crate::arguments::Which;
 use crate::printer::say;
@@ -67,7 +67,7 @@ fn opening(before: &Room, after: &Room, now: Timestamp) -> Option<String> {
             let instead = before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
             Some(format!("{}{instead}; until then visitors join and wait", opening_at(opens, now)))
         }
-        (Some(opens), None) if after.state != RoomState::On => {
+        (Some(opens), None) if !after.releases() => {
             Some(format!("does not open at {} any more", words::at(opens)))
         }
         _ => None,
@@ -85,7 +85,7 @@ fn quoted(room: &Room) -> String {
 #[cfg(test)]
 mod tests {
     use control::example::suffering;
-    use waitroom::Rate;
+    use waitroom::{Rate, RoomState};
 
     use super::*;
 

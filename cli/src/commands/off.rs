@@ -6,7 +6,6 @@ use anyhow::Result;
 use control::Order;
 
 use super::change;
-use waitroom::RoomState;
 
 use crate::arguments::Which;
 use crate::ask;
@@ -47,11 +46,11 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 async fn way(found: &RoomHandle) -> Result<Way> {
     let status = found.room.status().await?;
     let waiting = status.line.waiting;
-    if waiting == 0 || status.room.state == RoomState::Off {
+    if waiting == 0 || status.room.lets_everybody_through() {
         return Ok(Way::Off);
     }
     let consequence = consequence(waiting, &found.room.name);
-    let could_pause = status.room.state == RoomState::On;
+    let could_pause = status.room.releases();
     if !ask::can_ask() {
         let mut instead = "nothing was changed; to go ahead, add --yes".to_owned();
         if could_pause {

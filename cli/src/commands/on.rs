@@ -3,7 +3,7 @@
 use anyhow::Result;
 use control::{Order, Status};
 use document::words;
-use waitroom::{RoomState, Timestamp};
+use waitroom::Timestamp;
 
 use super::change;
 use crate::arguments::On;
@@ -37,7 +37,7 @@ fn sale(status: &Status) -> Option<String> {
     let room = &status.room;
     let lately = status.windows.iter().map(|window| window.released).sum::<u64>().min(status.released);
     let is_served = status.released > 0 && (status.line.waiting > 0 || lately >= CUSTOMERS);
-    (room.state == RoomState::On && room.rehearsal.is_none() && is_served).then(|| {
+    (room.releases() && room.rehearsal.is_none() && is_served).then(|| {
         let name = &room.settings.room;
         match status.line.waiting {
             0 => format!("{name} is on, and let {lately} visitors in within this window and the one before"),
@@ -51,6 +51,7 @@ fn sale(status: &Status) -> Option<String> {
 mod tests {
     use control::WindowCount;
     use control::example::suffering;
+    use waitroom::RoomState;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use control::{Order, UndoableOrder};
-use waitroom::{AuditEntry, AuditedChange, RoomState};
+use waitroom::{AuditEntry, AuditedChange};
 
 use super::{change, off};
 use crate::arguments::Which;
@@ -28,5 +28,5 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 
 /// Then everybody who waits would enter at once, as after `off`.
 fn turns_off(reverted: &AuditedChange) -> bool {
-    matches!(reverted, AuditedChange::State { to: RoomState::Off, .. })
+    matches!(reverted, AuditedChange::State { to, .. } if to.lets_everybody_through())
 }

@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Bar, BarChart, BarGroup, Block, Chart, Dataset, GraphType};
-use waitroom::{Rate, RoomState};
+use waitroom::Rate;
 
 use super::course::Course;
 
@@ -55,8 +55,8 @@ fn below(rate: Option<Rate>) -> String {
 pub(super) fn draw_minutes(frame: &mut Frame<'_>, course: &Course, palette: Palette, area: Rect) {
     const GAP: u16 = 1;
 
-    let is_on = course.latest.room.state == RoomState::On;
-    let now = (course.released_since(), is_on.then_some(course.latest.line.rate));
+    let releases = course.latest.room.releases();
+    let now = (course.released_since(), releases.then_some(course.latest.line.rate));
     let minutes = course.minutes.values().rev().map(|minute| (minute.released, minute.rate));
     let minutes: Vec<_> = std::iter::once(now).chain(minutes).collect();
     // As wide as the longest number, at least for a usual rate.

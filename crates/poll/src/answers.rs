@@ -52,11 +52,12 @@ pub struct Wait {
 
 impl PollAnswer {
     pub fn new(room: &Room, line: &LineStatus, visitor: VisitorState) -> Self {
+        let is_straight = room.lets_everybody_through();
         let until = match visitor {
-            VisitorState::Admitted { until } if room.state != RoomState::Off => Some(until),
+            VisitorState::Admitted { until } if !is_straight => Some(until),
             _ => None,
         };
-        if until.is_some() || room.state == RoomState::Off {
+        if until.is_some() || is_straight {
             let origin = room.settings.shop.to_string();
             return Self::Enter { allow: true, origin, until, rehearsal: room.rehearsal };
         }
@@ -73,7 +74,7 @@ impl PollAnswer {
             slow: line.slow,
             message: room.settings.message.to_string(),
             stretch: room.stretch,
-            join: visitor == VisitorState::Newcomer,
+            join: room.takes_newcomers() && visitor == VisitorState::Newcomer,
             rehearsal: room.rehearsal,
         })
     }
@@ -93,7 +94,7 @@ impl ClientAnswer {
     /// `known` says whether the request carried a place of this room and epoch.
     pub fn new(room: &Room, known: bool, visitor: VisitorState) -> Self {
         Self {
-            allow: matches!(visitor, VisitorState::Admitted { .. }) || room.state == RoomState::Off,
+            allow: matches!(visitor, VisitorState::Admitted { .. }) || room.lets_everybody_through(),
             known,
         }
     }

@@ -24,9 +24,7 @@ use waitroom::ports::{
     Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch,
     RoomReader, StatusBoard, TicketCounter, TokenSource,
 };
-use waitroom::{
-    Admission, AdmittedBy, Epoch, Place, Room, RoomState, Scheme, Ticket, TicketBlock, Timestamp, Token,
-};
+use waitroom::{Admission, AdmittedBy, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token};
 
 pub use answer::DoorAnswer;
 use claims::claims;
@@ -147,7 +145,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             ShownIn::Frame => return Ok(DoorAnswer::in_frame()),
         }
         let place = Place::find(&room.settings.room, room.epoch, request.cookies.iter().copied());
-        if room.state == RoomState::Off {
+        if room.lets_everybody_through() {
             return self.straight_to_shop(&room, place, request).await;
         }
         let Some(place) = place else {

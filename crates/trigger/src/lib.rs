@@ -17,9 +17,7 @@ use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
     QuietSwitch, RoomReader, StatusBoard,
 };
-use waitroom::{
-    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, RoomState, Slice, passed_before, was_empty,
-};
+use waitroom::{LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, passed_before, was_empty};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore:
@@ -148,7 +146,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         report: &mut TriggerReport,
     ) -> PortResult<()> {
         let is_idle = || was_empty(room, recent, self.clock.now(), self.minute);
-        let quiet = waiting == 0 && room.state == RoomState::On && (room.quiet || is_idle());
+        let quiet = waiting == 0 && room.releases() && (room.quiet || is_idle());
         if quiet == room.quiet {
             return Ok(());
         }

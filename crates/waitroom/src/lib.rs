@@ -6,7 +6,8 @@
 //!
 //! | type | meaning |
 //! | --- | --- |
-//! | [`Room`], [`RoomState`], [`Settings`] | a room: whether it is on, paused or off, and what the operator decided |
+//! | [`Room`], [`Settings`] | a room, and what the operator decided |
+//! | [`RoomState`] with its [`Switches`] | whether it is on, paused or off, and what that means |
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
@@ -44,6 +45,7 @@ pub mod ports;
 mod rate;
 mod rehearsal;
 mod room;
+mod room_state;
 mod served;
 mod settings;
 mod slice;
@@ -72,7 +74,8 @@ pub use place::{Place, PlaceError, Scheme, readable_cookies};
 pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};
 pub use rehearsal::{RehearsalMark, RehearsalMarkError};
-pub use room::{Room, RoomState, RoomStateError};
+pub use room::Room;
+pub use room_state::{RoomState, RoomStateError, Switches, WayToShop};
 pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
 pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};

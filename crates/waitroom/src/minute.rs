@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Rate, Room, RoomState, Timestamp};
+use crate::{Epoch, Rate, Room, Timestamp};
 
 /// The line as the trigger counts it, once a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl LineTotals {
     /// What is counted in this room at this instant.
     pub fn of(room: &Room, at: Timestamp, counts: LineCounts) -> Self {
         let LineCounts { joined, released, entered, waiting } = counts;
-        let rate = (room.state == RoomState::On).then(|| room.rate());
+        let rate = room.releases().then(|| room.rate());
         let rehearsal = room.rehearsal.is_some();
         Self { at, epoch: room.epoch, joined, released, entered, waiting, rate, rehearsal }
     }

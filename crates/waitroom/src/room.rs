@@ -1,5 +1,3 @@
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +7,8 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    Epoch, Rate, RehearsalMark, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule, WebUrl,
+    Epoch, Rate, RehearsalMark, RoomState, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule,
+    WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -45,47 +44,6 @@ pub struct Room {
     pub version: u64,
 }
 
-/// Whether the room is on, paused or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoomState {
-    /// Visitors join, and are released at the rate.
-    On,
-    /// Visitors join and keep their places. Nobody is released.
-    Paused,
-    /// Everybody goes straight to the shop.
-    Off,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a room is on, paused or off")]
-pub struct RoomStateError;
-
-impl RoomState {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Paused => "paused",
-            Self::Off => "off",
-        }
-    }
-}
-
-impl fmt::Display for RoomState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for RoomState {
-    type Err = RoomStateError;
-
-    fn from_str(text: &str) -> Result<Self, RoomStateError> {
-        let states = [Self::On, Self::Paused, Self::Off];
-        states.into_iter().find(|state| state.as_str() == text).ok_or(RoomStateError)
-    }
-}
-
 impl Room {
     pub fn new(settings: Settings, url: WebUrl, epoch: Epoch) -> Self {
         Self {
@@ -114,9 +72,29 @@ impl Room {
         (self.state, self.opens) = (RoomState::Paused, Some(opens));
     }
 
-    /// Marks the room for a rehearsal. Returns whether it did: the room has to be on, and not marked.
+    /// Whether newcomers get a place in the line.
+    pub fn takes_newcomers(&self) -> bool {
+        self.state.switches().joins
+    }
+
+    /// Whether visitors who wait are released.
+    pub fn releases(&self) -> bool {
+        self.state.switches().releases
+    }
+
+    /// Whether everybody goes straight to the shop.
+    pub fn lets_everybody_through(&self) -> bool {
+        self.state.lets_everybody_through()
+    }
+
+    /// Whether its visitors could be those of a rehearsal, who join and are released.
+    pub fn can_be_rehearsed(&self) -> bool {
+        self.takes_newcomers() && self.releases()
+    }
+
+    /// Marks the room for a rehearsal. Returns whether it did: it has to be one that can be rehearsed, and not marked.
     pub fn rehearse(&mut self, mark: RehearsalMark) -> bool {
-        let is_free = self.state == RoomState::On && self.rehearsal.is_none();
+        let is_free = self.can_be_rehearsed() && self.rehearsal.is_none();
         if is_free {
             self.rehearsal = Some(mark);
         }
@@ -144,7 +122,7 @@ impl Room {
         Arc::new(room)
     }
 
-    /// Opens the room if it was to open by `now`. Only a paused room opens. It is not quiet until then, because a crowd
+    /// Opens the room if it was to open by `now`. Only a paused room opens: the two together are the opening ahead. It is not quiet until then, because a crowd
     /// waits.
     fn settle(&mut self, now: Timestamp) {
         if self.state != RoomState::Paused {
@@ -174,10 +152,7 @@ impl Room {
 
     /// What the state, the rate and the throttle allow consumers to release, once everybody knows of it.
     pub fn valve(&self) -> Valve {
-        match self.state {
-            RoomState::On if !self.quiet => Valve::Open(self.rate()),
-            RoomState::On | RoomState::Paused | RoomState::Off => Valve::Closed,
-        }
+        if self.releases() && !self.quiet { Valve::Open(self.rate()) } else { Valve::Closed }
     }
 
     /// The change of the valve that is in force at `now`.
@@ -345,30 +320,62 @@ mod tests {
         assert_eq!(room.valves.to_string(), "0=100 51000=closed 600004=300", "nothing else moves it");
     }
 
+    /// The states and the opening ahead, with the order that leads there.
+    const BEGINS: [fn(&mut Room); 4] = [
+        |room| room.turn(RoomState::On),
+        |room| room.turn(RoomState::Paused),
+        |room| room.open_at(OPENS),
+        |room| room.turn(RoomState::Off),
+    ];
+
+    /// The state with the opening, and whether it takes newcomers, releases, and lets everybody through.
+    fn shown(room: &Room) -> String {
+        assert_eq!(room.valve() != Valve::Closed, room.releases());
+        let opens = room.opens.map_or(String::new(), |opens| format!(" until {}", opens.as_millis()));
+        let yes = |switch| if switch { "yes" } else { "no" };
+        let (joins, releases) = (yes(room.takes_newcomers()), yes(room.releases()));
+        format!("{}{opens}: {joins} {releases} {}", room.state, yes(room.lets_everybody_through()))
+    }
+
     #[test]
-    fn on_pause_and_off_withdraw_an_opening() {
-        for (state, valves) in [
-            (RoomState::On, "0=100 51000=closed 51503=100"),
-            (RoomState::Paused, "0=100 51000=closed"),
-            (RoomState::Off, "0=100 51000=closed"),
+    fn every_order_leads_from_every_state_to_the_same_one() {
+        let [on, paused, ahead, off] = BEGINS;
+        let past: fn(&mut Room) = |room| room.open_at(Timestamp::from_millis(49_999));
+        let (open, closed) = ("", "0=100 51000=closed");
+        let (again, withdrawn) = ("0=100 51000=closed 51500=100", "0=100 51000=closed 51503=100");
+        let opening = "0=100 51000=closed 600003=100";
+        for (order, expected, valves) in [
+            (on, "on: yes yes no", [open, again, withdrawn, again]),
+            (paused, "paused: yes no no", [closed; 4]),
+            (
+                ahead,
+                "paused until 600000: yes no no",
+                [opening, opening, "0=100 51000=closed 600002=100", opening],
+            ),
+            (past, "on: yes yes no", [open, again, withdrawn, again]),
+            (off, "off: no no yes", [closed; 4]),
         ] {
-            let mut room = room("https://room.example/");
-            change(&mut room, |room| room.open_at(OPENS));
-            change(&mut room, |room| room.turn(state));
-            assert_eq!((room.state, room.opens, &*room.valves.to_string()), (state, None, valves));
-            // A state that is set in another way has no opening either, unless it is paused.
-            change(&mut room, |room| (room.state, room.opens) = (state, Some(OPENS)));
-            assert_eq!(room.opens.is_some(), state == RoomState::Paused);
+            for (begin, valves) in BEGINS.into_iter().zip(valves) {
+                let mut room = room("https://room.example/");
+                change(&mut room, begin);
+                change(&mut room, order);
+                assert_eq!((&*shown(&room), &*room.valves.to_string()), (expected, valves));
+                change(&mut room, |room| room.stretch = Stretch::MAX);
+                assert_eq!((&*shown(&room), &*room.valves.to_string()), (expected, valves), "no other order");
+                // Only an opening ahead leads to another state by itself.
+                let opened = if room.opens.is_some() { "on: yes yes no" } else { expected };
+                assert_eq!(shown(&Arc::new(room).at(OPENS)), opened);
+            }
         }
     }
 
     #[test]
-    fn an_opening_that_is_past_opens_the_room_at_once() {
-        let mut room = room("https://room.example/");
-        change(&mut room, |room| room.turn(RoomState::Paused));
-        change(&mut room, |room| room.open_at(Timestamp::from_millis(49_999)));
-        assert_eq!((room.state, room.opens), (RoomState::On, None));
-        assert_eq!(room.valves.to_string(), "0=100 51000=closed 51500=100");
+    fn only_a_paused_room_has_an_opening() {
+        for state in RoomState::ALL {
+            let mut room = room("https://room.example/");
+            change(&mut room, |room| (room.state, room.opens) = (state, Some(OPENS)));
+            assert_eq!(room.opens.is_some(), state == RoomState::Paused);
+        }
     }
 
     #[test]

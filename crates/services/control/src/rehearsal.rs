@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use waitroom::ports::PortResult;
-use waitroom::{
-    AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, RoomState, Timestamp,
-};
+use waitroom::{AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, Timestamp};
 
 use crate::reply::Reply;
 use crate::store::OperatorStore;
@@ -21,7 +19,7 @@ pub(crate) async fn begin(
     if let Some(refusal) = refusal(&room) {
         return Ok(failed(refusal));
     }
-    if room.state != RoomState::On {
+    if !room.can_be_rehearsed() {
         return Ok(failed(not_on(&room)));
     }
     let waiting = store.waiting().await?;
@@ -107,7 +105,7 @@ fn not_on(room: &Room) -> String {
 /// Whether this change turns the room on, now or later.
 pub(crate) fn would_open(change: &AuditedChange) -> bool {
     let AuditedChange::State { to, to_opens, .. } = change else { return false };
-    *to == RoomState::On || to_opens.is_some()
+    to.switches().releases || to_opens.is_some()
 }
 
 fn failed(error: String) -> Reply {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortResult;
 use waitroom::throttle_rules::Finding;
-use waitroom::{Author, LineStatus, Room, RoomState, Timestamp};
+use waitroom::{Author, LineStatus, Room, Timestamp};
 
 use crate::store::OperatorStore;
 
@@ -167,7 +167,7 @@ impl Status {
             room: Room::clone(&room),
             joined,
             released: progress.released,
-            wait: (room.state == RoomState::On).then(|| waiting * 60 / u64::from(room.rate().get())),
+            wait: room.releases().then(|| waiting * 60 / u64::from(room.rate().get())),
             longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()

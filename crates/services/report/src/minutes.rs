@@ -26,10 +26,7 @@ pub struct ReportedMinute {
 impl ReportedMinute {
     /// Why there is no rate in force.
     pub(crate) fn closed(&self) -> &'static str {
-        match self.state {
-            Some(state @ (RoomState::Paused | RoomState::Off)) => state.as_str(),
-            Some(RoomState::On) | None => "closed",
-        }
+        self.state.filter(|state| !state.switches().releases).map_or("closed", RoomState::as_str)
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
@@ -101,7 +98,7 @@ pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], 
         // At its opening a paused room turns on without an order.
         let has_opened = ordered == RoomState::Paused && minute.count.rate.is_some();
         minute.state = Some(if has_opened { RoomState::On } else { ordered });
-        if ordered == RoomState::Off {
+        if ordered.lets_everybody_through() {
             minute.count.waiting = 0;
         }
     }

@@ -1,0 +1,109 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of a combination of [`Switches`]. It is what operators order, what polls show and what stores keep. Whoever
+/// decides something asks the one switch that it means, for example with [`Room::releases`](crate::Room::releases).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoomState {
+    /// Visitors join, and are released at the rate.
+    On,
+    /// Visitors join and keep their places. Nobody is released.
+    Paused,
+    /// Everybody goes straight to the shop.
+    Off,
+}
+
+/// What a room does, whatever that is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switches {
+    /// Whether newcomers get a place in the line.
+    pub joins: bool,
+    /// Whether visitors who wait are released.
+    pub releases: bool,
+    pub way: WayToShop,
+}
+
+/// How visitors get from the door to the shop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayToShop {
+    /// Whoever was released goes there.
+    ThroughLine,
+    /// Everybody goes there at once.
+    Straight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a room is on, paused or off")]
+pub struct RoomStateError;
+
+impl RoomState {
+    pub const ALL: [Self; 3] = [Self::On, Self::Paused, Self::Off];
+
+    /// The table in ARCHITECTURE.md: each state's name and switches.
+    const fn row(self) -> (&'static str, Switches) {
+        use WayToShop::{Straight, ThroughLine};
+        match self {
+            Self::On => ("on", Switches { joins: true, releases: true, way: ThroughLine }),
+            Self::Paused => ("paused", Switches { joins: true, releases: false, way: ThroughLine }),
+            Self::Off => ("off", Switches { joins: false, releases: false, way: Straight }),
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    pub const fn switches(self) -> Switches {
+        self.row().1
+    }
+
+    /// Whether everybody goes straight to the shop.
+    pub fn lets_everybody_through(self) -> bool {
+        self.switches().way == WayToShop::Straight
+    }
+}
+
+impl fmt::Display for RoomState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RoomState {
+    type Err = RoomStateError;
+
+    fn from_str(text: &str) -> Result<Self, RoomStateError> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(RoomStateError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_architecture_draws_every_state_with_its_switches() {
+        let drawn = include_str!("../../../ARCHITECTURE.md");
+        for state in RoomState::ALL {
+            let Switches { joins, releases, way } = state.switches();
+            let word = |switch| if switch { "yes" } else { "no" };
+            let way = match way {
+                WayToShop::ThroughLine => "through the line",
+                WayToShop::Straight => "straight",
+            };
+            let row = format!("| `{state}` | {} | {} | {way} |", word(joins), word(releases));
+            assert!(drawn.contains(&row), "ARCHITECTURE.md lacks {row}");
+        }
+    }
+
+    #[test]
+    fn a_state_has_one_name_in_text_and_in_json() {
+        for state in RoomState::ALL {
+            assert_eq!(state.as_str().parse(), Ok(state));
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+        }
+    }
+}
