@@ -7,7 +7,7 @@ use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
 use report::{EventReport, ReportRange};
 use waitroom::MinuteRecord;
-use waitroom::ports::LineLength;
+use waitroom::ports::{LineLength, Store};
 
 use super::progress::{ProgressDisplay, interruptible, run_async};
 use super::rooms::{access, handle};
@@ -83,7 +83,7 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
 /// How many visitors would lose their places. An incomplete room has no line to count.
 async fn waiting(account: &Account, destroy: &Destroy) -> Result<String> {
     match account.room(&destroy.name).await {
-        Ok(room) => Ok(match room.store().waiting().await? {
+        Ok(room) => Ok(match room.store().line().waiting().await? {
             0 => "No visitors wait".to_owned(),
             1 => "One visitor waits, and loses their place".to_owned(),
             waiting => format!("About {waiting} visitors wait, and lose their places"),

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use futures_util::future::{self, Either};
-use waitroom::ports::{Clock, PortResult};
+use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard};
 use waitroom::{LineCount, LinePosition, LineStatus, Room};
 
 use crate::slice_run::{LONGEST_WAIT, SliceRun};
@@ -32,15 +32,15 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     }
 
     async fn write_progress(&mut self, room: &Room) -> PortResult<()> {
-        self.store.record(self.slice.id, self.tally.progress()).await?;
+        self.store.ledger().record(self.slice.id, self.tally.progress()).await?;
         if let Some((at, wait)) = self.tally.waits.take_due() {
-            self.store.note_wait(at, wait).await?;
+            self.store.ledger().note_wait(at, wait).await?;
         }
         let is_first = self.slice.id.index == 0;
         if self.tally.served.is_some() && !is_first {
             return Ok(());
         }
-        let position = self.store.position().await?;
+        let position = self.store.ledger().position().await?;
         self.tally.begin_at(position);
         if is_first {
             self.publish(room, position).await?;
@@ -51,8 +51,8 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
     async fn publish(&mut self, room: &Room, position: LinePosition) -> PortResult<()> {
         let now = self.clock.now();
         let count = LineCount {
-            counted: self.store.waiting().await?,
-            issued: self.store.issued().await?,
+            counted: self.store.line().waiting().await?,
+            issued: self.store.line().issued().await?,
             found_empty: self.tally.finds_nobody(now),
         };
         let waiting = count.waiting(position.served, now);
@@ -60,7 +60,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
         // An unchanged status is not written again: an idle room must cost next to nothing.
         self.tally.is_news = self.tally.published != Some(status);
         if self.tally.is_news {
-            self.store.publish(status).await?;
+            self.store.ledger().publish(status).await?;
             self.tally.published = Some(status);
         }
         Ok(())

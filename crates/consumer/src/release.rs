@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Admitted, Clock, Fault, PortError, PortResult, Receipt};
+use waitroom::ports::{Admissions, Admitted, Clock, Fault, LineFront, PortError, PortResult, Receipt};
 use waitroom::{Admission, AdmittedBy, Place, Room, Ticket, Timestamp};
 
 use crate::hand::Held;
@@ -108,7 +108,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
             self.pace.record_released(charged, at);
         }
         if !finished.is_empty()
-            && let Err(error) = self.store.remove(finished).await
+            && let Err(error) = self.store.line().remove(finished).await
         {
             // The line delivers them again; they are found admitted and are removed then.
             self.tally.failed(&error);
@@ -136,7 +136,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
                     }
                 }
                 Ok(visitor) => self.hand.set_aside(self.clock.now(), visitor.epoch, held),
-                Err(body) => match self.store.bury(held.delivery.receipt, body.clone()).await {
+                Err(body) => match self.store.line().bury(held.delivery.receipt, body.clone()).await {
                     Ok(()) => self.tally.report.dead_letters += 1,
                     Err(error) => self.tally.failed(&error),
                 },
@@ -155,7 +155,7 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
             let at = self.clock.now();
             let expires = at + room.settings.lifetimes.admission;
             let admission = Admission { ticket: visitor.ticket, by, at, expires };
-            match self.store.admit(visitor.token, admission).await {
+            match self.store.ledger().admit(visitor.token, admission).await {
                 Ok(Admitted::Now) => return Ok(FoundAdmission { by, is_new: true, was_unsure: unsure }),
                 Ok(Admitted::Before(Admission { by, .. })) => {
                     return Ok(FoundAdmission { by, is_new: false, was_unsure: unsure });

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Claimant, Claimed, Clock, PortError, PortResult};
+use waitroom::ports::{
+    Admissions, Claimant, Claimed, Clock, LineFront, PortError, PortResult, RoomReader, Slices,
+};
 use waitroom::{Pace, PaceStep, Room, Slice, Timestamp, Valve, ValveChange};
 
 use crate::hand::{Hand, Held};
@@ -69,8 +71,8 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     /// Claims the slice, and asks whether the ledger takes admissions: both at once, so that asking delays nobody.
     async fn take_slice(&mut self, claimant: Claimant) -> PortResult<bool> {
         let asked = self.clock.now();
-        let store = self.store;
-        let (claimed, answer) = future::join(self.claim(claimant), store.takes_admissions()).await;
+        let ledger = self.store.ledger();
+        let (claimed, answer) = future::join(self.claim(claimant), ledger.takes_admissions()).await;
         let Claimed::Granted { released } = claimed? else { return Ok(false) };
         if answer.is_ok() && self.clock.now().since(asked) <= LONGEST_READ {
             self.tally.ledger_takes = Some(true);
@@ -83,7 +85,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
     async fn claim(&mut self, claimant: Claimant) -> PortResult<Claimed> {
         loop {
-            match self.store.claim(self.slice.id, claimant).await {
+            match self.store.ledger().claim(self.slice.id, claimant).await {
                 Err(error) if self.clock.now() < self.slice.ends_at() => self.pause_after(&error).await,
                 answered => return answered,
             }
@@ -93,7 +95,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     /// Reads the room, and does the one thing that is due: a report, a wait, or a batch.
     async fn turn(&mut self) -> ControlFlow<()> {
         let asked = self.clock.now();
-        let read = self.store.room().await;
+        let read = self.store.ledger().room().await;
         if self.clock.now() >= self.slice.ends_at() {
             return ControlFlow::Break(());
         }
@@ -143,7 +145,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         }
         self.drop_other_epochs(room).await;
         let Some(receipts) = self.hand.take_due_receipts(now) else { return false };
-        match self.store.keep(receipts).await {
+        match self.store.line().keep(receipts).await {
             Ok(()) => self.hand.hidden_since(now),
             Err(error) => self.tally.failed(&error),
         }
@@ -151,7 +153,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     }
 
     async fn ask_ledger(&mut self) {
-        let answer = self.store.takes_admissions().await;
+        let answer = self.store.ledger().takes_admissions().await;
         self.tally.ledger_takes = Some(answer.is_ok());
         if let Err(error) = answer {
             self.pause_after(&error).await;
@@ -186,7 +188,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     async fn receive(&mut self, most: u32, now: Timestamp, room: &Room) -> Vec<Held> {
         // Visitors who are received after the slice's end could not be admitted.
         let patience = LONGEST_WAIT.min(self.deadline(room).since(now));
-        match self.store.receive(most, patience).await {
+        match self.store.line().receive(most, patience).await {
             Ok(batch) if batch.is_empty() => {
                 self.tally.found_nobody(now, self.clock.now());
                 if self.tally.finds_nobody(self.clock.now()) {
@@ -213,7 +215,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         for _ in 0..READS {
             // Read before the wait, so that reading does not delay the batch.
             let asked = self.clock.now();
-            let read = self.store.room().await;
+            let read = self.store.ledger().room().await;
             self.clock.sleep_until(at).await;
             let now = self.clock.now();
             if let Ok(room) = read
@@ -234,7 +236,7 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
             return;
         }
         self.tally.report.dropped += u32::try_from(dropped.len()).unwrap_or(u32::MAX);
-        if let Err(error) = self.store.remove(dropped).await {
+        if let Err(error) = self.store.line().remove(dropped).await {
             self.tally.failed(&error);
         }
     }
@@ -245,12 +247,12 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         let receipts = std::mem::take(&mut self.hand).into_receipts();
         self.tally.report.left_in_line = u32::try_from(receipts.len()).unwrap_or(u32::MAX);
         if !receipts.is_empty()
-            && let Err(error) = self.store.hand_back(receipts).await
+            && let Err(error) = self.store.line().hand_back(receipts).await
         {
             self.tally.failed(&error);
         }
         self.tally.is_over = true;
-        if let Ok(room) = self.store.room().await {
+        if let Ok(room) = self.store.ledger().room().await {
             self.report(&room).await;
         }
     }

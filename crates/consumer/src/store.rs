@@ -1,12 +1,15 @@
-use waitroom::ports::{Admissions, LineFront, LineLength, MinuteLog, RoomReader, Slices, StatusBoard};
+use waitroom::ports::{Admissions, LineFront, LineLength, MinuteLog, RoomReader, Slices, StatusBoard, Store};
 
 /// What a consumer needs of a store.
 pub trait ConsumerStore:
-    RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard + MinuteLog
+    Store<Line: LineFront + LineLength, Ledger: RoomReader + Admissions + Slices + StatusBoard + MinuteLog>
 {
 }
 
-impl<S: RoomReader + LineFront + LineLength + Admissions + Slices + StatusBoard + MinuteLog> ConsumerStore
-    for S
+impl<S> ConsumerStore for S where
+    S: Store<
+            Line: LineFront + LineLength,
+            Ledger: RoomReader + Admissions + Slices + StatusBoard + MinuteLog,
+        >
 {
 }

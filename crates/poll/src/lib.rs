@@ -13,34 +13,34 @@ use waitroom::{Place, Room};
 pub use answers::{ClientAnswer, PollAnswer, Wait};
 pub use visitor_state::VisitorState;
 
-/// What polls and client checks need from a store.
-pub trait PollStore: RoomReader + Admissions + LineStatusReader {}
+/// What polls and client checks need of the ledger.
+pub trait PollLedger: RoomReader + Admissions + LineStatusReader {}
 
-impl<S: RoomReader + Admissions + LineStatusReader> PollStore for S {}
+impl<L: RoomReader + Admissions + LineStatusReader> PollLedger for L {}
 
 #[derive(Debug)]
-pub struct Poll<S, C> {
-    store: S,
+pub struct Poll<L, C> {
+    ledger: L,
     clock: C,
 }
 
-impl<S: PollStore, C: Clock> Poll<S, C> {
-    pub fn new(store: S, clock: C) -> Self {
-        Self { store, clock }
+impl<L: PollLedger, C: Clock> Poll<L, C> {
+    pub fn new(ledger: L, clock: C) -> Self {
+        Self { ledger, clock }
     }
 
     /// Answers `GET /polling`. `cookies` are the values of the request's `Cookie` headers.
     pub async fn poll<'a>(&self, cookies: impl IntoIterator<Item = &'a str>) -> PortResult<PollAnswer> {
-        let room = self.store.room().await?;
+        let room = self.ledger.room().await?;
         let place = place(&room, cookies);
         let visitor = self.visitor(place).await?;
-        let line = self.store.line_status(&room).await?;
+        let line = self.ledger.line_status(&room).await?;
         Ok(PollAnswer::new(&room, &line, visitor))
     }
 
     /// Answers `GET /client`. `cookies` are the values of the request's `Cookie` headers.
     pub async fn client<'a>(&self, cookies: impl IntoIterator<Item = &'a str>) -> PortResult<ClientAnswer> {
-        let room = self.store.room().await?;
+        let room = self.ledger.room().await?;
         let place = place(&room, cookies);
         let visitor = self.visitor(place).await?;
         Ok(ClientAnswer::new(&room, place.is_some(), visitor))
@@ -48,7 +48,7 @@ impl<S: PollStore, C: Clock> Poll<S, C> {
 
     async fn visitor(&self, place: Option<Place>) -> PortResult<VisitorState> {
         let Some(place) = place else { return Ok(VisitorState::Newcomer) };
-        let admission = self.store.admission(place.token).await?;
+        let admission = self.ledger.admission(place.token).await?;
         Ok(VisitorState::of(admission.as_ref(), self.clock.now()))
     }
 }
@@ -65,7 +65,7 @@ mod tests {
     use futures_executor::block_on;
     use memory::{LineBehaviour, MemoryLedger, MemoryLine};
     use serde_json::{Value, json};
-    use waitroom::ports::{Admitted, Claimant, Fault, LineBack, PortError, SliceProgress, Slices};
+    use waitroom::ports::{Admitted, Claimant, Fault, LineBack, PortError, SliceProgress, Slices, Store};
     use waitroom::{
         Admission, AdmittedBy, LineStatus, SliceId, Ticket, Timestamp, Token, ValveSchedule, fixture,
     };
@@ -79,29 +79,29 @@ mod tests {
     const OLD_EPOCH: &str = "bk_sale=zz99-00112233445566778899aabbccddeeff-7";
 
     /// A room in which 60 wait, whose line has reached ticket 40.
-    fn store() -> MemoryLedger {
+    fn ledger() -> MemoryLedger {
         let line = MemoryLine::new(|| NOW, 1, LineBehaviour::default());
-        let store = MemoryLedger::new(line, fixture::room(300), ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        let ledger = MemoryLedger::new(line, fixture::room(300), ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
         let fill = async {
             for number in 1..=60 {
                 let token = Token::from_bytes([number; Token::BYTES]);
                 let ticket = Ticket::new(number.into()).unwrap();
-                store.join(Place { epoch: "ab12".parse().unwrap(), token, ticket }).await?;
+                ledger.line().join(Place { epoch: "ab12".parse().unwrap(), token, ticket }).await?;
             }
             for (cookie, expires) in [(ADMITTED, NOW + Duration::from_mins(1)), (EXPIRED, NOW)] {
                 let ticket = Ticket::new(7).unwrap();
                 let admission = Admission { ticket, by: AdmittedBy::Door, at: Timestamp::default(), expires };
-                store.admit(cookie[13..45].parse().unwrap(), admission).await?;
+                ledger.admit(cookie[13..45].parse().unwrap(), admission).await?;
             }
             let slice = SliceId { plan: 1, index: 0 };
-            store.claim(slice, Claimant(1)).await?;
-            store.record(slice, SliceProgress { served: 40, ..SliceProgress::default() }).await
+            ledger.claim(slice, Claimant(1)).await?;
+            ledger.record(slice, SliceProgress { served: 40, ..SliceProgress::default() }).await
         };
         block_on(fill).unwrap();
-        store
+        ledger
     }
 
-    /// A store that cannot read admissions.
+    /// A ledger that cannot read admissions.
     struct Broken(MemoryLedger);
 
     impl RoomReader for Broken {
@@ -147,12 +147,12 @@ mod tests {
     }
 
     fn poll(cookies: &[&str]) -> Value {
-        let poll = Poll { store: store(), clock: Stopped };
+        let poll = Poll { ledger: ledger(), clock: Stopped };
         serde_json::to_value(block_on(poll.poll(cookies.iter().copied())).unwrap()).unwrap()
     }
 
     fn client(cookies: &[&str]) -> Value {
-        let poll = Poll { store: store(), clock: Stopped };
+        let poll = Poll { ledger: ledger(), clock: Stopped };
         serde_json::to_value(block_on(poll.client(cookies.iter().copied())).unwrap()).unwrap()
     }
 
@@ -180,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_fails_is_never_not_admitted() {
-        let broken = Poll { store: Broken(store()), clock: Stopped };
+    fn a_ledger_that_fails_is_never_not_admitted() {
+        let broken = Poll { ledger: Broken(ledger()), clock: Stopped };
         assert!(block_on(broken.poll([ADMITTED])).is_err());
         assert!(block_on(broken.client([ADMITTED])).is_err());
     }

@@ -22,7 +22,7 @@ use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{
     Admissions, Admitted, Clock, EntryCount, Fault, Keys, LineBack, PortError, PortResult, QuietSwitch,
-    RoomReader, StatusBoard, TicketCounter, TokenSource,
+    RoomReader, StatusBoard, Store, TicketCounter, TokenSource,
 };
 use waitroom::{Admission, AdmittedBy, Epoch, Place, Room, Scheme, Ticket, TicketBlock, Timestamp, Token};
 
@@ -39,12 +39,18 @@ pub use tokens::SystemTokens;
 
 /// What the door needs of a store.
 pub trait ProducerStore:
-    RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + EntryCount + StatusBoard + Keys
+    Store<
+        Line: TicketCounter + LineBack,
+        Ledger: RoomReader + QuietSwitch + Admissions + EntryCount + StatusBoard + Keys,
+    >
 {
 }
 
-impl<S: RoomReader + QuietSwitch + TicketCounter + LineBack + Admissions + EntryCount + StatusBoard + Keys>
-    ProducerStore for S
+impl<S> ProducerStore for S where
+    S: Store<
+            Line: TicketCounter + LineBack,
+            Ledger: RoomReader + QuietSwitch + Admissions + EntryCount + StatusBoard + Keys,
+        >
 {
 }
 
@@ -101,9 +107,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     /// Reads the room's keys, or creates its first, so that the first visitor does not wait for them.
     pub async fn warm_up(&self) -> Result<(), ProducerError> {
-        let room = self.store.room().await?;
+        let room = self.store.ledger().room().await?;
         self.proofs.prover(self.keys_of(&room), self.clock.now()).await;
-        self.keys.signer(&self.store, room.settings.lifetimes.pass, self.clock.now()).await.map(drop)
+        self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, self.clock.now()).await.map(drop)
     }
 
     /// The requests that the door refused lately because it could not answer them.
@@ -111,8 +117,8 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         self.refusals.recent(self.clock.now())
     }
 
-    fn keys_of<'a>(&'a self, room: &'a Room) -> KeysOf<'a, S> {
-        KeysOf { held: &self.keys, store: &self.store, room }
+    fn keys_of<'a>(&'a self, room: &'a Room) -> KeysOf<'a, S::Ledger> {
+        KeysOf { held: &self.keys, ledger: self.store.ledger(), room }
     }
 
     /// The answer, or "busy" if the request cannot be answered now. Such a refusal is logged here, so that the log is
@@ -136,7 +142,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     async fn answer_in_any_time(&self, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
-        let room = self.store.room().await?;
+        let room = self.store.ledger().room().await?;
         // For the span of the request, which the program around creates.
         Span::current().record("epoch", display(room.epoch));
         match request.shown {
@@ -151,7 +157,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         let Some(place) = place else {
             return self.newcomer(&room, request).await;
         };
-        match self.store.admission(place.token).await? {
+        match self.store.ledger().admission(place.token).await? {
             None => self.waiting(&room, place, request).await,
             Some(admission) if admission.is_valid(self.clock.now()) => {
                 let ticket = self.ticket_for_pass(&room, &place, Some(&admission), request).await;
@@ -185,7 +191,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Puts the token in line. The browser gets the place only after the line has stored it.
     async fn join(&self, room: &Room, token: Token, path: Option<&str>) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
-        self.store.join(place).await?;
+        self.store.line().join(place).await?;
         self.refusals.note_join(self.clock.now());
         self.wake().await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
@@ -197,7 +203,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// The room is read after the visitor has joined. It is quiet only from an instant on that everybody knows by then, so
     /// either it is read as quiet here, or a consumer still receives the visitor.
     async fn wake(&self) {
-        let Ok(room) = self.store.room().await else { return };
+        let Ok(room) = self.store.ledger().room().await else { return };
         if !room.quiet {
             return;
         }
@@ -205,7 +211,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         if *woken == Some(room.version) {
             return;
         }
-        match self.store.set_quiet(false).await {
+        match self.store.ledger().set_quiet(false).await {
             Ok(()) => *woken = Some(room.version),
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
@@ -224,7 +230,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             |known: &PassedTickets| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
         let known = match passed.filter(fresh) {
             Some(known) => known,
-            None => PassedTickets { at: now, epoch, below: self.store.position().await?.passed },
+            None => PassedTickets { at: now, epoch, below: self.store.ledger().position().await?.passed },
         };
         *passed = Some(known);
         Ok(ticket.get() < known.below)
@@ -295,12 +301,12 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             let at = self.clock.now();
             let expires = at + room.settings.lifetimes.admission.min(Self::WAY_TO_SHOP);
             let admission = Admission { ticket: place.ticket, by: AdmittedBy::Door, at, expires };
-            self.store.admit(place.token, admission).await.map(|admitted| match admitted {
+            self.store.ledger().admit(place.token, admission).await.map(|admitted| match admitted {
                 Admitted::Now => None,
                 Admitted::Before(admission) => Some(admission),
             })
         } else {
-            self.store.admission(place.token).await
+            self.store.ledger().admission(place.token).await
         };
         let before = before.unwrap_or_else(|error| {
             // At worst the line releases this visitor later.
@@ -317,7 +323,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// Counts a visitor who came for their pass, if the line released them.
     fn count_entry(&self, admission: &Admission) {
         if matches!(admission.by, AdmittedBy::Slice(_)) {
-            self.store.count_entry();
+            self.store.ledger().count_entry();
         }
     }
 
@@ -349,7 +355,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
         let now = self.clock.now();
-        let signer = self.keys.signer(&self.store, room.settings.lifetimes.pass, now).await?;
+        let signer = self.keys.signer(self.store.ledger(), room.settings.lifetimes.pass, now).await?;
         let pass = signer.sign(&claims(room, token, ticket, request.nonce(), now))?;
         Ok(DoorAnswer::shop(room.settings.shop.with_pass(&pass)))
     }
@@ -378,7 +384,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     async fn lease(&self, count: u32, until: Timestamp) -> PortResult<u64> {
         let mut pause = Duration::from_millis(20);
         loop {
-            match self.store.lease(count).await {
+            match self.store.line().lease(count).await {
                 // A lease whose answer was lost leaves a gap in the tickets. Gaps are harmless.
                 Err(error) if error.fault != Fault::Broken && self.clock.now() + pause < until => {
                     self.clock.sleep_until(self.clock.now() + pause).await;

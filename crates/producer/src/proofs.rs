@@ -20,9 +20,9 @@ pub(crate) struct Proofs {
 
 /// Where the key is.
 #[derive(Debug)]
-pub(crate) struct KeysOf<'a, S> {
+pub(crate) struct KeysOf<'a, K> {
     pub(crate) held: &'a PassKeys,
-    pub(crate) store: &'a S,
+    pub(crate) ledger: &'a K,
     pub(crate) room: &'a Room,
 }
 
@@ -70,7 +70,7 @@ impl Proofs {
         // If the clock was set back, `at` may be hours ahead.
         let is_over = |at: Timestamp| now.since(at) >= Self::RETRY || at.since(now) >= Self::RETRY;
         if key.prover.is_none() && key.failed_at.is_none_or(is_over) {
-            match keys.held.prover(keys.store, keys.room.settings.lifetimes.pass, now).await {
+            match keys.held.prover(keys.ledger, keys.room.settings.lifetimes.pass, now).await {
                 Ok(prover) => key.prover = Some(Arc::new(prover)),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;

@@ -26,14 +26,14 @@ pub use visit::VisitFailure;
 /// How many requests are sent to the shop at the same time.
 const AT_ONCE: usize = 4;
 
-/// What the throttle needs of a store.
-pub trait ThrottlePorts: RoomReader + ThrottleStore {}
+/// What the throttle needs of the ledger.
+pub trait ThrottleLedger: RoomReader + ThrottleStore {}
 
-impl<S: RoomReader + ThrottleStore> ThrottlePorts for S {}
+impl<L: RoomReader + ThrottleStore> ThrottleLedger for L {}
 
 #[derive(Debug)]
-pub struct Throttle<S, C, P> {
-    store: S,
+pub struct Throttle<L, C, P> {
+    ledger: L,
     clock: C,
     probe: P,
     minute: Duration,
@@ -67,14 +67,14 @@ pub enum ThrottleOutcome {
     NoBaseline(Finding),
 }
 
-impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
+impl<L: ThrottleLedger, C: Clock, P: Probe> Throttle<L, C, P> {
     const ATTEMPTS: u32 = 4;
     /// A slow shop is measured again this part of a minute after the first time, or once that is over. Both times together
     /// take less than a minute, because a request that takes longer than five seconds failed.
     const SECOND_LOOK: u32 = 6;
 
-    pub fn new(store: S, clock: C, probe: P, minute: Duration) -> Self {
-        Self { store, clock, probe, minute }
+    pub fn new(ledger: L, clock: C, probe: P, minute: Duration) -> Self {
+        Self { ledger, clock, probe, minute }
     }
 
     /// Measures the shop, sets the rate in force, and logs one line that says what was found.
@@ -92,9 +92,9 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
     }
 
     async fn measure_and_hold(&self, purpose: SamplePurpose) -> PortResult<(Arc<Room>, ThrottleOutcome)> {
-        let room = self.store.room().await?;
+        let room = self.ledger.room().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
-        let mut memory = self.store.recall().await?;
+        let mut memory = self.ledger.recall().await?;
         let started = self.clock.now();
         let recently = memory.history.last().is_some_and(|last| started.since(last.at) < self.minute / 2);
         if recently && purpose == SamplePurpose::Judge {
@@ -116,7 +116,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         // A shop that refuses visitors without a pass works as it should, so nothing holds the rate down.
         let verdict = if refused { Verdict::Well } else { Verdict::of(sample, memory.baseline) };
         // Read again, because the operator may have set another rate while the shop was measured.
-        let room = self.store.room().await?;
+        let room = self.ledger.room().await?;
         let wanted = room.settings.rate;
         let rate = verdict.next_rate(room.rate(), wanted);
         let finding = Finding { refused, ..Finding::new(started, sample, memory.baseline, verdict, rate) };
@@ -124,7 +124,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
         let too_many = memory.history.len().saturating_sub(Finding::KEPT);
         memory.history.drain(..too_many);
         memory.version += 1;
-        if !self.store.remember(memory).await? {
+        if !self.ledger.remember(memory).await? {
             return Ok((room, ThrottleOutcome::AlreadyDone));
         }
         let held = Some(rate).filter(|&rate: &Rate| rate < wanted);
@@ -140,7 +140,7 @@ impl<S: ThrottlePorts, C: Clock, P: Probe> Throttle<S, C, P> {
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
         let mut attempt = 1;
         loop {
-            match self.store.hold(rate).await {
+            match self.ledger.hold(rate).await {
                 Err(error) if error.fault != Fault::Broken && attempt < Self::ATTEMPTS => {
                     self.clock.sleep_until(self.clock.now() + Duration::from_millis(200) * attempt).await;
                     attempt += 1;

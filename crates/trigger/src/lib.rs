@@ -15,18 +15,21 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
-    QuietSwitch, RoomReader, StatusBoard,
+    QuietSwitch, RoomReader, StatusBoard, Store,
 };
 use waitroom::{LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, passed_before, was_empty};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore:
-    RoomReader + QuietSwitch + Plans + LineLength + EntryCount + StatusBoard + MinuteLog
+    Store<Line: LineLength, Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog>
 {
 }
 
-impl<S: RoomReader + QuietSwitch + Plans + LineLength + EntryCount + StatusBoard + MinuteLog> TriggerStore
-    for S
+impl<S> TriggerStore for S where
+    S: Store<
+            Line: LineLength,
+            Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog,
+        >
 {
 }
 
@@ -110,18 +113,18 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     /// Writes the record of a minute that is not over, because the room stops. Without it, what is counted only in memory
     /// since the last record would be lost.
     pub async fn note_last_minute(&self) -> PortResult<()> {
-        let room = self.store.room_now().await?;
-        let waiting = self.store.waiting().await?;
+        let room = self.store.ledger().room_now().await?;
+        let waiting = self.store.line().waiting().await?;
         self.note_minute(&room, waiting).await
     }
 
     async fn run_once(&self, cause: TriggerCause) -> PortResult<TriggerReport> {
-        let room = self.store.room_now().await?;
+        let room = self.store.ledger().room_now().await?;
         Span::current().record("room", display(&room.settings.room)).record("epoch", display(room.epoch));
         let mut report = TriggerReport { waiting: None, planned: None, sent: 0, not_sent: 0 };
         let recent = self.plan_and_send(&room, cause, &mut report).await?;
         // A rough count. If it cannot be read, visitors are released without it.
-        report.waiting = self.store.waiting().await.inspect_err(warn).ok();
+        report.waiting = self.store.line().waiting().await.inspect_err(warn).ok();
         if let Some(waiting) = report.waiting {
             self.judge_quiet(&room, &recent, waiting, &mut report).await.unwrap_or_else(|error| warn(&error));
             self.judge_passed(&room, &recent, waiting).await.unwrap_or_else(|error| warn(&error));
@@ -150,18 +153,20 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         if quiet == room.quiet {
             return Ok(());
         }
-        self.store.set_quiet(quiet).await?;
-        let room = self.store.room_now().await?;
+        self.store.ledger().set_quiet(quiet).await?;
+        let room = self.store.ledger().room_now().await?;
         self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop)
     }
 
     /// Records whom the line has passed by, as the windows before this run tell.
     async fn judge_passed(&self, room: &Room, recent: &[PlanRecord], counted: u64) -> PortResult<()> {
         let Some(oldest) = recent.last() else { return Ok(()) };
-        let position = self.store.position().await?;
+        let position = self.store.ledger().position().await?;
         let passed = passed_before(room, recent, position, counted, self.clock.now(), self.minute);
         match passed {
-            Some(passed) if passed > position.passed => self.store.pass_by(oldest.plan.number, passed).await,
+            Some(passed) if passed > position.passed => {
+                self.store.ledger().pass_by(oldest.plan.number, passed).await
+            }
             _ => Ok(()),
         }
     }
@@ -175,16 +180,16 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         report: &mut TriggerReport,
     ) -> PortResult<Vec<PlanRecord>> {
         let horizon = cause.horizon(self.minute);
-        let before = self.store.recent().await?;
+        let before = self.store.ledger().recent().await?;
         let mut plans = before.clone();
         for _ in 0..Self::PLANS {
             let Some(plan) = Plan::due(&plans, room, self.clock.now(), self.minute, horizon) else { break };
-            if self.store.write(plan).await? {
+            if self.store.ledger().write(plan).await? {
                 report.planned = Some(plan);
                 plans.insert(0, PlanRecord { plan, released: 0, lowest: None });
             } else {
                 // Another trigger wrote this number. Its plan may be another, because it saw another room.
-                plans = self.store.recent().await?;
+                plans = self.store.ledger().recent().await?;
             }
         }
         let now = self.clock.now();
@@ -219,18 +224,20 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
 
     /// Writes the record of this minute into the history.
     async fn note_minute(&self, room: &Room, waiting: u64) -> PortResult<()> {
-        let released = self.store.progress().await?.released;
-        let joined = self.store.joined().await?.unwrap_or(released.saturating_add(waiting));
-        let counts = LineCounts { joined, released, entered: self.store.entered(), waiting };
-        self.store.note(LineTotals::of(room, self.clock.now(), counts)).await
+        let released = self.store.ledger().progress().await?.released;
+        let joined = self.store.line().joined().await?.unwrap_or(released.saturating_add(waiting));
+        let counts = LineCounts { joined, released, entered: self.store.ledger().entered(), waiting };
+        self.store.ledger().note(LineTotals::of(room, self.clock.now(), counts)).await
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {
-        let position = self.store.position().await?;
+        let position = self.store.ledger().position().await?;
         // Read again, because it may have changed while consumers were started.
-        let room = self.store.room().await?;
-        let count = LineCount { counted: waiting, issued: self.store.issued().await?, found_empty: false };
+        let room = self.store.ledger().room().await?;
+        let count =
+            LineCount { counted: waiting, issued: self.store.line().issued().await?, found_empty: false };
         self.store
+            .ledger()
             .publish_if_changed(LineStatus::of(
                 &room,
                 position,

@@ -1,7 +1,8 @@
 //! The ports: traits for everything that handlers need from outside. Each is as narrow as its users need.
 //!
-//! A store, on one machine or on AWS, implements all of its ports on one handle that is cheap to clone. A handler's
-//! bounds name only the ports that it uses. `crates/testing/port_contracts` tests every store against this documentation.
+//! A [`Store`], on one machine or on AWS, is a line and a ledger: two handles that are cheap to clone, each with the ports
+//! that belong to it. A handler's bounds name only the ports that it uses of each. `crates/testing/port_contracts` tests every
+//! store against this documentation.
 //!
 //! Unless a method says otherwise: when it returns `Ok`, the change is durable. When it fails with [`Fault::Busy`] or
 //! [`Fault::Broken`], nothing was changed.
@@ -65,6 +66,18 @@ pub trait TokenSource: Send + Sync {
     fn token(&self) -> PortResult<Token>;
 }
 
+/// A room's line, and its ledger.
+pub trait Store: Send + Sync {
+    /// Where visitors wait: [`TicketCounter`], [`LineBack`], [`LineFront`] and [`LineLength`].
+    type Line;
+    /// What is known of the room and of those whom it has admitted: all other ports of a store.
+    type Ledger;
+
+    fn line(&self) -> &Self::Line;
+
+    fn ledger(&self) -> &Self::Ledger;
+}
+
 /// Reads the room as it is at the time of reading. A room that [was to open](Room::opens) by then is on.
 pub trait RoomReader: Send + Sync {
     /// The room as it is now or was at most a second ago, so that every handler sees a change within two seconds.
@@ -82,7 +95,7 @@ pub trait QuietSwitch: Send + Sync {
     fn set_quiet(&self, quiet: bool) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// The counter behind the ticket numbers.
+/// The counter behind the ticket numbers, which count the places in a line.
 pub trait TicketCounter: Send + Sync {
     /// Reserves the next `count` numbers for the caller and returns the first of them.
     fn lease(&self, count: u32) -> impl Future<Output = PortResult<u64>> + Send;
@@ -334,7 +347,7 @@ pub trait ThrottleStore: Send + Sync {
     fn hold(&self, rate: Option<Rate>) -> impl Future<Output = PortResult<()>> + Send;
 }
 
-/// Changes of the room by the operator.
+/// Changes of the room by the operator. A reset empties the line too, so a ledger that implements this knows its line.
 pub trait RoomAdmin: Send + Sync {
     /// Changes the room, increases its version, and returns the room before and after. The entry of the audit trail that
     /// `note` describes is written in the same transaction.

@@ -78,7 +78,7 @@ impl AwsStore {
     ) -> PortResult<Write> {
         let waiting = match waiting {
             Some(waiting) => waiting,
-            None => self.waiting().await?,
+            None => self.line.waiting().await?,
         };
         let (at, released) = (self.now(), self.progress().await?.released);
         let joined = released.saturating_add(waiting);

@@ -1,19 +1,19 @@
-//! The ledger's ports except the plans: the room, the ticket counter, admissions, the throttle's memory.
+//! The ledger's ports except the plans: the room, admissions, the throttle's memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, EntryCount, Fault, PortError, PortResult, QuietSwitch, RoomReader,
-    ThrottleMemory, ThrottleStore, TicketCounter,
+    ThrottleMemory, ThrottleStore,
 };
 use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Item, Reader, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, missing,
-    text, unreadable,
+    Item, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, missing, text,
+    unreadable,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room};
@@ -49,20 +49,6 @@ impl RoomReader for AwsStore {
 impl QuietSwitch for AwsStore {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
         self.alter_for_functions("mark the room as quiet or awake", None, |room| room.quiet = quiet).await
-    }
-}
-
-impl TicketCounter for AwsStore {
-    async fn lease(&self, count: u32) -> PortResult<u64> {
-        let attempt = "reserve ticket numbers";
-        match self.table.update(attempt, Key::Tickets, expressions::lease(count, self.clock.now())).await? {
-            Written::Done(counter) => {
-                let last =
-                    Reader::of_update(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
-                Ok(last.saturating_sub(count.into()) + 1)
-            }
-            Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
-        }
     }
 }
 

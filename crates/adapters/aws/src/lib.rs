@@ -5,11 +5,11 @@
 //!
 //! | port | module |
 //! | --- | --- |
-//! | `RoomReader`, `TicketCounter`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
+//! | `RoomReader`, `Admissions`, `ThrottleStore`, `AuditTrail` | `ledger` |
 //! | `KeyBoard`, `Keys`, `KeyAdmin` | `signing_keys`, `key_secret` |
 //! | `Plans`, `Slices`, `StatusBoard` | `plans` |
 //! | `MinuteLog` | `history` |
-//! | `LineBack`, `LineFront`, `LineLength` | `line` |
+//! | `TicketCounter`, `LineBack`, `LineFront`, `LineLength` | `line` |
 //! | `Dispatch` | `dispatch` |
 //! | `RoomAdmin`, and what a deployment does | `operator`, `page_bucket` |
 //! | `LiveSessions` of a shop's guards | `shared_sessions` |
@@ -46,6 +46,7 @@ pub use aws_config::SdkConfig;
 pub use config::{ConfigError, functions_config, tuned, tuned_for_operator};
 pub use dispatch::FunctionDispatch;
 pub use keys::STATUS_COPIES;
+pub use line::AwsLine;
 pub use page_bucket::PageBucket;
 pub use secret::secret_text;
 pub use shared_sessions::SharedSessions;

@@ -1,18 +1,32 @@
-//! The line: an SQS queue, and a second queue for the dead letters.
+//! The line: an SQS queue, a second queue for the dead letters, and in the table the counter of tickets.
 
 use std::time::Duration;
 
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
 use futures_util::future;
-use waitroom::ports::{Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt};
+use waitroom::ports::{
+    Delivery, Fault, LineBack, LineFront, LineLength, PortError, PortResult, Receipt, TicketCounter,
+};
 use waitroom::{BATCH, IssuedTickets, Place, Timestamp};
 
-use crate::AwsStore;
 use crate::config::{LINE_TIMEOUT, timeouts};
-use crate::items::{decode_tickets, missing, unreadable};
+use crate::expressions;
+use crate::items::{Reader, decode_tickets, missing, unreadable};
 use crate::keys::Key;
+use crate::ledger_clock::LedgerClock;
+use crate::queues::LineQueues;
 use crate::retry::{CallError, with_retries};
+use crate::table::{Table, Written};
+
+/// A handle to a room's line. Clones share its connections.
+#[derive(Clone, Debug)]
+pub struct AwsLine {
+    pub(crate) queues: LineQueues,
+    /// For the counter of tickets.
+    pub(crate) table: Table,
+    pub(crate) clock: LedgerClock,
+}
 
 /// SQS keeps when each message was sent, also after it was received and not removed.
 const JOINED_AT: MessageSystemAttributeName = MessageSystemAttributeName::SentTimestamp;
@@ -33,23 +47,37 @@ async fn in_batches<'a, F: Future<Output = PortResult<()>>>(
     future::join_all(receipts.chunks(BATCH as usize).map(call)).await.into_iter().collect()
 }
 
-impl LineBack for AwsStore {
-    async fn join(&self, visitor: Place) -> PortResult<()> {
-        self.line.send("put a visitor in line", &self.line.url, &visitor.to_string()).await
+impl TicketCounter for AwsLine {
+    async fn lease(&self, count: u32) -> PortResult<u64> {
+        let attempt = "reserve ticket numbers";
+        match self.table.update(attempt, Key::Tickets, expressions::lease(count, self.clock.now())).await? {
+            Written::Done(counter) => {
+                let last =
+                    Reader::of_update(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
+                Ok(last.saturating_sub(count.into()) + 1)
+            }
+            Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
+        }
     }
 }
 
-impl LineFront for AwsStore {
+impl LineBack for AwsLine {
+    async fn join(&self, visitor: Place) -> PortResult<()> {
+        self.queues.send("put a visitor in line", &self.queues.url, &visitor.to_string()).await
+    }
+}
+
+impl LineFront for AwsLine {
     /// One attempt: a consumer calls this in a loop anyway, and checks the time before each call.
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
         // Both conversions succeed: at most ten messages, and at most twenty seconds, which is SQS's limit.
         let most = i32::try_from(most.min(BATCH)).unwrap_or(1);
         let wait = i32::try_from(patience.as_secs().min(20)).unwrap_or(0);
         let request = self
-            .line
+            .queues
             .client
             .receive_message()
-            .queue_url(&self.line.url)
+            .queue_url(&self.queues.url)
             .message_system_attribute_names(JOINED_AT)
             .max_number_of_messages(most)
             .wait_time_seconds(wait)
@@ -61,27 +89,27 @@ impl LineFront for AwsStore {
     }
 
     async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let keep = |batch| self.line.hide("keep visitors out of the line", batch, Delivery::HIDDEN_FOR);
+        let keep = |batch| self.queues.hide("keep visitors out of the line", batch, Delivery::HIDDEN_FOR);
         in_batches(&receipts, keep).await
     }
 
     async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let hand_back = |batch| self.line.hide("hand visitors back to the line", batch, Duration::ZERO);
+        let hand_back = |batch| self.queues.hide("hand visitors back to the line", batch, Duration::ZERO);
         in_batches(&receipts, hand_back).await
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        in_batches(&receipts, |batch| self.line.delete("remove visitors from the line", batch)).await
+        in_batches(&receipts, |batch| self.queues.delete("remove visitors from the line", batch)).await
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
         let attempt = "move a message to the dead letters";
-        self.line.send(attempt, &self.line.dead_letters, &body).await?;
-        self.line.delete(attempt, &[receipt]).await
+        self.queues.send(attempt, &self.queues.dead_letters, &body).await?;
+        self.queues.delete(attempt, &[receipt]).await
     }
 }
 
-impl LineLength for AwsStore {
+impl LineLength for AwsLine {
     /// The counter of tickets has numbers that no visitor got.
     async fn joined(&self) -> PortResult<Option<u64>> {
         Ok(None)
@@ -94,7 +122,7 @@ impl LineLength for AwsStore {
             QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
             QueueAttributeName::ApproximateNumberOfMessagesDelayed,
         ];
-        let request = self.line.client.get_queue_attributes().queue_url(&self.line.url);
+        let request = self.queues.client.get_queue_attributes().queue_url(&self.queues.url);
         let request = request.set_attribute_names(Some(counts.to_vec()));
         let attempt = "count the waiting visitors";
         let answer = with_retries(|| request.clone().send()).await;

@@ -76,8 +76,8 @@ impl AwsStore {
     /// This takes a minute, and the room stays in the old epoch until then. Otherwise the purge could remove visitors
     /// of the new epoch.
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
-        let waiting = self.waiting().await?;
-        let purge = self.line.client.purge_queue().queue_url(&self.line.url);
+        let waiting = self.line.waiting().await?;
+        let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
         let purged = with_retries(|| purge.clone().send()).await;
         purged.map_err(|failure| failure.into_port_error("empty the line"))?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_config::SdkConfig;
 use futures_util::future;
 use waitroom::Timestamp;
-use waitroom::ports::{LineLength, PortResult, RoomReader};
+use waitroom::ports::{LineLength, PortResult, RoomReader, Store};
 
 use crate::dispatch::TriggerFunction;
 use crate::key_secret::KeySecret;
 use crate::last_record::LastRecord;
 use crate::ledger_clock::LedgerClock;
+use crate::line::AwsLine;
 use crate::queues::LineQueues;
 use crate::room_cache::RoomCache;
 use crate::table::Table;
@@ -22,11 +23,11 @@ pub struct RoomResources {
     pub dead_letters_url: String,
 }
 
-/// A handle to the room's line and ledger. Clones share it, and its connections.
+/// A handle to the room's ledger, which knows its line. Clones share it, and its connections.
 #[derive(Clone, Debug)]
 pub struct AwsStore {
     pub(crate) table: Table,
-    pub(crate) line: LineQueues,
+    pub(crate) line: AwsLine,
     pub(crate) clock: LedgerClock,
     pub(crate) room: Arc<RoomCache>,
     pub(crate) trigger: Option<TriggerFunction>,
@@ -45,10 +46,12 @@ impl AwsStore {
     pub fn with_separate_configs(ledger: &SdkConfig, line: &SdkConfig, resources: RoomResources) -> Self {
         let clock = LedgerClock::default();
         let dynamodb = aws_sdk_dynamodb::config::Builder::from(ledger).interceptor(clock.clone()).build();
+        let table = Table::new(aws_sdk_dynamodb::Client::from_conf(dynamodb), resources.ledger_table);
+        let queues = LineQueues::new(line, resources.line_url, resources.dead_letters_url);
         Self {
-            table: Table::new(aws_sdk_dynamodb::Client::from_conf(dynamodb), resources.ledger_table),
+            line: AwsLine { queues, table: table.clone(), clock: clock.clone() },
+            table,
             clock,
-            line: LineQueues::new(line, resources.line_url, resources.dead_letters_url),
             room: Arc::default(),
             trigger: None,
             key_secret: None,
@@ -86,7 +89,20 @@ impl AwsStore {
 
     /// Opens connections to both the ledger and the line, so that the first visitor does not wait for them.
     pub async fn warm_up_with_line(&self) -> PortResult<()> {
-        let (ledger, line) = future::join(self.warm_up(), self.waiting()).await;
+        let (ledger, line) = future::join(self.warm_up(), self.line.waiting()).await;
         ledger.and(line.map(drop))
+    }
+}
+
+impl Store for AwsStore {
+    type Line = AwsLine;
+    type Ledger = Self;
+
+    fn line(&self) -> &AwsLine {
+        &self.line
+    }
+
+    fn ledger(&self) -> &Self {
+        self
     }
 }

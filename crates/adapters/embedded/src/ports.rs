@@ -10,7 +10,7 @@ use redb::ReadableTable;
 use waitroom::ports::{
     Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, EntryCount, Fault, LineBack, LineFront,
     LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    RoomReader, SliceProgress, Slices, StatusBoard, Store, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LinePosition,
@@ -28,6 +28,20 @@ pub(crate) fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> P
     move |error| {
         let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
         PortError::new(attempt, fault, error)
+    }
+}
+
+/// The line and the ledger lie in one file, so one handle is both.
+impl Store for EmbeddedStore {
+    type Line = Self;
+    type Ledger = Self;
+
+    fn line(&self) -> &Self {
+        self
+    }
+
+    fn ledger(&self) -> &Self {
+        self
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use waitroom::ports::{
-    AuditTrail, PlanRecord, PortResult, QuietSwitch, RoomAdmin, RoomReader, ThrottleMemory, ThrottleStore,
+    AuditTrail, PlanRecord, PortResult, QuietSwitch, RoomAdmin, RoomReader, Store, ThrottleMemory,
+    ThrottleStore,
 };
 use waitroom::{
     Admission, AuditEntry, AuditNote, AuditSubject, Author, Epoch, LineCounts, LineStatus, LineTotals, Rate,
@@ -150,6 +151,19 @@ impl<A> LedgerState<A> {
             waiting: line.len(),
         };
         self.history.close(LineTotals::of(before, now, counts));
+    }
+}
+
+impl<A: AdmissionTable> Store for MemoryLedger<A> {
+    type Line = MemoryLine;
+    type Ledger = Self;
+
+    fn line(&self) -> &MemoryLine {
+        &self.line
+    }
+
+    fn ledger(&self) -> &Self {
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`MemoryLine`], [`LineBehaviour`] | a line that behaves like a standard queue of SQS, as far out of order as you say |
-//! | [`MemoryLedger`] | everything else that a store keeps, and the ports of its line |
+//! | [`MemoryLedger`] | everything else that a store keeps; it knows its line |
 //! | [`AdmissionTable`] | where a ledger's admissions lie |
 //!
 //! The clock is an argument, and nothing is waited for: every call is over when it returns. No call fails, so faults are injected
@@ -18,7 +18,6 @@ mod keys;
 mod ledger;
 mod ledger_ports;
 mod line;
-mod line_ports;
 mod line_state;
 mod plans;
 

@@ -6,7 +6,7 @@ use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use pass::PrivateKey;
 use waitroom::ports::{
     AuditTrail, Claimant, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult, SliceProgress,
-    Slices, StatusBoard, TicketCounter,
+    Slices, StatusBoard, Store, TicketCounter,
 };
 use waitroom::{
     AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Ticket, Timestamp, Token,
@@ -43,7 +43,7 @@ impl WaitingRoom {
         let count_lag = Duration::from_mins(1);
         let line = MemoryLine::new(move || NOW - ago, 1, LineBehaviour { count_lag, ..Default::default() });
         let room = Self::over(line);
-        block_on(room.ledger.lease(tickets)).unwrap();
+        block_on(room.ledger.line().lease(tickets)).unwrap();
         block_on(room.release(0, 0, served)).unwrap();
         room
     }
@@ -55,14 +55,14 @@ impl WaitingRoom {
 
     /// So many join, and the first slice of plan 12 releases some of them and reaches ticket `served`.
     async fn release(&self, join: u64, released: u32, served: u64) -> PortResult<()> {
-        let (ledger, epoch) = (&self.ledger, self.room().epoch);
+        let (ledger, line, epoch) = (&self.ledger, self.ledger.line(), self.room().epoch);
         for number in 1..=join {
             let token = Token::from_bytes(u128::from(number).to_be_bytes());
-            ledger.join(Place { epoch, token, ticket: Ticket::new(number).unwrap() }).await?;
+            line.join(Place { epoch, token, ticket: Ticket::new(number).unwrap() }).await?;
         }
         for _ in 0..released {
-            let received = ledger.receive(1, Duration::ZERO).await?;
-            ledger.remove(received.into_iter().map(|delivery| delivery.receipt).collect()).await?;
+            let received = line.receive(1, Duration::ZERO).await?;
+            line.remove(received.into_iter().map(|delivery| delivery.receipt).collect()).await?;
         }
         ledger.write(plan()).await?;
         let slice = SliceId { plan: plan().number, index: 0 };

@@ -25,7 +25,7 @@ pub mod wording;
 
 use std::time::Duration;
 
-use waitroom::ports::PortResult;
+use waitroom::ports::{AuditTrail, KeyAdmin, KeyBoard, MinuteLog, PortResult, RoomAdmin, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
 pub use history_line::{HistoryLine, entry_text};
@@ -34,7 +34,7 @@ pub use order::Order;
 pub use reply::Reply;
 pub use socket::{RunningRoom, SocketError, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
-pub use store::OperatorStore;
+pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Answer, EntriesByMinute, Transport, TransportError};
 pub use undo::{NothingToUndo, UndoableOrder};
 
@@ -46,69 +46,69 @@ pub async fn execute(
     who: Author,
     now: Timestamp,
 ) -> PortResult<Reply> {
-    let note = |subject| AuditNote::new(who.clone(), subject);
-    let (before, after) = match order {
-        Order::Status => return Status::of(store, now).await.map(Box::new).map(Reply::Status),
+    let ledger = store.ledger();
+    Ok(match order {
+        Order::Status => Reply::Status(Box::new(Status::of(store, now).await?)),
         Order::Reset { epoch } => {
-            let before = store.room().await?.epoch;
-            let lost_places = store.start_epoch(epoch, who).await?;
-            return Ok(Reply::Reset { lost_places, before, after: epoch });
+            let before = ledger.room().await?.epoch;
+            let lost_places = ledger.start_epoch(epoch, who).await?;
+            Reply::Reset { lost_places, before, after: epoch }
         }
         Order::SetRate { rate } => {
             let set = move |room: &mut Room| room.settings.rate = rate;
-            store.change("set the rate", note(AuditSubject::Rate), set).await?
+            change(ledger, "set the rate", AuditSubject::Rate, who, set).await?
         }
         Order::Message { text } => {
             let set = move |room: &mut Room| room.settings.message.clone_from(&text);
-            store.change("set the message", note(AuditSubject::Message), set).await?
+            change(ledger, "set the message", AuditSubject::Message, who, set).await?
         }
         Order::Stretch { factor } => {
             let set = move |room: &mut Room| room.stretch = factor;
-            store.change("stretch the polls", note(AuditSubject::Stretch), set).await?
+            change(ledger, "stretch the polls", AuditSubject::Stretch, who, set).await?
         }
         Order::Pause => {
             let pause = |room: &mut Room| room.turn(RoomState::Paused);
-            store.change("pause the room", note(AuditSubject::State), pause).await?
+            change(ledger, "pause the room", AuditSubject::State, who, pause).await?
         }
         Order::On => {
             let turn_on = |room: &mut Room| room.turn(RoomState::On);
-            match rehearsal::open(store, "turn the room on", who, turn_on).await? {
-                Ok(changed) => changed,
-                Err(refused) => return Ok(refused),
-            }
+            rehearsal::open(ledger, "turn the room on", who, turn_on).await?
         }
         Order::OpenAt { at } => {
             let open = move |room: &mut Room| room.open_at(at);
-            match rehearsal::open(store, "set when the room opens", who, open).await? {
-                Ok(changed) => changed,
-                Err(refused) => return Ok(refused),
-            }
+            rehearsal::open(ledger, "set when the room opens", who, open).await?
         }
         Order::Off => {
             let turn_off = |room: &mut Room| room.turn(RoomState::Off);
-            store.change("turn the room off", note(AuditSubject::State), turn_off).await?
+            change(ledger, "turn the room off", AuditSubject::State, who, turn_off).await?
         }
-        Order::Rehearse { mark } => return rehearsal::begin(store, mark, who, now).await,
-        Order::Undo { number } => return undo::execute(store, number, who).await,
-        Order::History { most } => {
-            return store.entries(most).await.map(|entries| Reply::History { entries });
-        }
-        Order::Minutes { since } => {
-            return store.minutes(since).await.map(|records| Reply::Minutes { records });
-        }
-        Order::Keys => return store.key_record().await.map(|record| Reply::Keys { record }),
-        Order::RotateKeys => return order_keys(store, KeyOrder::ROTATE, who).await,
+        Order::Rehearse { mark } => rehearsal::begin(store, mark, who, now).await?,
+        Order::Undo { number } => undo::execute(ledger, number, who).await?,
+        Order::History { most } => Reply::History { entries: ledger.entries(most).await? },
+        Order::Minutes { since } => Reply::Minutes { records: ledger.minutes(since).await? },
+        Order::Keys => Reply::Keys { record: ledger.key_record().await? },
+        Order::RotateKeys => order_keys(ledger, KeyOrder::ROTATE, who).await?,
         Order::RotateKeysAhead { seconds } => {
             let lead_time = Duration::from_secs(seconds.into());
-            return order_keys(store, KeyOrder::Rotate { lead_time }, who).await;
+            order_keys(ledger, KeyOrder::Rotate { lead_time }, who).await?
         }
-        Order::DropKey { id } => return order_keys(store, KeyOrder::Drop { id }, who).await,
-    };
-    Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
+        Order::DropKey { id } => order_keys(ledger, KeyOrder::Drop { id }, who).await?,
+    })
 }
 
-async fn order_keys(store: &impl OperatorStore, order: KeyOrder, who: Author) -> PortResult<Reply> {
-    Ok(match store.order_keys(order, who).await? {
+/// Changes the room by an order that is about this.
+async fn change(
+    ledger: &impl RoomAdmin,
+    attempt: &'static str,
+    about: AuditSubject,
+    who: Author,
+    change: impl Fn(&mut Room) + Send + 'static,
+) -> PortResult<Reply> {
+    ledger.change(attempt, AuditNote::new(who, about), change).await.map(Reply::changed)
+}
+
+async fn order_keys(ledger: &impl KeyAdmin, order: KeyOrder, who: Author) -> PortResult<Reply> {
+    Ok(match ledger.order_keys(order, who).await? {
         Ok(record) => Reply::Keys { record },
         Err(refusal) => Reply::Failed { error: refusal.to_string() },
     })

@@ -1,12 +1,10 @@
 //! The order that marks a room for a rehearsal, and what a marked room refuses.
 
-use std::sync::Arc;
-
-use waitroom::ports::PortResult;
+use waitroom::ports::{LineLength, PortResult, RoomAdmin, RoomReader, StatusBoard};
 use waitroom::{AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, Timestamp};
 
 use crate::reply::Reply;
-use crate::store::OperatorStore;
+use crate::store::{OperatorLedger, OperatorStore};
 
 /// Marks the room, unless something speaks against it.
 pub(crate) async fn begin(
@@ -15,14 +13,15 @@ pub(crate) async fn begin(
     who: Author,
     now: Timestamp,
 ) -> PortResult<Reply> {
-    let room = store.room_now().await?;
+    let ledger = store.ledger();
+    let room = ledger.room_now().await?;
     if let Some(refusal) = refusal(&room) {
         return Ok(failed(refusal));
     }
     if !room.can_be_rehearsed() {
         return Ok(failed(not_on(&room)));
     }
-    let waiting = store.waiting().await?;
+    let waiting = store.line().waiting().await?;
     if waiting > 0 {
         return Ok(failed(format!(
             "has {waiting} waiting visitors, and a rehearsal needs an empty line: its end removes every place. Wait until they \
@@ -40,32 +39,32 @@ pub(crate) async fn begin(
     let set = move |room: &mut Room| {
         room.rehearse(mark);
     };
-    let (before, after) = store.change("mark the room for a rehearsal", note, set).await?;
-    if after.rehearsal != Some(mark) {
+    let changed = ledger.change("mark the room for a rehearsal", note, set).await?;
+    if changed.1.rehearsal != Some(mark) {
         return Ok(failed("got another order meanwhile; look at `beekeeper history`".into()));
     }
-    Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
+    Ok(Reply::changed(changed))
 }
 
 /// How many wait at most in a line that counts nobody: on AWS, it counts visitors some minutes after they joined.
 async fn uncounted(store: &impl OperatorStore, now: Timestamp) -> PortResult<u64> {
     // A store that counts who joins also counts the line exactly.
-    if store.joined().await?.is_some() {
+    if store.line().joined().await?.is_some() {
         return Ok(0);
     }
-    let count = LineCount { counted: 0, issued: store.issued().await?, found_empty: false };
-    Ok(count.waiting(store.progress().await?.served, now))
+    let count = LineCount { counted: 0, issued: store.line().issued().await?, found_empty: false };
+    Ok(count.waiting(store.ledger().progress().await?.served, now))
 }
 
 /// Turns the room on, now or later, unless a rehearsal was left in it.
 pub(crate) async fn open(
-    store: &impl OperatorStore,
+    ledger: &impl OperatorLedger,
     attempt: &'static str,
     who: Author,
     open: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Result<(Arc<Room>, Arc<Room>), Reply>> {
-    if let Some(refusal) = refusal(&*store.room_now().await?) {
-        return Ok(Err(failed(refusal)));
+) -> PortResult<Reply> {
+    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
+        return Ok(failed(refusal));
     }
     // A rehearsal may have begun since.
     let open_unmarked = move |room: &mut Room| {
@@ -73,11 +72,8 @@ pub(crate) async fn open(
             open(room);
         }
     };
-    let changed = store.change(attempt, AuditNote::new(who, AuditSubject::State), open_unmarked).await?;
-    Ok(match refusal(&changed.1) {
-        Some(refusal) => Err(failed(refusal)),
-        None => Ok(changed),
-    })
+    let changed = ledger.change(attempt, AuditNote::new(who, AuditSubject::State), open_unmarked).await?;
+    Ok(refusal(&changed.1).map_or_else(|| Reply::changed(changed), failed))
 }
 
 /// Why the room may not be opened or rehearsed. Completes the sentence "the room ...".

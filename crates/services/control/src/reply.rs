@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use pass::KeyRecord;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortError;
@@ -36,6 +38,14 @@ pub enum Reply {
     Failed {
         error: String,
     },
+}
+
+impl Reply {
+    /// How a change of the room is answered.
+    pub(crate) fn changed((before, after): (Arc<Room>, Arc<Room>)) -> Self {
+        let [before, after] = [before, after].map(|room| Box::new(Arc::unwrap_or_clone(room)));
+        Self::Changed { before, after }
+    }
 }
 
 impl From<PortError> for Reply {

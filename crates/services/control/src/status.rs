@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use waitroom::ports::PortResult;
+use waitroom::ports::{LineLength, MinuteLog, Plans, PortResult, RoomReader, StatusBoard, ThrottleStore};
 use waitroom::throttle_rules::Finding;
 use waitroom::{Author, LineStatus, Room, Timestamp};
 
@@ -157,11 +157,12 @@ impl AlarmState {
 impl Status {
     /// The status as far as the store knows it. The caller adds refusals, or dead letters and alarms.
     pub async fn of(store: &impl OperatorStore, now: Timestamp) -> PortResult<Self> {
-        let windows = store.recent().await?;
+        let (line, ledger) = (store.line(), store.ledger());
+        let windows = ledger.recent().await?;
         let (room, progress, waiting) =
-            (store.room().await?, store.progress().await?, store.waiting().await?);
-        let joined = store.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
-        let longest_wait = store.longest_wait(now - Duration::from_mins(1)).await?;
+            (ledger.room().await?, ledger.progress().await?, line.waiting().await?);
+        let joined = line.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
+        let longest_wait = ledger.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
             line: LineStatus::of(&room, progress.position(), waiting),
             room: Room::clone(&room),
@@ -179,7 +180,7 @@ impl Status {
                     end: record.plan.window.end,
                 })
                 .collect(),
-            findings: store.recall().await?.history,
+            findings: ledger.recall().await?.history,
             stopped_at: None,
             refusals: None,
             limited: None,

@@ -8,7 +8,7 @@ use waitroom::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, Room}
 
 use crate::rehearsal;
 use crate::reply::Reply;
-use crate::store::OperatorStore;
+use crate::store::OperatorLedger;
 
 /// The order that an undo takes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl UndoableOrder {
     }
 }
 
-pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author) -> PortResult<Reply> {
+pub(crate) async fn execute(ledger: &impl OperatorLedger, number: u64, who: Author) -> PortResult<Reply> {
     let failed = |error: String| Ok(Reply::Failed { error });
-    let order = match UndoableOrder::last(&store.entries(AuditEntry::KEPT).await?) {
+    let order = match UndoableOrder::last(&ledger.entries(AuditEntry::KEPT).await?) {
         Ok(order) => order,
         Err(nothing) => return failed(nothing.to_string()),
     };
@@ -66,13 +66,13 @@ pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author
     }
     let UndoableOrder { change, reverted, .. } = order;
     if rehearsal::would_open(&reverted)
-        && let Some(refusal) = rehearsal::refusal(&*store.room_now().await?)
+        && let Some(refusal) = rehearsal::refusal(&*ledger.room_now().await?)
     {
         return failed(refusal);
     }
     let subject = reverted.subject();
     let is_changed = |room: &Room| reverted.apply(&mut room.clone());
-    if !is_changed(&*store.room_now().await?) {
+    if !is_changed(&*ledger.room_now().await?) {
         return failed(format!(
             "cannot take back the last order ({change}), because something else has changed that since"
         ));
@@ -81,8 +81,7 @@ pub(crate) async fn execute(store: &impl OperatorStore, number: u64, who: Author
     let revert = move |room: &mut Room| {
         reverted.apply(room);
     };
-    let (before, after) = store.change("take the last order back", note, revert).await?;
-    Ok(Reply::Changed { before: Box::new(Room::clone(&before)), after: Box::new(Room::clone(&after)) })
+    ledger.change("take the last order back", note, revert).await.map(Reply::changed)
 }
 
 #[cfg(test)]

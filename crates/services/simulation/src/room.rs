@@ -138,7 +138,7 @@ impl RoomOnClock {
     pub(crate) fn join(&mut self, visitor: u32, ticket: Ticket) -> bool {
         let place = Place { epoch: self.epoch, token: NumberedAdmissions::token(visitor), ticket };
         // Nothing in memory is waited for.
-        drop(self.ledger.join(place).now_or_never());
+        drop(self.line.join(place).now_or_never());
         let is_quiet = self.ledger.kept_room().quiet;
         if is_quiet {
             drop(self.ledger.set_quiet(false).now_or_never());
@@ -149,7 +149,7 @@ impl RoomOnClock {
 
     /// Reserves ticket numbers and returns the first.
     pub(crate) fn lease(&self, count: u32) -> u64 {
-        self.ledger.lease(count).now_or_never().and_then(Result::ok).unwrap_or_default()
+        self.line.lease(count).now_or_never().and_then(Result::ok).unwrap_or_default()
     }
 
     /// When this visitor was admitted.

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use memory::MemoryLine;
 use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
@@ -119,8 +118,6 @@ impl<F: FnMut(PortCall) -> (InjectedFault, Duration) + Send> FaultInjector for F
 #[derive(Clone)]
 pub struct FaultyPorts<S> {
     inner: S,
-    /// The line that is used instead of the store's own.
-    line: Option<MemoryLine>,
     clock: SimClock,
     injector: Arc<Mutex<dyn FaultInjector>>,
     observations: Arc<Mutex<Observations>>,
@@ -140,13 +137,7 @@ impl<S: Sync> FaultyPorts<S> {
         injector: Arc<Mutex<dyn FaultInjector>>,
         observations: Arc<Mutex<Observations>>,
     ) -> Self {
-        Self { inner, line: None, clock, injector, observations, delivered: Arc::default() }
-    }
-
-    /// Visitors wait in this line, and not in the store's own.
-    #[must_use]
-    pub(crate) fn with_line(self, line: Option<MemoryLine>) -> Self {
-        Self { line, ..self }
+        Self { inner, clock, injector, observations, delivered: Arc::default() }
     }
 
     pub fn inner(&self) -> &S {
@@ -204,25 +195,13 @@ impl<S: QuietSwitch> QuietSwitch for FaultyPorts<S> {
 
 impl<S: TicketCounter> TicketCounter for FaultyPorts<S> {
     async fn lease(&self, count: u32) -> PortResult<u64> {
-        let lease = async {
-            match &self.line {
-                Some(line) => line.lease(count).await,
-                None => self.inner.lease(count).await,
-            }
-        };
-        self.call(PortCall::LeaseTickets, lease).await
+        self.call(PortCall::LeaseTickets, self.inner.lease(count)).await
     }
 }
 
 impl<S: LineBack> LineBack for FaultyPorts<S> {
     async fn join(&self, visitor: Place) -> PortResult<()> {
-        let join = async {
-            match &self.line {
-                Some(line) => line.join(visitor).await,
-                None => self.inner.join(visitor).await,
-            }
-        };
-        self.call(PortCall::Join, join).await
+        self.call(PortCall::Join, self.inner.join(visitor)).await
     }
 }
 
@@ -230,10 +209,7 @@ impl<S: LineFront> LineFront for FaultyPorts<S> {
     async fn receive(&self, most: u32, patience: Duration) -> PortResult<Vec<Delivery>> {
         let sent = Mutex::new(Vec::new());
         let received = async {
-            let received = match &self.line {
-                Some(line) => line.receive(most, patience).await,
-                None => self.inner.receive(most, patience).await,
-            }?;
+            let received = self.inner.receive(most, patience).await?;
             sent.lock().clone_from(&received);
             Ok(received)
         };
@@ -261,75 +237,33 @@ impl<S: LineFront> LineFront for FaultyPorts<S> {
     }
 
     async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let keep = async {
-            match &self.line {
-                Some(line) => line.keep(receipts).await,
-                None => self.inner.keep(receipts).await,
-            }
-        };
-        self.call(PortCall::Keep, keep).await
+        self.call(PortCall::Keep, self.inner.keep(receipts)).await
     }
 
     async fn hand_back(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let hand_back = async {
-            match &self.line {
-                Some(line) => line.hand_back(receipts).await,
-                None => self.inner.hand_back(receipts).await,
-            }
-        };
-        self.call(PortCall::HandBack, hand_back).await
+        self.call(PortCall::HandBack, self.inner.hand_back(receipts)).await
     }
 
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
-        let remove = async {
-            match &self.line {
-                Some(line) => line.remove(receipts).await,
-                None => self.inner.remove(receipts).await,
-            }
-        };
-        self.call(PortCall::Remove, remove).await
+        self.call(PortCall::Remove, self.inner.remove(receipts)).await
     }
 
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
-        let bury = async {
-            match &self.line {
-                Some(line) => line.bury(receipt, body).await,
-                None => self.inner.bury(receipt, body).await,
-            }
-        };
-        self.call(PortCall::Remove, bury).await
+        self.call(PortCall::Remove, self.inner.bury(receipt, body)).await
     }
 }
 
 impl<S: LineLength> LineLength for FaultyPorts<S> {
     async fn waiting(&self) -> PortResult<u64> {
-        let waiting = async {
-            match &self.line {
-                Some(line) => line.waiting().await,
-                None => self.inner.waiting().await,
-            }
-        };
-        self.call(PortCall::CountWaiting, waiting).await
+        self.call(PortCall::CountWaiting, self.inner.waiting()).await
     }
 
     async fn issued(&self) -> PortResult<IssuedTickets> {
-        let issued = async {
-            match &self.line {
-                Some(line) => line.issued().await,
-                None => self.inner.issued().await,
-            }
-        };
-        self.call(PortCall::CountIssued, issued).await
+        self.call(PortCall::CountIssued, self.inner.issued()).await
     }
 
     async fn joined(&self) -> PortResult<Option<u64>> {
-        let joined = async {
-            match &self.line {
-                Some(line) => line.joined().await,
-                None => self.inner.joined().await,
-            }
-        };
-        self.call(PortCall::CountJoined, joined).await
+        self.call(PortCall::CountJoined, self.inner.joined()).await
     }
 }
 

@@ -16,6 +16,7 @@ mod order;
 mod shop;
 mod spread;
 mod world;
+mod world_store;
 
 pub use disk::SimDisk;
 pub use faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};

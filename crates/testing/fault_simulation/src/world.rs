@@ -34,9 +34,8 @@ use waitroom::{
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
 use crate::shop::SimShop;
+use crate::world_store::{WorldLine, WorldStore};
 use crate::{Observations, SimDisk, SimOutcome};
-
-type WorldStore = FaultyPorts<EmbeddedStore>;
 
 /// A simulated room and everything around it, controlled by a test.
 pub struct World {
@@ -171,9 +170,8 @@ impl World {
         let (store, committer) =
             EmbeddedStore::on(self.disk.open(), self.first_room.clone(), move || clock.now())
                 .expect("the store opens after every crash");
-        let store =
-            FaultyPorts::new(store, self.clock.clone(), self.injector.clone(), self.observations.clone())
-                .with_line(self.line.clone());
+        let line = self.line.clone().map_or_else(|| WorldLine::InFile(store.clone()), WorldLine::Outside);
+        let store = WorldStore { line: self.faulty(line), ledger: self.faulty(store) };
         let tokens = SimTokens {
             rng: Arc::new(Mutex::new(StdRng::seed_from_u64(self.rng.next_u64()))),
             observations: self.observations.clone(),
@@ -188,6 +186,10 @@ impl World {
             consumers: Vec::new(),
         });
         self.see_valves();
+    }
+
+    fn faulty<P: Sync>(&self, ports: P) -> FaultyPorts<P> {
+        FaultyPorts::new(ports, self.clock.clone(), self.injector.clone(), self.observations.clone())
     }
 
     fn see_valves(&mut self) {
@@ -293,7 +295,7 @@ impl World {
 
     /// Changes the room as the operator would, now.
     pub fn change_room(&mut self, change: impl FnOnce(&mut Room) + Send + 'static) {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         self.spawn(async move {
             // If the disk is full, the operator's change fails too.
             let _ = store.change_room("change the room", change).await;
@@ -302,20 +304,20 @@ impl World {
 
     /// Empties the line and starts a new epoch, as the operator would, now.
     pub fn reset(&mut self, epoch: &str) {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         let epoch = epoch.parse().expect("four characters");
         self.spawn(async move { drop(store.reset(epoch, waitroom::Author::new("operator")).await) });
     }
 
     /// The published keys, as they are now.
     pub fn key_record(&mut self) -> KeyRecord {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         futures_executor::block_on(store.key_record()).expect("the record is read")
     }
 
     /// Changes the keys as the operator would, now.
     pub fn order_keys(&mut self, order: KeyOrder) {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         self.spawn(async move {
             // The order may be refused, and then nothing is changed.
             let _ = store.order_keys(order, waitroom::Author::new("operator")).await;
@@ -333,26 +335,20 @@ impl World {
     }
 
     fn start_trigger(&mut self, cause: TriggerCause) -> AbortHandle {
-        let process = self.process();
-        let dispatch = FaultyPorts::new(
-            process.sent.clone(),
-            self.clock.clone(),
-            self.injector.clone(),
-            self.observations.clone(),
-        );
-        let store = self.process().store.clone();
+        let sent = self.process().sent.clone();
+        let (dispatch, store) = (self.faulty(sent), self.process().store.clone());
         let trigger = Trigger::new(store, self.clock.clone(), dispatch, Self::MINUTE);
         self.spawn(async move { drop(trigger.run(cause).await) })
     }
 
     fn sweep(&mut self) {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         self.spawn(async move { drop(store.sweep().await) });
     }
 
     fn run_throttle(&mut self) {
-        let store = self.process().store.clone();
-        let throttle = Throttle::new(store, self.clock.clone(), self.shop.clone(), Self::MINUTE);
+        let ledger = self.process().store.ledger.clone();
+        let throttle = Throttle::new(ledger, self.clock.clone(), self.shop.clone(), Self::MINUTE);
         self.spawn(async move { drop(throttle.run(SamplePurpose::Judge).await) });
     }
 
@@ -401,7 +397,7 @@ impl World {
                 self.start_consumer(*slice);
             }
             let committed = self.process().committer.commit_pending();
-            let valve_changed = self.process().store.inner().valve_changed().now_or_never().is_some();
+            let valve_changed = self.store().valve_changed().now_or_never().is_some();
             if valve_changed {
                 self.see_valves();
                 self.start_trigger(TriggerCause::Change);
@@ -447,6 +443,11 @@ impl World {
         self.process.as_mut().expect("the process was started with boot")
     }
 
+    /// The store without faults.
+    fn store(&mut self) -> EmbeddedStore {
+        self.process().store.ledger.inner().clone()
+    }
+
     /// Loses everybody in the simulated line, which no line should do.
     pub fn lose_line(&mut self) {
         self.line.as_ref().expect("a simulated line").lose_all();
@@ -470,7 +471,7 @@ impl World {
         if let Some(line) = &self.line {
             return line.len();
         }
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         futures_executor::block_on(store.waiting()).expect("answered from memory")
     }
 
@@ -478,21 +479,21 @@ impl World {
     pub fn status(&mut self) -> LineStatus {
         // With a line that counts late, polls read copies, as on AWS.
         let published = self.observations.lock().published.filter(|_| self.line.is_some());
-        published.unwrap_or_else(|| self.process().store.inner().status())
+        published.unwrap_or_else(|| self.store().status())
     }
 
     pub fn write_trouble(&mut self) -> Option<WriteTrouble> {
-        self.process().store.inner().write_trouble()
+        self.store().write_trouble()
     }
 
     pub fn room(&mut self) -> Arc<Room> {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         futures_executor::block_on(waitroom::ports::RoomReader::room(&store)).expect("answered from memory")
     }
 
     /// How many have joined, wait, and were released in this epoch, as the operator sees it.
     pub fn counts(&mut self) -> (u64, u64, u64) {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         let counts = async {
             let joined = store.joined().await?.unwrap_or_default();
             Ok::<_, PortError>((joined, store.waiting().await?, store.progress().await?.released))
@@ -502,14 +503,14 @@ impl World {
 
     /// The whole history of the line.
     pub fn minutes(&mut self) -> Vec<MinuteCount> {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         let records = futures_executor::block_on(store.minutes(Timestamp::default()));
         MinuteCount::from_records(&records.expect("the history can be read"), Timestamp::default())
     }
 
     /// Compares the observations with the ledger.
     pub fn outcome(&mut self) -> SimOutcome {
-        let store = self.process().store.inner().clone();
+        let store = self.store();
         let observations = self.observations.lock();
         let mut ledger = HashMap::new();
         for token in &observations.tokens {

@@ -11,7 +11,7 @@ fn rate(per_minute: u32) -> Rate {
 
 pub async fn a_decision_of_the_throttle_is_an_entry<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert_eq!(store.entries(AuditEntry::KEPT).await.expect("entries"), []);
     let wanted = store.room_now().await.expect("room").rate();
     store.hold(Some(Rate::MIN)).await.expect("hold");
@@ -28,7 +28,7 @@ pub async fn a_decision_of_the_throttle_is_an_entry<F: Fixture>() {
 
 pub async fn the_latest_entries_are_read_oldest_first<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     for held in 1..=4 {
         store.hold(Some(rate(held))).await.expect("hold");
     }

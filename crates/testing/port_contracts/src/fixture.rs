@@ -3,18 +3,19 @@ use std::time::Duration;
 
 use waitroom::ports::{
     Admissions, AuditTrail, EntryCount, KeyAdmin, Keys, LineBack, LineFront, LineLength, MinuteLog, Plans,
-    QuietSwitch, RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
+    QuietSwitch, RoomReader, Slices, StatusBoard, Store, ThrottleStore, TicketCounter,
 };
 use waitroom::{Room, Timestamp};
 
-/// All ports of a store.
-pub trait Ports:
+/// All ports of a line.
+pub trait LinePorts: TicketCounter + LineBack + LineFront + LineLength {}
+
+impl<L: TicketCounter + LineBack + LineFront + LineLength> LinePorts for L {}
+
+/// All ports of a ledger.
+pub trait LedgerPorts:
     RoomReader
     + QuietSwitch
-    + TicketCounter
-    + LineBack
-    + LineFront
-    + LineLength
     + Admissions
     + Plans
     + Slices
@@ -28,13 +29,9 @@ pub trait Ports:
 {
 }
 
-impl<S> Ports for S where
-    S: RoomReader
+impl<L> LedgerPorts for L where
+    L: RoomReader
         + QuietSwitch
-        + TicketCounter
-        + LineBack
-        + LineFront
-        + LineLength
         + Admissions
         + Plans
         + Slices
@@ -50,7 +47,7 @@ impl<S> Ports for S where
 
 /// A new room for one clause, and what a test needs beyond the ports.
 pub trait Fixture: Sized {
-    type Store: Ports;
+    type Store: Store<Line: LinePorts, Ledger: LedgerPorts>;
 
     /// For how long this line hides visitors who were received; of an emulator's queue, shorter than of a room's.
     const HIDDEN_FOR: Duration;
@@ -62,6 +59,14 @@ pub trait Fixture: Sized {
     fn with_stray_message(body: &str) -> impl Future<Output = Self>;
 
     fn store(&self) -> &Self::Store;
+
+    fn line(&self) -> &<Self::Store as Store>::Line {
+        self.store().line()
+    }
+
+    fn ledger(&self) -> &<Self::Store as Store>::Ledger {
+        self.store().ledger()
+    }
 
     /// Changes the room as the operator would.
     fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) -> impl Future<Output = ()>;

@@ -31,7 +31,7 @@ fn totals(at: Timestamp, joined: u64) -> LineTotals {
 
 pub async fn a_minute_is_noted_and_read_after_the_one_before<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let first = ago(10 * MINUTE);
     assert_eq!(store.minutes(first).await.expect("minutes"), []);
     let paused = LineTotals { rate: None, ..totals(first + 5 * MINUTE, 40) };
@@ -56,7 +56,7 @@ pub async fn a_minute_is_noted_and_read_after_the_one_before<F: Fixture>() {
 
 pub async fn a_record_replaces_the_one_of_the_same_minute<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let at = ago(3 * MINUTE);
     for (second, joined) in [(1, 10), (7, 12), (59, 15)] {
         store.note(totals(at + Duration::from_secs(second), joined)).await.expect("note");
@@ -67,7 +67,7 @@ pub async fn a_record_replaces_the_one_of_the_same_minute<F: Fixture>() {
 
 pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let first = ago(5 * MINUTE);
     assert_eq!(store.longest_wait(first).await.expect("longest wait"), None);
     for (second, wait) in [(3, 70), (9, 90), (20, 80), (130, 0)] {
@@ -90,7 +90,7 @@ pub async fn a_minute_keeps_its_longest_wait<F: Fixture>() {
 
 pub async fn a_wait_of_a_minute_without_a_record_is_in_the_next_record<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let first = ago(5 * MINUTE);
     for (minute, wait) in [(0, 10), (1, 90), (2, 30), (4, 20)] {
         store.note_wait(first + minute * MINUTE, Duration::from_secs(wait)).await.expect("note");
@@ -108,7 +108,7 @@ pub async fn a_wait_of_a_minute_without_a_record_is_in_the_next_record<F: Fixtur
 /// Somebody of another epoch, or sent by a rehearsal, may come in the same minute. For stores that change the room themselves.
 pub async fn what_a_room_counts_apart_has_a_closing_record_before_it<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let at = fixture.now();
     let room = store.room_now().await.expect("room");
     fixture.change_room(|room| room.state = RoomState::On).await;

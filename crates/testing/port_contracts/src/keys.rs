@@ -17,7 +17,7 @@ fn secret() -> SecretKeys {
 
 /// Stores and publishes the next key, as a producer does.
 async fn publish<F: Fixture>(fixture: &F) -> SecretKeys {
-    let store = fixture.store();
+    let store = fixture.ledger();
     let mut record = store.key_record().await.expect("record");
     let keys = store.create_secret_keys(record.next_number(), secret()).await.expect("create");
     record.publish(keys.signing.public().expect("public"), PASS_LIFETIME, fixture.now().as_secs());
@@ -31,13 +31,13 @@ async fn order(store: &impl KeyAdmin, order: KeyOrder) -> Result<KeyRecord, KeyR
 
 pub async fn a_new_room_has_no_keys<F: Fixture>() {
     let fixture = F::new().await;
-    assert_eq!(fixture.store().key_record().await.expect("record"), KeyRecord::default());
-    assert_eq!(fixture.store().secret_keys(1).await.expect("secret"), None);
+    assert_eq!(fixture.ledger().key_record().await.expect("record"), KeyRecord::default());
+    assert_eq!(fixture.ledger().secret_keys(1).await.expect("secret"), None);
 }
 
 pub async fn the_first_secret_key_wins<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let (ours, theirs) = (secret(), secret());
     assert_eq!(store.create_secret_keys(1, ours.clone()).await.expect("create"), ours);
     assert_eq!(store.create_secret_keys(1, theirs).await.expect("create"), ours);
@@ -49,7 +49,7 @@ pub async fn the_first_secret_key_wins<F: Fixture>() {
 
 pub async fn of_concurrent_secret_keys_everybody_gets_the_same<F: Fixture>() {
     let fixture = F::new().await;
-    let created = (0..4).map(|_| fixture.store().create_secret_keys(1, secret()));
+    let created = (0..4).map(|_| fixture.ledger().create_secret_keys(1, secret()));
     let created: Vec<_> =
         future::join_all(created).await.into_iter().map(|created| created.expect("create")).collect();
     assert!(created.iter().all(|keys| *keys == created[0]));
@@ -57,7 +57,7 @@ pub async fn of_concurrent_secret_keys_everybody_gets_the_same<F: Fixture>() {
 
 pub async fn of_concurrent_records_one_is_published<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let records = [secret(), secret()].map(|secret| {
         let mut record = KeyRecord::default();
         record.publish(secret.signing.public().expect("public"), PASS_LIFETIME, 1000);
@@ -79,7 +79,7 @@ pub async fn of_concurrent_records_one_is_published<F: Fixture>() {
 
 pub async fn a_rotation_is_asked_for_once_and_noted<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert_eq!(order(store, KeyOrder::ROTATE).await, Err(KeyRefusal::NoKeys));
     publish(&fixture).await;
     let before = store.key_record().await.expect("record");
@@ -108,7 +108,7 @@ pub async fn a_rotation_is_asked_for_once_and_noted<F: Fixture>() {
 
 pub async fn a_dropped_key_is_unpublished_and_noted<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let first = publish(&fixture).await;
     let kid = first.signing.public().expect("public").kid().to_owned();
     let unknown = KeyOrder::Drop { id: "~".into() };

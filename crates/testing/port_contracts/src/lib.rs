@@ -21,7 +21,7 @@ pub mod room;
 pub mod slices;
 pub mod visitor;
 
-pub use fixture::{Fixture, Ports};
+pub use fixture::{Fixture, LedgerPorts, LinePorts};
 
 /// Creates a test for every clause, with the attributes given. `$run` runs a future to its end.
 #[macro_export]

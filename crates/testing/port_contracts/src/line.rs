@@ -15,7 +15,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 
 async fn join<F: Fixture>(fixture: &F, tickets: impl IntoIterator<Item = u64>) {
     for ticket in tickets {
-        fixture.store().join(visitor(ticket)).await.expect("join");
+        fixture.line().join(visitor(ticket)).await.expect("join");
     }
 }
 
@@ -25,7 +25,7 @@ async fn receive<F: Fixture>(fixture: &F, people: usize) -> Vec<Delivery> {
     let mut received = Vec::new();
     for _ in 0..500 {
         let most = u32::try_from(people - received.len()).expect("a small number").min(10);
-        let batch = fixture.store().receive(most, AT_ONCE).await.expect("receive");
+        let batch = fixture.line().receive(most, AT_ONCE).await.expect("receive");
         if batch.is_empty() {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -39,7 +39,7 @@ async fn receive<F: Fixture>(fixture: &F, people: usize) -> Vec<Delivery> {
 
 async fn assert_nobody_is_delivered<F: Fixture>(fixture: &F) {
     for _ in 0..5 {
-        assert_eq!(fixture.store().receive(10, AT_ONCE).await.expect("receive"), []);
+        assert_eq!(fixture.line().receive(10, AT_ONCE).await.expect("receive"), []);
     }
 }
 
@@ -73,7 +73,7 @@ pub async fn receive_returns_at_most_what_was_asked_for_and_at_most_ten<F: Fixtu
     for most in [1, 3, 10, 50] {
         let mut received = Vec::new();
         for _ in 0..100 {
-            received = fixture.store().receive(most, AT_ONCE).await.expect("receive");
+            received = fixture.line().receive(most, AT_ONCE).await.expect("receive");
             if !received.is_empty() {
                 break;
             }
@@ -97,11 +97,11 @@ pub async fn a_visitor_who_is_kept_is_hidden_for_longer<F: Fixture>() {
     let received = receive(&fixture, 3).await;
     fixture.wait_until(fixture.now() + F::HIDDEN_FOR / 2).await;
     let (kept_at, kept) = (fixture.now(), &received[..2]);
-    fixture.store().keep(receipts(kept)).await.expect("keep");
+    fixture.line().keep(receipts(kept)).await.expect("keep");
     fixture.wait_until(kept_at + F::HIDDEN_FOR / 2).await;
     let again = receive(&fixture, 1).await;
     assert_eq!(tickets(&again), tickets(&received[2..]), "only the visitor who was not kept");
-    fixture.store().remove(receipts(&again)).await.expect("remove");
+    fixture.line().remove(receipts(&again)).await.expect("remove");
     assert_nobody_is_delivered(&fixture).await;
     fixture.wait_until(kept_at + Delivery::HIDDEN_FOR).await;
     assert_eq!(tickets(&receive(&fixture, 2).await), tickets(kept), "and then delivered again");
@@ -111,8 +111,8 @@ pub async fn a_visitor_who_is_handed_back_is_delivered_at_once<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=25).await;
     let received = receive(&fixture, 25).await;
-    fixture.store().keep(receipts(&received)).await.expect("keep");
-    fixture.store().hand_back(receipts(&received[..13])).await.expect("hand back");
+    fixture.line().keep(receipts(&received)).await.expect("keep");
+    fixture.line().hand_back(receipts(&received[..13])).await.expect("hand back");
     let again = receive(&fixture, 13).await;
     assert_eq!(tickets(&again), tickets(&received[..13]));
     assert_nobody_is_delivered(&fixture).await;
@@ -122,9 +122,9 @@ pub async fn a_removed_visitor_can_be_neither_kept_nor_handed_back<F: Fixture>()
     let fixture = F::new().await;
     join(&fixture, 1..=2).await;
     let received = receive(&fixture, 2).await;
-    fixture.store().remove(receipts(&received[..1])).await.expect("remove");
-    fixture.store().keep(receipts(&received)).await.expect("one that is removed is no error");
-    fixture.store().hand_back(receipts(&received)).await.expect("one that is removed is no error");
+    fixture.line().remove(receipts(&received[..1])).await.expect("remove");
+    fixture.line().keep(receipts(&received)).await.expect("one that is removed is no error");
+    fixture.line().hand_back(receipts(&received)).await.expect("one that is removed is no error");
     assert_eq!(tickets(&receive(&fixture, 1).await), tickets(&received[1..]));
     assert_nobody_is_delivered(&fixture).await;
 }
@@ -133,8 +133,8 @@ pub async fn a_removed_visitor_is_never_delivered_again<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=3).await;
     let receipts = receipts(&receive(&fixture, 3).await);
-    fixture.store().remove(receipts[..2].to_vec()).await.expect("remove");
-    fixture.store().remove(receipts[..1].to_vec()).await.expect("removing twice is no error");
+    fixture.line().remove(receipts[..2].to_vec()).await.expect("remove");
+    fixture.line().remove(receipts[..1].to_vec()).await.expect("removing twice is no error");
     fixture.wait_for_redelivery().await;
     assert_eq!(receive(&fixture, 1).await.len(), 1);
     assert_nobody_is_delivered(&fixture).await;
@@ -145,7 +145,7 @@ pub async fn a_visitor_who_joins_twice_is_delivered_twice<F: Fixture>() {
     join(&fixture, [7, 7]).await;
     let received = receive(&fixture, 2).await;
     assert_eq!(tickets(&received), [7, 7]);
-    fixture.store().remove(vec![received[0].receipt.clone()]).await.expect("remove");
+    fixture.line().remove(vec![received[0].receipt.clone()]).await.expect("remove");
     fixture.wait_for_redelivery().await;
     assert_eq!(tickets(&receive(&fixture, 1).await), [7], "a receipt removes only its own delivery");
 }
@@ -153,7 +153,7 @@ pub async fn a_visitor_who_joins_twice_is_delivered_twice<F: Fixture>() {
 pub async fn concurrent_receivers_get_different_visitors<F: Fixture>() {
     let fixture = F::new().await;
     join(&fixture, 1..=40).await;
-    let at_once = future::join_all((0..8).map(|_| fixture.store().receive(5, AT_ONCE))).await;
+    let at_once = future::join_all((0..8).map(|_| fixture.line().receive(5, AT_ONCE))).await;
     let received: Vec<_> = at_once.into_iter().flat_map(|received| received.expect("receive")).collect();
     let tickets = tickets(&received);
     assert!(!tickets.is_empty());
@@ -165,7 +165,7 @@ pub async fn a_message_that_is_not_a_visitor_is_delivered_and_can_be_buried<F: F
     let received = receive(&fixture, 1).await;
     let stray = received.into_iter().next().expect("the stray message");
     assert_eq!(stray.visitor, Err("not a visitor".to_owned()));
-    fixture.store().bury(stray.receipt, "not a visitor".into()).await.expect("bury");
+    fixture.line().bury(stray.receipt, "not a visitor".into()).await.expect("bury");
     fixture.wait_for_redelivery().await;
     assert_nobody_is_delivered(&fixture).await;
 }
@@ -193,7 +193,7 @@ pub async fn waiting_counts_the_visitors_in_line<F: Fixture>() {
     join(&fixture, 1..=12).await;
     wait_for_count(&fixture, 12).await;
     let received = receive(&fixture, 5).await;
-    fixture.store().remove(receipts(&received)).await.expect("remove");
+    fixture.line().remove(receipts(&received)).await.expect("remove");
     wait_for_count(&fixture, 7).await;
 }
 
@@ -201,7 +201,7 @@ pub async fn waiting_counts_the_visitors_in_line<F: Fixture>() {
 async fn wait_for_count<F: Fixture>(fixture: &F, people: u64) {
     let mut counted = None;
     for _ in 0..60 {
-        counted = Some(fixture.store().waiting().await.expect("count"));
+        counted = Some(fixture.line().waiting().await.expect("count"));
         if counted == Some(people) {
             return;
         }
@@ -213,7 +213,7 @@ async fn wait_for_count<F: Fixture>(fixture: &F, people: u64) {
 pub async fn every_ticket_is_leased_once<F: Fixture>() {
     let fixture = F::new().await;
     let counts = [1u32, 64, 3, 8, 1, 16];
-    let leases = future::join_all(counts.iter().map(|&count| fixture.store().lease(count))).await;
+    let leases = future::join_all(counts.iter().map(|&count| fixture.line().lease(count))).await;
     let mut seen = HashSet::new();
     for (first, count) in leases.into_iter().zip(counts) {
         let first = first.expect("lease");
@@ -222,13 +222,13 @@ pub async fn every_ticket_is_leased_once<F: Fixture>() {
             assert!(seen.insert(number), "{number} was leased twice");
         }
     }
-    let later = fixture.store().lease(1).await.expect("lease");
+    let later = fixture.line().lease(1).await.expect("lease");
     assert!(seen.iter().all(|&earlier| earlier < later), "later tickets are higher");
 }
 
 pub async fn the_last_leased_ticket_is_known<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.line();
     assert_eq!(store.issued().await.expect("issued").last, 0);
     for count in [1, 64, 3] {
         let first = store.lease(count).await.expect("lease");

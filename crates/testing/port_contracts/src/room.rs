@@ -10,11 +10,11 @@ use crate::Fixture;
 
 pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
     let fixture = F::new().await;
-    let before = fixture.store().room().await.expect("room");
+    let before = fixture.ledger().room().await.expect("room");
     fixture.change_room(|room| room.state = RoomState::Paused).await;
     // A store may cache the room for a second.
     for _ in 0..200 {
-        let room = fixture.store().room().await.expect("room");
+        let room = fixture.ledger().room().await.expect("room");
         if room.state == RoomState::Paused {
             assert!(room.version > before.version);
             return;
@@ -26,7 +26,7 @@ pub async fn a_change_is_seen_within_two_seconds<F: Fixture>() {
 
 pub async fn a_change_of_the_valve_is_scheduled<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     store.set_quiet(true).await.expect("quiet");
     let room = store.room_now().await.expect("room");
     let mut last = room.valves.last();
@@ -43,7 +43,7 @@ pub async fn a_change_of_the_valve_is_scheduled<F: Fixture>() {
 
 pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     // Time enough for a busy emulator to write and read the room before that.
     let opens = fixture.now() + Duration::from_secs(10);
     fixture.change_room(move |room| room.open_at(opens)).await;
@@ -63,7 +63,7 @@ pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
 
 pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let mark = "abcdefghijkmnpqr".parse().expect("a mark");
     fixture.change_room(move |room| assert!(room.rehearse(mark))).await;
     store.hold(Some(Rate::MIN)).await.expect("hold");
@@ -76,7 +76,7 @@ pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
 
 pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let (held, marked) = future::join(store.hold(Some(Rate::MIN)), store.set_quiet(true)).await;
     held.and(marked).expect("both changes");
     let room = store.room_now().await.expect("room");
@@ -85,7 +85,7 @@ pub async fn of_concurrent_changes_none_is_lost<F: Fixture>() {
 
 pub async fn a_quiet_room_is_woken_once<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     store.set_quiet(true).await.expect("quiet");
     let quiet = store.room_now().await.expect("room");
     for woken in future::join_all((0..4).map(|_| store.set_quiet(false))).await {
@@ -100,31 +100,31 @@ pub async fn the_throttle_can_hold_the_rate_down_and_end_that<F: Fixture>() {
     let fixture = F::new().await;
     let rate = Rate::new(5).expect("within bounds");
     for held in [Some(rate), None] {
-        fixture.store().hold(held).await.expect("hold");
+        fixture.ledger().hold(held).await.expect("hold");
         for _ in 0..200 {
-            if fixture.store().room().await.expect("room").throttled == held {
+            if fixture.ledger().room().await.expect("room").throttled == held {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        assert_eq!(fixture.store().room().await.expect("room").throttled, held);
+        assert_eq!(fixture.ledger().room().await.expect("room").throttled, held);
     }
 }
 
 pub async fn of_two_concurrent_throttle_runs_one_is_remembered<F: Fixture>() {
     let fixture = F::new().await;
-    let mut memory = fixture.store().recall().await.expect("recall");
+    let mut memory = fixture.ledger().recall().await.expect("recall");
     memory.version += 1;
-    let at_once = [fixture.store().remember(memory.clone()), fixture.store().remember(memory.clone())];
+    let at_once = [fixture.ledger().remember(memory.clone()), fixture.ledger().remember(memory.clone())];
     let remembered: Vec<_> =
         future::join_all(at_once).await.into_iter().map(|answer| answer.expect("remember")).collect();
     assert_eq!(remembered.iter().filter(|&&remembered| remembered).count(), 1);
-    assert_eq!(fixture.store().recall().await.expect("recall"), memory);
+    assert_eq!(fixture.ledger().recall().await.expect("recall"), memory);
 }
 
 pub async fn a_status_can_be_published<F: Fixture>() {
     let fixture = F::new().await;
     let rate = Rate::new(300).expect("within bounds");
     let status = LineStatus { served: 4100, passed: 1, disorder: 300, waiting: 9120, rate, slow: true };
-    fixture.store().publish(status).await.expect("publish");
+    fixture.ledger().publish(status).await.expect("publish");
 }

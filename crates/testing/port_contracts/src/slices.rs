@@ -45,12 +45,12 @@ fn slice(plan: u64, index: u16) -> SliceId {
 
 pub async fn a_plan_is_written_once<F: Fixture>() {
     let fixture = F::new().await;
-    assert_eq!(fixture.store().recent().await.expect("recent"), []);
+    assert_eq!(fixture.ledger().recent().await.expect("recent"), []);
     let plan = plan_after(None, 300);
-    assert!(fixture.store().write(plan).await.expect("write"));
-    assert!(!fixture.store().write(plan_after(None, 500)).await.expect("write"), "the number is taken");
+    assert!(fixture.ledger().write(plan).await.expect("write"));
+    assert!(!fixture.ledger().write(plan_after(None, 500)).await.expect("write"), "the number is taken");
     assert_eq!(
-        fixture.store().recent().await.expect("recent"),
+        fixture.ledger().recent().await.expect("recent"),
         [PlanRecord { plan, released: 0, lowest: None }]
     );
 }
@@ -60,13 +60,13 @@ pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
     let mut plans = Vec::new();
     for _ in 0..4 {
         plans.push(plan_after(plans.last(), 3300));
-        assert!(fixture.store().write(plans[plans.len() - 1]).await.expect("write"));
+        assert!(fixture.ledger().write(plans[plans.len() - 1]).await.expect("write"));
     }
     for (index, released) in [(0, 400), (2, 70)] {
-        fixture.store().claim(slice(3, index), Claimant(1)).await.expect("claim");
-        fixture.store().record(slice(3, index), progress(released, 9)).await.expect("record");
+        fixture.ledger().claim(slice(3, index), Claimant(1)).await.expect("claim");
+        fixture.ledger().record(slice(3, index), progress(released, 9)).await.expect("record");
     }
-    let recent = fixture.store().recent().await.expect("recent");
+    let recent = fixture.ledger().recent().await.expect("recent");
     let expected = [
         PlanRecord { plan: plans[3], released: 0, lowest: None },
         PlanRecord { plan: plans[2], released: 470, lowest: None },
@@ -76,7 +76,7 @@ pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
 
 pub async fn a_slice_is_claimed_once<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"), NEW);
     assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"), NEW);
@@ -88,8 +88,8 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
 
 pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
     let fixture = F::new().await;
-    assert!(fixture.store().write(plan_after(None, 100)).await.expect("write"));
-    let claims = (1..=8).map(|claimant| fixture.store().claim(slice(1, 0), Claimant(claimant)));
+    assert!(fixture.ledger().write(plan_after(None, 100)).await.expect("write"));
+    let claims = (1..=8).map(|claimant| fixture.ledger().claim(slice(1, 0), Claimant(claimant)));
     let granted =
         future::join_all(claims).await.into_iter().filter(|claimed| *claimed.as_ref().expect("claim") == NEW);
     assert_eq!(granted.count(), 1);
@@ -97,7 +97,7 @@ pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
 
 pub async fn a_repeated_record_counts_once<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for index in [0, 1] {
         assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
@@ -113,7 +113,7 @@ pub async fn a_repeated_record_counts_once<F: Fixture>() {
 
 pub async fn progress_never_decreases<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
@@ -127,7 +127,7 @@ pub async fn progress_never_decreases<F: Fixture>() {
 
 pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let plan = plan_after(None, 3300);
     assert!(store.write(plan).await.expect("write"));
     let record = SliceProgress { lowest: Some(3), ..progress(10, 0) };
@@ -144,7 +144,7 @@ pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
 
 pub async fn totals_add_up_over_many_plans<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     let mut last = None;
     for number in 1..=6 {
         let plan = plan_after(last.as_ref(), 18_000);
@@ -162,7 +162,7 @@ pub async fn totals_add_up_over_many_plans<F: Fixture>() {
 
 pub async fn the_lowest_ticket_of_a_plan_is_kept<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert!(store.write(plan_after(None, 18_000)).await.expect("write"));
     for (index, released, lowest) in
         [(0, 10, Some(31)), (17, 10, Some(12)), (17, 20, Some(12)), (1, 10, None)]
@@ -176,7 +176,7 @@ pub async fn the_lowest_ticket_of_a_plan_is_kept<F: Fixture>() {
 
 pub async fn the_latest_disorder_is_kept<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     assert_eq!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), NEW);
     for (released, disorder, expected) in [(10, Some(600), 600), (20, None, 600), (30, Some(200), 200)] {
@@ -189,7 +189,7 @@ pub async fn the_latest_disorder_is_kept<F: Fixture>() {
 
 pub async fn who_was_passed_by_never_decreases<F: Fixture>() {
     let fixture = F::new().await;
-    let store = fixture.store();
+    let store = fixture.ledger();
     assert!(store.write(plan_after(None, 300)).await.expect("write"));
     for (passed, expected) in [(40, 40), (25, 40), (60, 60)] {
         store.pass_by(1, passed).await.expect("pass by");

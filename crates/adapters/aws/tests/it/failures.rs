@@ -9,7 +9,7 @@ use aws::{AwsStore, RoomResources};
 use clock::SystemClock;
 use waitroom::Timestamp;
 use waitroom::ports::{
-    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, Receipt, RoomReader,
+    Admissions, Clock, Fault, LineBack, LineFront, LineLength, PortError, Receipt, RoomReader, Store,
 };
 
 use crate::room::{TestRoom, config, run};
@@ -32,12 +32,15 @@ fn a_refused_connection_is_busy() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let config = config(&format!("http://{free}"));
         let store = AwsStore::new(&config, resources());
-        let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
+        let error = store.line().join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Busy, "{}", why(&error));
         assert_eq!(error.to_string(), "could not put a visitor in line");
         let receipts = || vec![Receipt("any".into())];
-        let others =
-            [store.takes_admissions().await, store.keep(receipts()).await, store.hand_back(receipts()).await];
+        let others = [
+            store.takes_admissions().await,
+            store.line().keep(receipts()).await,
+            store.line().hand_back(receipts()).await,
+        ];
         assert!(others.iter().all(|answer| answer.as_ref().is_err_and(|error| error.fault == Fault::Busy)));
     });
 }
@@ -55,7 +58,7 @@ fn a_broken_connection_is_unsure() {
             }
         });
         let store = AwsStore::new(&config, resources());
-        let error = store.join(port_contracts::visitor::visitor(1)).await.unwrap_err();
+        let error = store.line().join(port_contracts::visitor::visitor(1)).await.unwrap_err();
         assert_eq!(error.fault, Fault::Unsure, "{}", why(&error));
         hangs_up.join().unwrap();
     });
@@ -93,7 +96,7 @@ fn a_missing_stack_is_broken() {
         assert!(why.starts_with("ResourceNotFoundException: "), "{why}");
         assert!(why.ends_with("; check that the stack is deployed in this region"), "{why}");
         test.delete_line().await;
-        assert_eq!(test.store.waiting().await.unwrap_err().fault, Fault::Broken);
+        assert_eq!(test.store.line().waiting().await.unwrap_err().fault, Fault::Broken);
     });
 }
 

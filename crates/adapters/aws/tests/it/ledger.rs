@@ -4,8 +4,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Fault, Plans, RoomReader, Slices, StatusBoard, ThrottleStore,
-    TicketCounter,
+    Admissions, Admitted, Claimant, Claimed, Fault, Plans, RoomReader, Slices, StatusBoard, Store,
+    ThrottleStore, TicketCounter,
 };
 use waitroom::{LineProgress, LineStatus, Plan, Rate, SliceId};
 
@@ -26,8 +26,8 @@ async fn write_plan(test: &TestRoom, last: Option<&Plan>, rate: Rate) -> Plan {
 fn ticket_numbers_start_at_one() {
     run(async {
         let test = TestRoom::new().await;
-        assert_eq!(test.store.lease(8).await.unwrap(), 1);
-        assert_eq!(test.another_store().lease(1).await.unwrap(), 9);
+        assert_eq!(test.store.line().lease(8).await.unwrap(), 1);
+        assert_eq!(test.another_store().line().lease(1).await.unwrap(), 9);
     });
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use waitroom::ports::{LineBack, LineFront};
+use waitroom::ports::{LineBack, LineFront, Store};
 
 use crate::room::{TestRoom, run};
 
@@ -12,8 +12,8 @@ fn a_buried_message_is_in_the_dead_letters() {
     run(async {
         let test = TestRoom::new().await;
         test.send_to_line("not a visitor").await;
-        let stray = test.store.receive(1, Duration::from_secs(5)).await.unwrap().remove(0);
-        test.store.bury(stray.receipt, "not a visitor".into()).await.unwrap();
+        let stray = test.store.line().receive(1, Duration::from_secs(5)).await.unwrap().remove(0);
+        test.store.line().bury(stray.receipt, "not a visitor".into()).await.unwrap();
         assert_eq!(test.dead_letters().await, ["not a visitor"]);
     });
 }
@@ -25,15 +25,15 @@ fn more_than_ten_visitors_can_be_removed() {
         let test = TestRoom::new().await;
         let mut receipts = Vec::new();
         for n in 1..=25 {
-            test.store.join(port_contracts::visitor::visitor(n)).await.unwrap();
+            test.store.line().join(port_contracts::visitor::visitor(n)).await.unwrap();
         }
         while receipts.len() < 25 {
-            let received = test.store.receive(10, Duration::from_secs(1)).await.unwrap();
+            let received = test.store.line().receive(10, Duration::from_secs(1)).await.unwrap();
             receipts.extend(received.into_iter().map(|delivery| delivery.receipt));
         }
-        test.store.remove(receipts).await.unwrap();
+        test.store.line().remove(receipts).await.unwrap();
         tokio::time::sleep(TestRoom::HIDDEN_FOR).await;
-        assert_eq!(test.store.receive(10, Duration::ZERO).await.unwrap(), []);
+        assert_eq!(test.store.line().receive(10, Duration::ZERO).await.unwrap(), []);
     });
 }
 
@@ -43,7 +43,7 @@ fn receiving_from_an_empty_line_waits() {
     run(async {
         let test = TestRoom::new().await;
         let asked = Instant::now();
-        assert_eq!(test.store.receive(10, Duration::from_secs(7)).await.unwrap(), []);
+        assert_eq!(test.store.line().receive(10, Duration::from_secs(7)).await.unwrap(), []);
         assert!(asked.elapsed() >= Duration::from_secs(6), "longer than the timeout of other calls");
     });
 }

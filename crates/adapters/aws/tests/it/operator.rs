@@ -7,7 +7,7 @@ use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
     AuditTrail, Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices,
-    StatusBoard, ThrottleStore, TicketCounter,
+    StatusBoard, Store, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     AuditEntry, AuditNote, AuditSubject, Author, LineProgress, Plan, Rate, RoomState, SliceId, Stretch,
@@ -42,13 +42,13 @@ fn an_existing_room_is_kept_and_missing_items_are_created() {
         let test = TestRoom::on_localemu().await;
         let rate = Rate::new(77).unwrap();
         test.store.change_room("set the rate", |room| room.settings.rate = rate).await.unwrap();
-        test.store.lease(5).await.unwrap();
+        test.store.line().lease(5).await.unwrap();
         test.delete("status/9").await;
         let mut other = first_room();
         other.epoch = "zzzz".parse().unwrap();
         let room = test.store.create_room(&other).await.unwrap();
         assert_eq!((room.settings.rate, room.epoch, room.version), (rate, first_room().epoch, 1));
-        assert_eq!(test.store.lease(1).await.unwrap(), 6);
+        assert_eq!(test.store.line().lease(1).await.unwrap(), 6);
         let healed = test.item("status/9").await.unwrap();
         assert_eq!(healed["epoch"], s("ab12"), "missing items are created for the existing room");
     });
@@ -141,9 +141,9 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     run(async {
         let test = TestRoom::on_localemu().await;
         let store = &test.store;
-        assert_eq!(store.lease(8).await.unwrap(), 1);
+        assert_eq!(store.line().lease(8).await.unwrap(), 1);
         for n in 1..=3 {
-            store.join(port_contracts::visitor::visitor(n)).await.unwrap();
+            store.line().join(port_contracts::visitor::visitor(n)).await.unwrap();
         }
         let plan = |last: Option<&Plan>| plan_from(last, now(), Rate::MIN);
         let first = plan(None);
@@ -160,8 +160,8 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         assert_eq!(store.reset(epoch, Author::new("anna"), &clock).await.unwrap(), 3);
         let waited = clock.0.into_inner();
         assert!((59_000..=60_000).contains(&waited), "newcomers must not be purged: {waited} ms");
-        assert_eq!(store.waiting().await.unwrap(), 0);
-        assert_eq!(store.lease(1).await.unwrap(), 1);
+        assert_eq!(store.line().waiting().await.unwrap(), 0);
+        assert_eq!(store.line().lease(1).await.unwrap(), 1);
         let room = test.another_store().room().await.unwrap();
         assert_eq!((room.epoch, room.version), (epoch, 1));
         let status = test.item("status/c").await.unwrap();

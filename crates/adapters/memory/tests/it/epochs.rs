@@ -16,13 +16,13 @@ use crate::fixture::MemoryRoom;
 #[test]
 fn a_reset_begins_anew_and_what_is_late_from_before_does_not_count() {
     let room = MemoryRoom::new();
-    let store = &room.ledger;
+    let (store, line) = (&room.ledger, &room.line);
     block_on(async {
-        assert_eq!(store.lease(8).await.unwrap(), 1);
+        assert_eq!(line.lease(8).await.unwrap(), 1);
         for ticket in 1..=5 {
-            store.join(visitor(ticket)).await.unwrap();
+            line.join(visitor(ticket)).await.unwrap();
         }
-        let received = store.receive(1, Duration::ZERO).await.unwrap();
+        let received = line.receive(1, Duration::ZERO).await.unwrap();
         assert!(store.write(plan_from(None, room.now(), Rate::MAX)).await.unwrap());
         let slice = SliceId { plan: 1, index: 3 };
         store.claim(slice, Claimant(1)).await.unwrap();
@@ -32,8 +32,8 @@ fn a_reset_begins_anew_and_what_is_late_from_before_does_not_count() {
 
         let (before, epoch) = (store.room_now().await.unwrap(), "cd34".parse().unwrap());
         assert_eq!(store.start_epoch(epoch, Author::new("anna")).await.unwrap(), 5);
-        assert_eq!((store.waiting().await.unwrap(), store.joined().await.unwrap()), (0, Some(0)));
-        assert_eq!((store.lease(1).await.unwrap(), store.entered()), (1, Some(0)));
+        assert_eq!((line.waiting().await.unwrap(), line.joined().await.unwrap()), (0, Some(0)));
+        assert_eq!((line.lease(1).await.unwrap(), store.entered()), (1, Some(0)));
         let after = store.room_now().await.unwrap();
         assert_eq!((after.epoch, after.version), (epoch, before.version + 1));
         assert_eq!(store.entries(10).await.unwrap().len(), 1);
@@ -42,8 +42,8 @@ fn a_reset_begins_anew_and_what_is_late_from_before_does_not_count() {
         assert_eq!((closing.released, closing.entered), (1, Some(1)), "also whom no slice has recorded");
 
         let receipts: Vec<_> = received.into_iter().map(|delivery| delivery.receipt).collect();
-        store.hand_back(receipts).await.unwrap();
-        assert_eq!(store.receive(10, Duration::ZERO).await.unwrap(), []);
+        line.hand_back(receipts).await.unwrap();
+        assert_eq!(line.receive(10, Duration::ZERO).await.unwrap(), []);
         store.record(slice, progress(1, 90)).await.unwrap();
         store.pass_by(1, 80).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress::default());
