@@ -21,7 +21,7 @@ use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, IssuedTickets, Lifetimes, LineTotals,
     MinuteRecord, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp, Token,
-    Window,
+    Window, fixture,
 };
 
 use crate::expressions::{close_count, note_minute};
@@ -58,16 +58,13 @@ fn room() -> Room {
         health: Some("https://shop.example/health".parse().unwrap()),
         message: "It's \"on\" 🦭\nzwei".parse().unwrap(),
         lifetimes: Lifetimes { admission: Duration::from_mins(90), pass: Duration::from_mins(30) },
-        ..Settings::new(
-            "sale".parse().unwrap(),
-            "Seal's Brewing".parse().unwrap(),
-            "https://shop.example:8443/sale?a=1".parse().unwrap(),
-            Rate::new(3300).unwrap(),
-        )
+        title: "Seal's Brewing".parse().unwrap(),
+        shop: "https://shop.example:8443/sale?a=1".parse().unwrap(),
+        ..fixture::settings(3300)
     };
-    let room = Room::new(settings, "https://room.example/prod".parse().unwrap(), "ab12".parse().unwrap());
-    let throttled = Some(Rate::new(1650).unwrap());
-    Room { throttled, stretch: Stretch::MAX, state: RoomState::Paused, version: 7, ..room }
+    let (url, throttled) = ("https://room.example/prod".parse().unwrap(), Some(Rate::new(1650).unwrap()));
+    let room = Room { settings, url, throttled, version: 7, ..fixture::room(3300) };
+    Room { stretch: Stretch::MAX, state: RoomState::Paused, ..room }
 }
 
 fn admission(by: AdmittedBy) -> Admission {

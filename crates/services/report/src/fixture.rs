@@ -1,14 +1,8 @@
-use waitroom::{LineTotals, MinuteRecord, Rate, Room, Settings, Timestamp};
+use waitroom::{LineTotals, MinuteRecord, Room, Timestamp, fixture};
 
 /// A room that is on.
 pub(crate) fn room() -> Room {
-    let settings = Settings::new(
-        "sale".parse().unwrap(),
-        "Sale".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::new(300).unwrap(),
-    );
-    Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap())
+    fixture::room(300)
 }
 
 /// The record of a minute of that room.

@@ -6,16 +6,10 @@ use std::time::Duration;
 
 use embedded::EmbeddedStore;
 use tempfile::TempDir;
-use waitroom::{Rate, Room, Settings, Timestamp};
+use waitroom::{Room, Timestamp, fixture};
 
 pub(crate) fn room() -> Room {
-    let settings = Settings::new(
-        "sale".parse().unwrap(),
-        "Sale".parse().unwrap(),
-        "https://shop.example".parse().unwrap(),
-        Rate::new(300).unwrap(),
-    );
-    Room::new(settings, "http://localhost:8080".parse().unwrap(), "ab12".parse().unwrap())
+    Room { url: "http://localhost:8080".parse().unwrap(), ..fixture::room(300) }
 }
 
 /// The time, which the test sets.
