@@ -86,12 +86,18 @@ fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
     Ok(restored)
 }
 
+/// What a line has counted, and the number that it gives next.
+struct Counts {
+    progress: LineProgress,
+    joined: u64,
+    next_ticket: u64,
+}
+
 fn take_over(
     tables: &mut Tables<'_>,
     replaced: &EmbeddedStore,
     from: &ReadTransaction,
 ) -> Result<Restored, TableError> {
-    let singles = from.open_table(SINGLE)?;
     let room: Option<Room> = tables.read(single::ROOM)?;
     let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
     let other = replaced.shared.room();
@@ -101,69 +107,97 @@ fn take_over(
     let is_same_line = room.epoch == other.epoch;
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
 
-    let numbers_given: u64 = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
-    let mut progress: LineProgress = tables.read(single::PROGRESS)?.unwrap_or_default();
-    let joined_before =
-        tables.read(single::JOINED)?.unwrap_or(progress.released + tables.line.len()? + admitted_since);
-    let mut joined = joined_before + joined_since;
-    progress.released += unrecorded(&tables.slice)? + admitted_since;
     // What it counted in this epoch, also if another one has begun since.
     let counted = counted(from, room.epoch)?;
     let is_same_room = is_same_line || !counted.is_empty();
-    let mut later_ticket = None;
-    for ClosingRecord { record, next_ticket } in counted {
-        joined = joined.max(record.totals.joined);
-        progress.released = progress.released.max(record.totals.released);
-        later_ticket = later_ticket.max(next_ticket);
-    }
-    // Without a record of the highest number there were at least as many as joined.
-    let later_ticket = later_ticket.unwrap_or((joined + numbers_given).saturating_sub(joined_before));
-    let mut next_ticket = numbers_given.max(later_ticket);
-
-    let later: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
-    let released = later.released + open_if_any(from, SLICE)?.map_or(Ok(0), |slices| unrecorded(&slices))?;
-    let others_next: u64 = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
+    let mut counts = Counts::of_backup(tables, admitted_since, joined_since, counted)?;
+    let later = Counts::of_replaced(replaced, from)?;
     take_minutes(tables, from)?;
     if is_same_line {
-        progress = LineProgress {
-            served: progress.served.max(later.served),
-            passed: progress.passed.max(later.passed),
-            disorder: progress.disorder.max(later.disorder),
-            released: progress.released.max(released),
-        };
-        joined = joined.max(replaced.joined_so_far());
-        next_ticket = next_ticket.max(others_next);
+        counts.raise_to(&later);
         if other.rehearsal.is_some() {
             // Its visitors are those who joined since.
             tables.write(single::ROOM, &Room { rehearsal: other.rehearsal, ..room })?;
         }
     } else {
         let entered = Some(replaced.shared.entered.load(Ordering::Relaxed));
-        let (joined, waiting) = (replaced.joined_so_far(), replaced.shared.waiting());
-        let counts = LineCounts { joined, released, entered, waiting };
-        tables.close(LineTotals::of(&other, (replaced.shared.now)(), counts), others_next)?;
+        let (released, waiting) = (later.progress.released, replaced.shared.waiting());
+        let closing = LineCounts { joined: later.joined, released, entered, waiting };
+        tables.close(LineTotals::of(&other, (replaced.shared.now)(), closing), later.next_ticket)?;
     }
     take_slices(tables, from, is_same_line)?;
-    tables.write(single::PROGRESS, &progress)?;
-    tables.write(single::JOINED, &joined)?;
-    tables.write(single::NEXT_TICKET, &next_ticket)?;
-
-    let (ours, theirs) = (record(tables.singles())?, record(&singles)?);
-    if theirs.version >= ours.version && (is_same_room || shares_a_key(&ours, &theirs)) {
-        take_orders(tables, from)?;
-        for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
-            match singles.get(name)? {
-                Some(keys) => tables.write_raw(name, keys.value())?,
-                None => tables.remove(name)?,
-            }
-        }
-    }
+    tables.write(single::PROGRESS, &counts.progress)?;
+    tables.write(single::JOINED, &counts.joined)?;
+    tables.write(single::NEXT_TICKET, &counts.next_ticket)?;
+    take_keys(tables, from, is_same_room)?;
     Ok(Restored {
         waiting: tables.line.len()?,
         admissions: tables.admission.len()?,
         admitted_since,
         joined_since,
     })
+}
+
+impl Counts {
+    /// Those of the backup, with what the replaced file has `counted` of its epoch.
+    fn of_backup(
+        tables: &Tables<'_>,
+        admitted_since: u64,
+        joined_since: u64,
+        counted: Vec<ClosingRecord>,
+    ) -> Result<Self, TableError> {
+        let numbers_given: u64 = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
+        let mut progress: LineProgress = tables.read(single::PROGRESS)?.unwrap_or_default();
+        let joined_before =
+            tables.read(single::JOINED)?.unwrap_or(progress.released + tables.line.len()? + admitted_since);
+        let mut joined = joined_before + joined_since;
+        progress.released += unrecorded(&tables.slice)? + admitted_since;
+        let mut later_ticket = None;
+        for ClosingRecord { record, next_ticket } in counted {
+            joined = joined.max(record.totals.joined);
+            progress.released = progress.released.max(record.totals.released);
+            later_ticket = later_ticket.max(next_ticket);
+        }
+        // Without a record of the highest number there were at least as many as joined.
+        let later_ticket = later_ticket.unwrap_or((joined + numbers_given).saturating_sub(joined_before));
+        Ok(Self { progress, joined, next_ticket: numbers_given.max(later_ticket) })
+    }
+
+    fn of_replaced(replaced: &EmbeddedStore, from: &ReadTransaction) -> Result<Self, TableError> {
+        let singles = from.open_table(SINGLE)?;
+        let mut progress: LineProgress = read_single(&singles, single::PROGRESS)?.unwrap_or_default();
+        progress.released += open_if_any(from, SLICE)?.map_or(Ok(0), |slices| unrecorded(&slices))?;
+        let next_ticket = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
+        Ok(Self { progress, joined: replaced.joined_so_far(), next_ticket })
+    }
+
+    fn raise_to(&mut self, later: &Self) {
+        self.progress = LineProgress {
+            served: self.progress.served.max(later.progress.served),
+            passed: self.progress.passed.max(later.progress.passed),
+            disorder: self.progress.disorder.max(later.progress.disorder),
+            released: self.progress.released.max(later.progress.released),
+        };
+        self.joined = self.joined.max(later.joined);
+        self.next_ticket = self.next_ticket.max(later.next_ticket);
+    }
+}
+
+/// The audit trail and the keys, if they are the backup's and have only grown.
+fn take_keys(tables: &mut Tables<'_>, from: &ReadTransaction, is_same_room: bool) -> Result<(), TableError> {
+    let singles = from.open_table(SINGLE)?;
+    let (ours, theirs) = (record(tables.singles())?, record(&singles)?);
+    if theirs.version < ours.version || !(is_same_room || shares_a_key(&ours, &theirs)) {
+        return Ok(());
+    }
+    take_orders(tables, from)?;
+    for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
+        match singles.get(name)? {
+            Some(keys) => tables.write_raw(name, keys.value())?,
+            None => tables.remove(name)?,
+        }
+    }
+    Ok(())
 }
 
 fn take_admissions(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
