@@ -2,6 +2,7 @@
 
 use aws_model::{CostLine, EventWork, Limit, Traffic, Usage, environments_per_visit};
 use serde::Serialize;
+use waitroom::ports::PlanRecord;
 use waitroom::{Rate, Timestamp};
 
 use crate::admissions::NumberedAdmissions;
@@ -132,7 +133,6 @@ impl SimulatedEvent {
         mut crowd: SimulatedCrowd,
         zero: Timestamp,
     ) -> Self {
-        let since = |at: Timestamp| at.since(zero).as_secs_f64();
         crowd.note_refused();
         let SimulatedCrowd { visitors, mut course, .. } = crowd;
         let (mut from_link, mut in_line, mut waits) = (Vec::new(), Vec::new(), Vec::new());
@@ -153,19 +153,7 @@ impl SimulatedEvent {
         if let Some(last) = course.seconds.last_mut() {
             last.waiting = room.waiting();
         }
-        let admitted = room.ledger.read_admissions(NumberedAdmissions::by_plan);
-        let windows: Vec<_> = room
-            .ledger
-            .plans()
-            .iter()
-            .map(|known| ReleaseWindow {
-                from: since(known.plan.window.start),
-                to: since(known.plan.window.end),
-                rate: known.plan.rate.get(),
-                planned: known.plan.quota,
-                released: admitted.get(&known.plan.number).copied().unwrap_or_default(),
-            })
-            .collect();
+        let windows = windows(room, zero);
         let first = windows.iter().position(|window| window.released > 0).unwrap_or(windows.len());
         let last = windows.iter().rposition(|window| window.released > 0).map_or(first, |last| last + 1);
         let (people, after) = longest_line(&course.seconds);
@@ -180,7 +168,7 @@ impl SimulatedEvent {
             until_in_line: WaitSpread::of(in_line).unwrap_or_default(),
             waits: WaitSpread::of(waits).unwrap_or_default(),
             longest_line: LongestLine { people, after },
-            drained_after: everybody.then(|| since(drained)),
+            drained_after: everybody.then(|| drained.since(zero).as_secs_f64()),
             windows: windows[first..last].to_vec(),
             minutes: minutes(&course.seconds, further_files, &rates),
             first_to_break: first_to_break.min_by_key(|limit| limit.broke_after).map(|limit| limit.limit),
@@ -192,6 +180,19 @@ impl SimulatedEvent {
             costs,
         }
     }
+}
+
+fn windows(room: &RoomOnClock, zero: Timestamp) -> Vec<ReleaseWindow> {
+    let since = |at: Timestamp| at.since(zero).as_secs_f64();
+    let admitted = room.ledger.read_admissions(NumberedAdmissions::by_plan);
+    let window = |known: PlanRecord| ReleaseWindow {
+        from: since(known.plan.window.start),
+        to: since(known.plan.window.end),
+        rate: known.plan.rate.get(),
+        planned: known.plan.quota,
+        released: admitted.get(&known.plan.number).copied().unwrap_or_default(),
+    };
+    room.ledger.plans().into_iter().map(window).collect()
 }
 
 fn longest_line(seconds: &[CountedSecond]) -> (u32, u64) {
