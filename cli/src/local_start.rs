@@ -68,7 +68,7 @@ impl LocalStart {
             let entry = has_other_rate.then(|| AuditNote::new(this_user(), AuditSubject::Rate));
             let Room { settings, url, .. } = after;
             let apply = move |room: &mut Room| (room.settings, room.url) = (settings, url);
-            store.change_room_noted("apply the command line", entry, apply).await?;
+            store.change_room("apply the command line", entry, apply).await?;
         }
         let room = store.room().await?;
         Ok(Self { directory, store, room, local, file: written.file, path: written.path })

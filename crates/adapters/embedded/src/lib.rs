@@ -170,28 +170,36 @@ impl EmbeddedStore {
         LineStatus::of(room, self.shared.progress().position(), self.shared.waiting())
     }
 
-    /// Changes the room without an entry in the audit trail, increases its version, and returns the room before and after.
+    /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit
+    /// trail. Without one, what is as it was is no change.
     pub async fn change_room(
         &self,
         attempt: &'static str,
+        note: Option<AuditNote>,
         change: impl FnOnce(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.change_room_noted(attempt, None, change).await
-    }
-
-    /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit
-    /// trail.
-    pub async fn change_room_noted(
-        &self,
-        attempt: &'static str,
-        note: impl Into<Option<AuditNote>>,
-        change: impl FnOnce(&mut Room) + Send + 'static,
-    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        let change = |room: &mut Room| {
-            change(room);
+        let shared = self.shared.clone();
+        self.change(attempt, move |draft| {
+            let now = (shared.now)();
+            let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
+            let mut room = Room::clone(&before);
+            change(&mut room);
+            if note.is_none() && room == *before {
+                return Ok((before.clone(), before));
+            }
             room.version += 1;
-        };
-        self.alter_room(attempt, note.into(), change).await
+            room.schedule_valve(&before, now, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+            let after = Arc::new(room);
+            if after.counts_apart(&before) {
+                draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
+            }
+            draft.set_room(&after)?;
+            if let Some(note) = note {
+                draft.add_entry(&note, now, &before, &after)?;
+            }
+            Ok((before, after))
+        })
+        .await
     }
 
     /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
@@ -207,32 +215,6 @@ impl EmbeddedStore {
             draft.close_count(&before.clone().at(now), now, shared.entered.load(Ordering::Relaxed))?;
             draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &room)?;
             draft.begin_epoch(&Arc::new(room))
-        })
-        .await
-    }
-
-    async fn alter_room(
-        &self,
-        attempt: &'static str,
-        note: Option<AuditNote>,
-        change: impl FnOnce(&mut Room) + Send + 'static,
-    ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        let shared = self.shared.clone();
-        self.change(attempt, move |draft| {
-            let now = (shared.now)();
-            let before = draft.room().unwrap_or_else(|| shared.room()).at(now);
-            let mut room = Room::clone(&before);
-            change(&mut room);
-            room.schedule_valve(&before, now, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
-            let after = Arc::new(room);
-            if after.counts_apart(&before) {
-                draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;
-            }
-            draft.set_room(&after)?;
-            if let Some(note) = note {
-                draft.add_entry(&note, now, &before, &after)?;
-            }
-            Ok((before, after))
         })
         .await
     }

@@ -60,13 +60,8 @@ impl QuietSwitch for EmbeddedStore {
         if self.shared.room().quiet == quiet {
             return Ok(());
         }
-        let mark = move |room: &mut Room| {
-            if room.quiet != quiet {
-                room.quiet = quiet;
-                room.version += 1;
-            }
-        };
-        self.alter_room("mark the room as quiet or awake", None, mark).await.map(drop)
+        let mark = move |room: &mut Room| room.quiet = quiet;
+        self.change_room("mark the room as quiet or awake", None, mark).await.map(drop)
     }
 }
 
@@ -77,7 +72,7 @@ impl RoomAdmin for EmbeddedStore {
         note: AuditNote,
         change: impl Fn(&mut Room) + Send + 'static,
     ) -> PortResult<(Arc<Room>, Arc<Room>)> {
-        self.change_room_noted(attempt, note, change).await
+        self.change_room(attempt, Some(note), change).await
     }
 
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
@@ -418,6 +413,6 @@ impl ThrottleStore for EmbeddedStore {
 
     async fn hold(&self, rate: Option<Rate>) -> PortResult<()> {
         let hold = move |room: &mut Room| room.throttled = rate;
-        self.change_room_noted("hold the rate down", AuditNote::throttle(), hold).await.map(drop)
+        self.change_room("hold the rate down", Some(AuditNote::throttle()), hold).await.map(drop)
     }
 }

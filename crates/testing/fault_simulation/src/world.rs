@@ -298,7 +298,7 @@ impl World {
         let store = self.store();
         self.spawn(async move {
             // If the disk is full, the operator's change fails too.
-            let _ = store.change_room("change the room", change).await;
+            let _ = store.change_room("change the room", None, change).await;
         });
     }
 

@@ -51,7 +51,7 @@ fn the_oldest_entries_are_removed() {
     let orders = (1..=kept + 5).map(|number| {
         let rate = Rate::new(number).unwrap();
         let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
-        test.store.change_room_noted("set the rate", note, move |room| room.settings.rate = rate)
+        test.store.change_room("set the rate", Some(note), move |room| room.settings.rate = rate)
     });
     block_on(futures_util::future::try_join_all(orders)).unwrap();
     let numbers: Vec<_> =

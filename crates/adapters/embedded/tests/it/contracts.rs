@@ -32,7 +32,7 @@ impl Fixture for TestStore {
     }
 
     async fn change_room(&self, change: impl FnOnce(&mut Room) + Send + 'static) {
-        self.store.change_room("change the room", change).await.unwrap();
+        self.store.change_room("change the room", None, change).await.unwrap();
     }
 
     fn now(&self) -> Timestamp {

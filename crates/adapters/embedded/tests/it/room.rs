@@ -18,7 +18,7 @@ use crate::support::{TestStore, room};
 fn an_existing_room_is_kept() {
     let test = TestStore::new();
     let rate = Rate::new(77).unwrap();
-    let change = test.store.change_room("set the rate", move |room| room.settings.rate = rate);
+    let change = test.store.change_room("set the rate", None, move |room| room.settings.rate = rate);
     let (before, after) = block_on(change).unwrap();
     assert_eq!((before.settings.rate.get(), before.version), (300, 0));
     assert_eq!((after.settings.rate.get(), after.version), (77, 1));
@@ -29,8 +29,8 @@ fn an_existing_room_is_kept() {
 #[test]
 fn two_concurrent_changes_are_both_applied() {
     let test = TestStore::new();
-    let pause = test.store.change_room("pause", |room| room.state = RoomState::Paused);
-    let stretch = test.store.change_room("stretch the polls", |room| room.stretch = Stretch::MAX);
+    let pause = test.store.change_room("pause", None, |room| room.state = RoomState::Paused);
+    let stretch = test.store.change_room("stretch the polls", None, |room| room.stretch = Stretch::MAX);
     let (paused, stretched) = block_on(futures_util::future::join(pause, stretch));
     let (last, room) = (stretched.unwrap().1, block_on(test.store.room()).unwrap());
     let both = (RoomState::Paused, Stretch::MAX, 2);
@@ -169,7 +169,7 @@ fn a_closed_store_returns_an_error() {
 fn closing_does_not_wait_for_a_broken_disk() {
     let test = TestStore::new();
     // The change that breaks the group and the one that closes the store arrive together.
-    let change = test.store.change_room("break", |_| panic!("a bug"));
+    let change = test.store.change_room("break", None, |_| panic!("a bug"));
     let closing = test.store.clone();
     std::thread::scope(|scope| {
         scope.spawn(move || closing.close());
@@ -180,7 +180,7 @@ fn closing_does_not_wait_for_a_broken_disk() {
 #[test]
 fn later_changes_succeed_after_one_that_panics() {
     let test = TestStore::new();
-    let error = block_on(test.store.change_room("break", |_| panic!("a bug"))).unwrap_err();
+    let error = block_on(test.store.change_room("break", None, |_| panic!("a bug"))).unwrap_err();
     assert_eq!(error.fault, Fault::Unsure);
     for _ in 0..100 {
         if block_on(test.store.join(port_contracts::visitor::visitor(1))).is_ok() {
