@@ -19,7 +19,6 @@ mod find_room;
 mod frozen;
 mod guard_data;
 mod guard_sessions;
-mod kept_records;
 mod local_settings;
 mod local_start;
 mod log;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use cloud::{Account, CloudErrorKind, DeployEvent, Removal};
-use report::{EventReport, ReportRange};
+use report::{EventReport, KeptRecords, ReportRange};
 use waitroom::MinuteRecord;
 use waitroom::ports::{LineLength, Store};
 
@@ -16,7 +16,6 @@ use crate::ask;
 use crate::config_folder::ConfigFolder;
 use crate::ending;
 use crate::exit::Failure;
-use crate::kept_records::kept_records;
 use crate::printer::{note, say};
 
 pub(crate) fn run(destroy: &Destroy, json: bool, yes: bool) -> Result<()> {
@@ -69,7 +68,8 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
         Err(error) if error.kind() == CloudErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let kept = Box::pin(kept_records(&room, MinuteRecord::KEPT)).await.map_err(failed)?;
+    let kept = Box::pin(KeptRecords::read(&room, MinuteRecord::KEPT, ending::advice_for)).await;
+    let kept = kept.map_err(|error| failed(error.into()))?;
     let report = EventReport::of(kept, ReportRange::Kept);
     let day = &report.made.to_string()[..10];
     let name = format!("{}-report-{day}", destroy.name);

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use report::{EventReport, ReportRange};
+use report::{EventReport, KeptRecords, ReportRange};
 use serde::Deserialize;
 
 use crate::arguments::KNOWS_AWS;
 use crate::arguments::{MakeReport, ReportSource};
+use crate::ending::advice_for;
 use crate::exit::{Exit, Failure};
-use crate::kept_records::kept_records;
 use crate::printer::{note, readable_width, say};
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
@@ -29,10 +29,11 @@ pub(crate) fn run(report: &MakeReport, json: bool) -> Result<()> {
         }
         _ => block_on(async {
             let room = RoomHandle::find_to_read(&report.which()).await?.room;
-            match report.since {
-                Some(since) => Ok(EventReport::of(kept_records(&room, since).await?, ReportRange::Since)),
-                None => EventReport::of_last_event(|back| kept_records(&room, back)).await,
-            }
+            let read = |back| KeptRecords::read(&room, back, advice_for);
+            Ok::<_, anyhow::Error>(match report.since {
+                Some(since) => EventReport::of(read(since).await?, ReportRange::Since),
+                None => EventReport::of_last_event(read).await?,
+            })
         })?,
     };
     if let Some(file) = &report.html {

@@ -8,6 +8,7 @@ use std::error::Error;
 
 use aws_sdk_cloudformation::config::http::HttpResponse;
 use aws_sdk_cloudformation::error::{ProvideErrorMetadata, SdkError};
+use control::with_causes;
 use waitroom::ports::PortError;
 
 use crate::error::{CloudError, CloudErrorKind};
@@ -36,7 +37,7 @@ impl ErrorTranslator {
                 let message = service.err().message().unwrap_or("AWS gave no reason");
                 if code.is_empty() { message.to_owned() } else { format!("{code}: {message}") }
             }
-            other => chain(other),
+            other => with_causes(other),
         };
         let (kind, advice) = self.classify(code, &reason);
         with_optional_advice(CloudError::new(kind, attempt, reason), advice)
@@ -104,7 +105,7 @@ impl ErrorTranslator {
 impl CloudError {
     /// A port of the room failed. `attempt` completes the sentence "could not …".
     pub fn from_port(attempt: impl Into<String>, error: PortError) -> Self {
-        let (kind, advice) = match recognise("", &chain(&error)) {
+        let (kind, advice) = match recognise("", &with_causes(&error)) {
             Some((kind, Remedy::SignInAgain)) => (kind, Some("sign in to AWS again".to_owned())),
             Some((kind, Remedy::Advice(advice))) => (kind, Some(advice)),
             _ => (CloudErrorKind::Other, None),
@@ -154,7 +155,8 @@ fn is_opt_in(region: &str) -> bool {
     SINCE_2019.contains(&region)
 }
 
-/// Recognises an error by its code, or by the sentence where there is no code.
+/// Recognises an error by its code, or by the sentence where there is no code. One list, in which the first that fits counts, so it
+/// is longer than a screen.
 fn recognise(code: &str, sentence: &str) -> Option<(CloudErrorKind, Remedy)> {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| sentence.contains(phrase));
     let is = |codes: &[&str]| codes.contains(&code) || says(codes);
@@ -254,12 +256,6 @@ pub(crate) fn code<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -
 /// The message of the error, or "" if AWS sent none.
 pub(crate) fn message<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> &str {
     error.message().unwrap_or_default()
-}
-
-/// The error and its causes, on one line.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

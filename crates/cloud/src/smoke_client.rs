@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use crate::aws_errors::chain;
+use control::with_causes;
 
 /// The API waits up to 29 s for the producer.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -106,7 +106,7 @@ impl SmokeClient {
         let request = request.body(Empty::new()).map_err(|error| format!("is not a valid URL: {error}"))?;
         let response = timeout(RESPONSE_TIMEOUT, async {
             let response = self.client.request(request).await;
-            let response = response.map_err(|error| format!("did not respond: {}", chain(&error)))?;
+            let response = response.map_err(|error| format!("did not respond: {}", with_causes(&error)))?;
             let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             let (status, location) = (response.status().as_u16(), location.map(ToOwned::to_owned));
             let version = response.version();

@@ -1,5 +1,6 @@
 use std::error::Error;
 
+use control::with_causes;
 use document::{CheckLine, CheckMark};
 use serde::Serialize;
 
@@ -79,12 +80,6 @@ impl DoctorCheck {
             found: format!("{}{advice}", self.found),
         }
     }
-}
-
-/// An error and its causes, on one line.
-pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// The last error in a chain of causes, which is the most specific.

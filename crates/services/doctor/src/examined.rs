@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clock::SystemClock;
 use config::RoomConfig;
-use control::{ControlError, OperatedRoom, SocketRoom, Status};
+use control::{Advise, ControlError, OperatedRoom, SocketRoom, Status};
 use page::{Design, Page};
 use probe::{FetchedPage, HttpProbe, WebAddress};
 use url::Url;
@@ -38,7 +38,7 @@ pub struct Examined {
     pub visitors: Option<u64>,
     pub probe: HttpProbe,
     /// What to do about an error of the room. Each way to a room has errors and advice of its own.
-    pub advise: fn(&(dyn Error + 'static)) -> Option<String>,
+    pub advise: Advise,
 }
 
 /// A room that runs here or is deployed.

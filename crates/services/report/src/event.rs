@@ -2,12 +2,10 @@ use std::time::Duration;
 
 use control::HistoryLine;
 use serde::{Deserialize, Serialize};
-use waitroom::{MinuteRecord, Room, RoomId, Timestamp};
+use waitroom::{MinuteRecord, RoomId, Timestamp};
 
-use super::entered::set_entered;
-use super::minutes::{
-    ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event, reported, set_states,
-};
+use super::kept_records::KeptRecords;
+use super::minutes::{ReportedMinute, busy, has_whole_event, is_of_rehearsals, last_event};
 use super::summary::ReportSummary;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -63,36 +61,6 @@ pub struct EventReport {
     pub summary: ReportSummary,
     pub minutes: Vec<ReportedMinute>,
     pub orders: Vec<HistoryLine>,
-}
-
-/// What a room keeps of its events, so far back.
-#[derive(Clone, Debug)]
-pub struct KeptRecords {
-    pub room: Room,
-    /// Whether joined and waiting are counted only roughly.
-    pub rough: bool,
-    pub since: Timestamp,
-    pub now: Timestamp,
-    pub stopped_at: Option<Timestamp>,
-    /// From `since` on, after the record before it.
-    pub minutes: Vec<MinuteRecord>,
-    /// Orders and alarms, oldest first.
-    pub lines: Vec<HistoryLine>,
-    /// How many came for their pass, by minutes of the clock, from a minute before `since` on; none if the records of the minutes
-    /// say so. Or why nobody knows, without a full stop.
-    pub entered: Result<Option<Vec<(Timestamp, u64)>>, String>,
-}
-
-impl KeptRecords {
-    /// The minutes, with what the orders and the metric say of them.
-    fn reported(&self) -> Vec<ReportedMinute> {
-        let mut minutes = reported(&self.minutes, self.since, &self.lines, self.room.settings.rate);
-        set_states(&mut minutes, &self.lines, self.room.state);
-        if let Ok(Some(entries)) = &self.entered {
-            set_entered(&mut minutes, entries);
-        }
-        minutes
-    }
 }
 
 impl EventReport {

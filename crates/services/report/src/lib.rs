@@ -10,10 +10,12 @@ mod event;
 mod facts;
 #[cfg(test)]
 mod fixture;
+mod kept_records;
 mod minutes;
 mod sections;
 mod summary;
 
-pub use event::{EventReport, KeptRecords, ReportRange};
+pub use event::{EventReport, ReportRange};
+pub use kept_records::KeptRecords;
 pub use minutes::ReportedMinute;
 pub use summary::ReportSummary;
