@@ -14,13 +14,10 @@ use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
 use serde_json::json;
-use server::connections::{AccessLog, Limits, serve};
+use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
-use server::{
-    AnswerMetrics, App, DemoShop, JoinLimit, Monitor, PlacesPerMinute, Preview, TrustedProxies, schedule,
-};
+use server::{AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
 use waitroom::{Room, RoomId, Scheme, Timestamp, WebUrl};
@@ -52,7 +49,6 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let kept = [start.other_rate(arguments), start.left_rehearsal()];
     let LocalStart { directory, store, room, local, path, .. } = start;
     let throttle = local.config.throttle;
-    let demonstration = (room.settings.shop == demo_shop).then_some(demonstration);
     let metrics = Arc::new(AnswerMetrics::default());
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));
     let app = Arc::new(app);
@@ -60,7 +56,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let limits = Limits::of_this_process();
     let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
     let started = RoomStart { port, connections: limits.connections, join_limit, throttle };
-    let control = OrderSocket::bind(&directory, started).with_context(|| {
+    let orders = OrderSocket::bind(&directory, started).with_context(|| {
         format!("could not create the control socket {}", SocketRoom::socket(&directory).display())
     })?;
 
@@ -75,67 +71,54 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     for text in kept.into_iter().flatten() {
         note_above(&text);
     }
-    let access_log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
-    let (end, ended) = watch::channel(());
-    let until_the_end = || {
-        let mut ended = ended.clone();
-        async move { drop(ended.changed().await) }
-    };
-    let doors = tokio::spawn(serve(door, app.clone(), limits, access_log, until_the_end()));
-    let shop = demonstration.map(|listener| {
-        let site = Arc::new(DemoShop::new(store.clone()));
-        tokio::spawn(serve(listener, site, Limits::default(), AccessLog::Off, until_the_end()))
-    });
-    let monitor = monitor.map(|listener| {
-        let (site, limits) = (Arc::new(Monitor::new(store.clone(), metrics)), Limits::of_monitoring());
-        tokio::spawn(serve(listener, site, limits, AccessLog::Off, until_the_end()))
-    });
-    let mut background = vec![
-        tokio::spawn(schedule::run(store.clone(), arguments.minute)),
-        tokio::spawn(keep_up(app.clone())),
-        tokio::spawn({
-            let app = app.clone();
-            async move { control.serve(app).await }
-        }),
-    ];
-
-    let is_held = room.throttled.is_some();
-    if room.settings.shop != demo_shop {
-        background.push(tokio::spawn(visit_shop(room, throttle)));
+    let log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
+    let mut host =
+        HostedRoom::open(store.clone(), arguments.minute, app.clone(), (door, limits, log), orders);
+    host.keep_running(keep_up(app));
+    if room.settings.shop == demo_shop {
+        host.open_demo_shop(demonstration);
+    } else {
+        host.keep_running(visit_shop(room.clone(), throttle));
     }
+    if let Some(listener) = monitor {
+        host.open_monitor(listener, metrics);
+    }
+    watch_shop(&mut host, store, &room, throttle, arguments.minute).await?;
+    asked_to_stop.await;
+    let waiting = host.close().await?;
+    farewell(waiting, &directory, json);
+    Ok(())
+}
+
+/// Lets the throttle run, if the room has one.
+async fn watch_shop(
+    host: &mut HostedRoom,
+    store: EmbeddedStore,
+    room: &Room,
+    throttle: bool,
+    minute: Duration,
+) -> Result<()> {
     if throttle {
         let probe = HttpProbe::new()
             .context("could not read the CA certificates of this machine, which the throttle needs")?;
-        background.push(tokio::spawn(schedule::run_throttle(store.clone(), probe, arguments.minute)));
-    } else if is_held {
+        host.keep_running(schedule::run_throttle(store, probe, minute));
+    } else if room.throttled.is_some() {
         // Without a throttle, nothing would end the limit that an earlier run set.
         store.hold(None).await?;
     }
-
-    asked_to_stop.await;
-    end.send_replace(());
-    doors.await?;
-    for site in [shop, monitor].into_iter().flatten() {
-        site.await?;
-    }
-    for task in &background {
-        task.abort();
-    }
-    for task in background {
-        drop(task.await);
-    }
-    schedule::note_last_minute(&store, arguments.minute).await;
-    let waiting = store.status().waiting;
-    tokio::task::spawn_blocking(move || store.close()).await?;
-    if json {
-        let _ = say(&json!({ "waiting": waiting, "kept_in": directory }).to_string());
-        return Ok(());
-    }
-    let _ = say(&format!(
-        "\nstopped. {waiting} waiting; every place is kept in {}. To continue, run the same command",
-        directory.display()
-    ));
     Ok(())
+}
+
+fn farewell(waiting: u64, directory: &Path, json: bool) {
+    let text = if json {
+        json!({ "waiting": waiting, "kept_in": directory }).to_string()
+    } else {
+        format!(
+            "\nstopped. {waiting} waiting; every place is kept in {}. To continue, run the same command",
+            directory.display()
+        )
+    };
+    let _ = say(&text);
 }
 
 fn app(

@@ -2,7 +2,7 @@
 //!
 //! The same handlers that run as Lambda functions run here over the embedded store. [`routes`] lists what can
 //! be requested, and [`App`] answers it. [`schedule`] runs the trigger and the consumers once a minute.
-//! [`connections`] limits slow and greedy clients. [`socket`] takes the operator's commands from another
+//! A [`HostedRoom`] runs all of it. [`connections`] limits slow and greedy clients. [`socket`] takes the operator's commands from another
 //! terminal. [`Monitor`] answers the operator's monitoring.
 //!
 //! [`ForwardAuth`] answers a web server that asks the guard of a shop about each request.
@@ -12,6 +12,7 @@ pub mod connections;
 mod files;
 mod forward_auth;
 mod guard_metrics;
+mod host;
 mod join_limit;
 mod metrics;
 mod monitor;
@@ -28,6 +29,7 @@ pub use app::App;
 pub use connections::HttpService;
 pub use forward_auth::ForwardAuth;
 pub use guard_metrics::{GuardMetrics, GuardMonitor};
+pub use host::HostedRoom;
 pub use join_limit::{JoinLimit, PlacesPerMinute};
 pub use metrics::AnswerMetrics;
 pub use monitor::Monitor;
