@@ -26,16 +26,9 @@ impl DeployedRoom {
 impl Account {
     async fn subscriptions(&self, topic: &str) -> Result<Vec<Subscription>, String> {
         let sns = aws_sdk_sns::Client::new(&self.config);
-        let (mut subscriptions, mut next_page) = (Vec::new(), None);
-        loop {
-            let list = sns.list_subscriptions_by_topic().topic_arn(topic).set_next_token(next_page);
-            let page = list.send().await.map_err(|error| self.errors.call_failed("", error).reason())?;
-            subscriptions.extend(page.subscriptions.unwrap_or_default());
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(subscriptions);
-            }
-        }
+        let list = sns.list_subscriptions_by_topic().topic_arn(topic).into_paginator();
+        let subscriptions = list.items().send().try_collect().await;
+        subscriptions.map_err(|error| self.errors.call_failed("", error).reason())
     }
 }
 

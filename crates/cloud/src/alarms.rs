@@ -16,22 +16,17 @@ impl DeployedRoom {
         // CloudFormation names them `<stack>-<alarm>-<random>`.
         let prefix = format!("{}-", crate::names::stack(&self.room));
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.account.config);
-        let (mut alarms, mut next_page) = (Vec::new(), None);
-        loop {
-            let describe = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).set_next_token(next_page);
-            let page =
-                describe.send().await.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
-            for alarm in page.metric_alarms.unwrap_or_default() {
-                let name = alarm.alarm_name.clone().or_incomplete(&attempt, "the name of an alarm")?;
-                if belongs_to_stack(&name, &prefix) {
-                    alarms.push(read_alarm(name, alarm));
-                }
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(alarms);
+        let pages = cloudwatch.describe_alarms().alarm_name_prefix(&prefix).into_paginator().send();
+        let pages = pages.try_collect().await;
+        let pages = pages.map_err(|error| self.account.errors.call_failed(&attempt, error))?;
+        let mut alarms = Vec::new();
+        for alarm in pages.into_iter().flat_map(|page| page.metric_alarms.unwrap_or_default()) {
+            let name = alarm.alarm_name.clone().or_incomplete(&attempt, "the name of an alarm")?;
+            if belongs_to_stack(&name, &prefix) {
+                alarms.push(read_alarm(name, alarm));
             }
         }
+        Ok(alarms)
     }
 
     /// When the room's alarms began to ring and stopped, oldest first: the latest `most` changes of each alarm. `CloudWatch`

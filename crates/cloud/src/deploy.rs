@@ -262,9 +262,9 @@ async fn create_change_set(
     name: &str,
 ) -> Result<Option<ChangeSet>, CloudError> {
     delete_change_set(stack, name).await?;
-    let (errors, cloudformation) = (&stack.account.errors, &stack.cloudformation);
     let attempt = format!("compute the changes of {}", stack.description());
-    let create = cloudformation
+    let create = stack
+        .cloudformation
         .create_change_set()
         .stack_name(&stack.name)
         .change_set_name(name)
@@ -288,29 +288,41 @@ async fn create_change_set(
         .into_iter()
         .map(|(name, value)| Parameter::builder().parameter_key(name).parameter_value(value).build());
     let created = create.set_parameters(Some(parameters.collect())).send().await;
-    let created = created.map_err(|error| errors.call_failed(&attempt, error))?;
+    let created = created.map_err(|error| stack.account.errors.call_failed(&attempt, error))?;
     let id = created.id.or_incomplete(&attempt, "the change set's ID")?;
     let stack_id = created.stack_id.or_incomplete(&attempt, "the stack's ID")?;
+    let reason = match computed_changes(stack, &id, &stack_id, &attempt).await? {
+        Ok(changes) => return Ok(Some(ChangeSet { id, stack_id, changes })),
+        Err(reason) => reason,
+    };
+    delete_change_set(stack, name).await?;
+    if says_no_changes(&reason) {
+        return Ok(None);
+    }
+    if existing.is_none() {
+        // The stack was created for this change set and has no resources. The next run can also handle it, so a failure here
+        // does not matter.
+        drop(stack.cloudformation.delete_stack().stack_name(&stack_id).send().await);
+    }
+    Err(stack.account.errors.failed_with(attempt, reason.clone(), &reason))
+}
 
+/// Waits until a change set is computed, and reads it. Or why `CloudFormation` could not compute it.
+async fn computed_changes(
+    stack: &RoomStack<'_>,
+    id: &str,
+    stack_id: &str,
+    attempt: &str,
+) -> Result<Result<Vec<ResourceChange>, String>, CloudError> {
     let (mut changes, mut next_page) = (Vec::new(), None);
     loop {
-        let describe = cloudformation.describe_change_set().change_set_name(&id).stack_name(&stack_id);
+        let describe = stack.cloudformation.describe_change_set().change_set_name(id).stack_name(stack_id);
         let page = describe.set_next_token(next_page.take()).send().await;
-        let page = page.map_err(|error| errors.call_failed(&attempt, error))?;
+        let page = page.map_err(|error| stack.account.errors.call_failed(attempt, error))?;
         match page.status {
             Some(ChangeSetStatus::CreateComplete) => {}
             Some(ChangeSetStatus::Failed) => {
-                let reason = page.status_reason.unwrap_or_else(|| "AWS gave no reason".into());
-                delete_change_set(stack, name).await?;
-                if says_no_changes(&reason) {
-                    return Ok(None);
-                }
-                if existing.is_none() {
-                    // The stack was created for this change set and has no resources. The next run can also handle
-                    // it, so a failure here does not matter.
-                    drop(cloudformation.delete_stack().stack_name(&stack_id).send().await);
-                }
-                return Err(errors.failed_with(attempt, reason.clone(), &reason));
+                return Ok(Err(page.status_reason.unwrap_or_else(|| "AWS gave no reason".into())));
             }
             _ => {
                 sleep(CHECK_INTERVAL).await;
@@ -320,15 +332,15 @@ async fn create_change_set(
         for change in page.changes.unwrap_or_default() {
             let Some(change) = change.resource_change else { continue };
             changes.push(ResourceChange {
-                name: change.logical_resource_id.or_incomplete(&attempt, "the name of a changed resource")?,
-                kind: change.resource_type.or_incomplete(&attempt, "the type of a changed resource")?,
-                action: change.action.or_incomplete(&attempt, "the action of a change")?.to_string(),
+                name: change.logical_resource_id.or_incomplete(attempt, "the name of a changed resource")?,
+                kind: change.resource_type.or_incomplete(attempt, "the type of a changed resource")?,
+                action: change.action.or_incomplete(attempt, "the action of a change")?.to_string(),
                 replacement: change.replacement.map(|replacement| replacement.to_string()),
             });
         }
         next_page = page.next_token;
         if next_page.is_none() {
-            return Ok(Some(ChangeSet { id, stack_id, changes }));
+            return Ok(Ok(changes));
         }
     }
 }

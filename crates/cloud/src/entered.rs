@@ -1,5 +1,6 @@
 //! How many visitors came for their pass, by the metric that the producer writes.
 
+use aws_sdk_cloudwatch::operation::get_metric_data::GetMetricDataOutput;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
@@ -34,21 +35,16 @@ impl Account {
         let query = MetricDataQuery::builder().id("entered").metric_stat(sums).build();
         let time = |at: Timestamp| DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
-        let (mut entries, mut next_page) = (Vec::new(), None);
-        loop {
-            let get = cloudwatch.get_metric_data().metric_data_queries(query.clone());
-            let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
-            let page = get.set_next_token(next_page).send().await;
-            let page = page.map_err(|error| self.errors.call_failed(&attempt, error))?;
-            for result in page.metric_data_results() {
-                entries.extend(entries_of(result, &attempt)?);
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                entries.sort_unstable();
-                return Ok(entries);
-            }
+        let get = cloudwatch.get_metric_data().metric_data_queries(query);
+        let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
+        let pages = get.into_paginator().send().try_collect().await;
+        let pages = pages.map_err(|error| self.errors.call_failed(&attempt, error))?;
+        let mut entries = Vec::new();
+        for result in pages.iter().flat_map(GetMetricDataOutput::metric_data_results) {
+            entries.extend(entries_of(result, &attempt)?);
         }
+        entries.sort_unstable();
+        Ok(entries)
     }
 }
 

@@ -86,26 +86,21 @@ impl DeployedRoom {
     ) -> Result<Vec<(String, Timestamp, String)>, CloudError> {
         let attempt = format!("read the log group {group}");
         let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-        let (mut events, mut next_page) = (Vec::new(), None);
-        loop {
-            let filter = self.account.logs().filter_log_events().log_group_name(group).start_time(since);
-            let page = match filter.set_next_token(next_page).send().await {
-                Ok(page) => page,
-                // The function has not logged anything yet.
-                Err(error) if code(&error) == "ResourceNotFoundException" => return Ok(events),
-                Err(error) => return Err(self.account.errors.call_failed(attempt, error)),
-            };
-            for event in page.events.unwrap_or_default() {
-                let at = event.timestamp.and_then(|at| u64::try_from(at).ok());
-                let at = at.or_incomplete(&attempt, "the time of a log line")?;
-                let id = event.event_id.or_incomplete(&attempt, "the ID of a log line")?;
-                let text = event.message.or_incomplete(&attempt, "the text of a log line")?;
-                events.push((id, Timestamp::from_millis(at), text.trim_end().to_owned()));
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(events);
-            }
+        let filter = self.account.logs().filter_log_events().log_group_name(group).start_time(since);
+        let pages = match filter.into_paginator().send().try_collect().await {
+            Ok(pages) => pages,
+            // The function has not logged anything yet.
+            Err(error) if code(&error) == "ResourceNotFoundException" => return Ok(Vec::new()),
+            Err(error) => return Err(self.account.errors.call_failed(attempt, error)),
+        };
+        let mut events = Vec::new();
+        for event in pages.into_iter().flat_map(|page| page.events.unwrap_or_default()) {
+            let at = event.timestamp.and_then(|at| u64::try_from(at).ok());
+            let at = at.or_incomplete(&attempt, "the time of a log line")?;
+            let id = event.event_id.or_incomplete(&attempt, "the ID of a log line")?;
+            let text = event.message.or_incomplete(&attempt, "the text of a log line")?;
+            events.push((id, Timestamp::from_millis(at), text.trim_end().to_owned()));
         }
+        Ok(events)
     }
 }

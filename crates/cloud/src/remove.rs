@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_cloudformation::types::{ResourceStatus, StackResourceSummary};
+use aws_sdk_cloudwatchlogs::types::LogGroup;
 use aws_sdk_resourcegroupstagging::types::TagFilter;
 use tokio::time::{Instant, sleep};
 use waitroom::RoomId;
@@ -89,19 +90,11 @@ impl Account {
 
     async fn log_groups(&self, prefix: &str) -> Result<Vec<String>, CloudError> {
         let attempt = format!("look for log groups {prefix}…");
-        let (mut groups, mut next_page) = (Vec::new(), None);
-        loop {
-            let describe =
-                self.logs().describe_log_groups().log_group_name_prefix(prefix).set_next_token(next_page);
-            let page = describe.send().await.map_err(|error| self.errors.call_failed(&attempt, error))?;
-            for group in page.log_groups.unwrap_or_default() {
-                groups.push(group.log_group_name.or_incomplete(&attempt, "the name of a log group")?);
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(groups);
-            }
-        }
+        let groups = self.logs().describe_log_groups().log_group_name_prefix(prefix).into_paginator();
+        let groups = groups.items().send().try_collect().await;
+        let groups = groups.map_err(|error| self.errors.call_failed(&attempt, error))?;
+        let name = |group: LogGroup| group.log_group_name.or_incomplete(&attempt, "the name of a log group");
+        groups.into_iter().map(name).collect()
     }
 
     /// Looks for everything that a room has. An error if something is left.

@@ -178,38 +178,29 @@ impl<'a> RoomStack<'a> {
     /// The events of a stack, oldest first. Events come in pages, newest first: reading stops after the first page with
     /// a known event at its end.
     async fn events(&self, id: &str, known: &BTreeSet<String>) -> Result<Vec<StackEvent>, CloudError> {
-        let (mut events, mut next_page) = (Vec::new(), None);
-        loop {
-            let describe =
-                self.cloudformation.describe_stack_events().stack_name(id).set_next_token(next_page);
-            let page = describe.send().await.map_err(|error| {
-                let attempt = format!("read the events of {}", self.description());
-                self.account.errors.call_failed(attempt, error)
-            })?;
+        let describe = self.cloudformation.describe_stack_events().stack_name(id);
+        let mut pages = describe.into_paginator().send();
+        let mut events = Vec::new();
+        while let Some(page) = pages.try_next().await.map_err(|error| {
+            let attempt = format!("read the events of {}", self.description());
+            self.account.errors.call_failed(attempt, error)
+        })? {
             events.extend(page.stack_events.unwrap_or_default());
-            next_page = page.next_token;
             let is_known = |event: &StackEvent| event.event_id().is_some_and(|id| known.contains(id));
-            if next_page.is_none() || events.last().is_some_and(is_known) {
-                events.reverse();
-                return Ok(events);
+            if events.last().is_some_and(is_known) {
+                break;
             }
         }
+        events.reverse();
+        Ok(events)
     }
 
     pub(crate) async fn resources(&self, id: &str) -> Result<Vec<StackResourceSummary>, CloudError> {
-        let (mut resources, mut next_page) = (Vec::new(), None);
-        loop {
-            let list = self.cloudformation.list_stack_resources().stack_name(id).set_next_token(next_page);
-            let page = list.send().await.map_err(|error| {
-                let attempt = format!("list the resources of {}", self.description());
-                self.account.errors.call_failed(attempt, error)
-            })?;
-            resources.extend(page.stack_resource_summaries.unwrap_or_default());
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(resources);
-            }
-        }
+        let list = self.cloudformation.list_stack_resources().stack_name(id).into_paginator();
+        list.items().send().try_collect().await.map_err(|error| {
+            let attempt = format!("list the resources of {}", self.description());
+            self.account.errors.call_failed(attempt, error)
+        })
     }
 
     /// Watches an operation that is about to start. Events until now are not reported.
