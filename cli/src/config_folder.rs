@@ -88,24 +88,6 @@ impl ConfigFolder {
         replace(&new, &path, &text).with_context(attempt)?;
         Ok(path)
     }
-
-    /// Keeps what a removed room leaves behind, beside its configuration file, and never replaces what was kept before.
-    pub(crate) fn keep(&self, name: &str, files: &[(&str, String); 2]) -> Result<[PathBuf; 2]> {
-        let free = |number: u32| {
-            let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
-            let paths = files.each_ref().map(|(extension, _)| self.0.join(format!("{name}.{extension}")));
-            (!paths.iter().any(|path| path.exists())).then_some(paths)
-        };
-        let attempt = || format!("could not write into {}", self.0.display());
-        let paths = (1..1000).find_map(free).context("a thousand are kept already").with_context(attempt)?;
-        fs::create_dir_all(&self.0).with_context(attempt)?;
-        for (path, (_, text)) in paths.iter().zip(files) {
-            let attempt = || format!("could not write {}", path.display());
-            let mut file = File::create_new(path).with_context(attempt)?;
-            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(attempt)?;
-        }
-        Ok(paths)
-    }
 }
 
 fn read(path: &Path) -> Result<Option<String>> {
@@ -121,28 +103,4 @@ fn replace(new: &Path, path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(new, path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_kept_is_never_replaced_and_a_failure_is_told() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = ConfigFolder(home.path().join("beekeeper"));
-        let files = |text: &str| [("json", text.to_owned()), ("html", text.to_owned())];
-        let keep = |text| folder.keep("sale-report-2027-03-05", &files(text)).unwrap();
-        let (first, second) = (keep("first"), keep("second"));
-        assert!(second[0].ends_with("sale-report-2027-03-05-2.json"), "{second:?}");
-        let kept =
-            [&first, &second].map(|paths| paths.each_ref().map(|path| fs::read_to_string(path).unwrap()));
-        assert_eq!(kept, [["first", "first"], ["second", "second"]]);
-        assert_eq!(folder.names().unwrap(), [], "a report is no room");
-
-        let file = home.path().join("file");
-        fs::write(&file, "").unwrap();
-        let error = ConfigFolder(file.join("beekeeper")).keep("sale", &files("lost")).unwrap_err();
-        assert!(error.to_string().starts_with("could not write into "), "{error:#}");
-    }
 }

@@ -16,6 +16,7 @@ pub(crate) enum Exit {
     /// The room, its configuration file or its stack does not exist.
     Missing = 3,
     /// AWS denied access.
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS, nobody denies"))]
     Denied = 4,
     /// Ctrl-C. The message says what has been done: nothing, a part, or that AWS continues.
     Interrupted = 5,
@@ -64,12 +65,6 @@ impl Failure {
 
     pub(crate) fn advising(self, advice: impl Into<String>) -> Self {
         Self { advice: Some(advice.into()), ..self }
-    }
-
-    /// Adds another way out to the advice.
-    pub(crate) fn or_advising(self, other: &str) -> Self {
-        let advice = self.advice.map_or_else(|| other.to_owned(), |advice| format!("{advice}; or {other}"));
-        Self { advice: Some(advice), ..self }
     }
 }
 

@@ -1,7 +1,5 @@
 //! The `beekeeper` command.
 
-#![cfg_attr(not(feature = "aws"), allow(dead_code, reason = "some helpers are for rooms on AWS only"))]
-
 mod arguments;
 mod ask;
 #[cfg_attr(not(feature = "aws"), path = "without_aws.rs")]

@@ -33,6 +33,7 @@ enum RoomPlace {
     Here(SocketRoom),
     /// Its file is read, because nobody runs it.
     Stopped(Arc<StoppedRoom>),
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS, no room is deployed"))]
     Aws(Arc<DeployedRoom>),
 }
 
@@ -56,6 +57,7 @@ impl RoomHandle {
         Self { room: operated, as_typed, place: RoomPlace::Stopped(room) }
     }
 
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS, no room is deployed"))]
     pub(crate) fn deployed(name: RoomId, deployed: Arc<DeployedRoom>, transport: Arc<dyn Transport>) -> Self {
         let as_typed = name.to_string();
         Self { room: OperatedRoom { name, transport }, as_typed, place: RoomPlace::Aws(deployed) }

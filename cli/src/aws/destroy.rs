@@ -9,6 +9,7 @@ use report::{EventReport, KeptRecords, ReportRange};
 use waitroom::MinuteRecord;
 use waitroom::ports::{LineLength, Store};
 
+use super::kept_files::keep;
 use super::progress::{ProgressDisplay, interruptible, run_async};
 use super::rooms::{access, handle};
 use crate::arguments::on_aws::Destroy;
@@ -75,7 +76,8 @@ async fn keep_report(account: &Account, destroy: &Destroy) -> Result<Option<Path
     let name = format!("{}-report-{day}", destroy.name);
     let json = serde_json::to_string(&report)? + "\n";
     let files = [("json", json), ("html", report.document().html())];
-    let [json, html] = ConfigFolder::of_this_user()?.keep(&name, &files).map_err(failed)?;
+    let [json, html] =
+        keep(&ConfigFolder::of_this_user()?.path(&destroy.name), &name, &files).map_err(failed)?;
     note(&format!("saved a report of the room: {} and {}", json.display(), html.display()));
     Ok(Some(json))
 }

@@ -7,6 +7,7 @@ pub(crate) mod errors;
 mod examine;
 #[cfg(test)]
 mod frozen;
+mod kept_files;
 mod logs;
 mod progress;
 mod rooms;

@@ -74,7 +74,11 @@ pub(crate) fn config_of(which: &Which) -> Result<RoomConfig> {
 /// Adds to the advice how to name a room on this machine.
 fn or_here(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
-        Ok(failure) => failure.or_advising(&for_a_room_here(&data::running())).into(),
+        Ok(failure) => {
+            let here = for_a_room_here(&data::running());
+            let advice = failure.advice.as_ref().map(|advice| format!("{advice}; or {here}"));
+            failure.advising(advice.unwrap_or(here)).into()
+        }
         Err(error) => error,
     }
 }

@@ -13,8 +13,7 @@ use waitroom::{Rate, RoomId, Title, WebUrl};
 
 use super::change::say_changes;
 use super::config::described;
-use crate::arguments::KNOWS_AWS;
-use crate::arguments::{Init, Removable};
+use crate::arguments::{Init, KNOWS_AWS, Removable};
 use crate::ask::{self, TextQuestion, answer};
 use crate::config_file::toml_value;
 use crate::config_folder::ConfigFolder;

@@ -11,8 +11,7 @@ use tokio::time::timeout;
 use waitroom::RoomId;
 
 use super::listed_line::{Deployed, ListedLine};
-use crate::arguments::KNOWS_AWS;
-use crate::arguments::List;
+use crate::arguments::{KNOWS_AWS, List};
 use crate::config_folder::ConfigFolder;
 use crate::data;
 use crate::printer::say;

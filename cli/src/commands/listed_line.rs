@@ -26,6 +26,7 @@ impl ListedLine {
 pub(crate) enum Deployed {
     No,
     /// The line is none if it could not be read.
+    #[cfg_attr(not(feature = "aws"), allow(dead_code, reason = "without AWS, no room is deployed"))]
     Yes(Option<ListedLine>),
     /// The account could not be asked.
     Unknown,

@@ -8,8 +8,7 @@ use anyhow::{Context, Result};
 use report::{EventReport, KeptRecords, ReportRange};
 use serde::Deserialize;
 
-use crate::arguments::KNOWS_AWS;
-use crate::arguments::{MakeReport, ReportSource};
+use crate::arguments::{KNOWS_AWS, MakeReport, ReportSource};
 use crate::ending::advice_for;
 use crate::exit::{Exit, Failure};
 use crate::printer::{note, readable_width, say};
