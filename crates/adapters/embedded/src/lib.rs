@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
@@ -106,8 +107,10 @@ impl EmbeddedStore {
             let path = path.clone();
             move || open_file(&path)
         };
-        let (store, committer) = Self::new(Box::new(open), Box::new(now), first, Some(directory.into()))
-            .map_err(|error| OpenError::of(&path, error))?;
+        let lead_time = ValveSchedule::LEAD_TIME_IN_ONE_PROCESS;
+        let (store, committer) =
+            Self::new(Box::new(open), Box::new(now), lead_time, first, Some(directory.into()))
+                .map_err(|error| OpenError::of(&path, error))?;
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || committer.run())
@@ -116,23 +119,26 @@ impl EmbeddedStore {
         Ok(store)
     }
 
-    /// A store on the caller's storage medium. The caller also decides when to commit. For simulations.
+    /// A store on the caller's storage medium. The caller also decides when to commit, and how long before it is in force a
+    /// change is written. For simulations.
     pub fn on<B: StorageBackend + Clone>(
         medium: B,
+        lead_time: Duration,
         first: Room,
         now: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<(Self, Committer), redb::Error> {
         let open = move || builder().create_with_backend(medium.clone());
-        Self::new(Box::new(open), Box::new(now), first, None)
+        Self::new(Box::new(open), Box::new(now), lead_time, first, None)
     }
 
     fn new(
         open: shared::OpenDatabase,
         now: shared::Now,
+        lead_time: Duration,
         first: Room,
         directory: Option<PathBuf>,
     ) -> Result<(Self, Committer), redb::Error> {
-        let shared = Arc::new(SharedState::new(open, now, first, directory)?);
+        let shared = Arc::new(SharedState::new(open, now, lead_time, first, directory)?);
         let (committer, queue) = Committer::new(shared.clone());
         Ok((Self { shared, queue, thread: Arc::default() }, committer))
     }
@@ -188,7 +194,7 @@ impl EmbeddedStore {
                 return Ok((before.clone(), before));
             }
             room.version += 1;
-            room.schedule_valve(&before, now, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+            room.schedule_valve(&before, now, shared.lead_time);
             let after = Arc::new(room);
             if after.counts_apart(&before) {
                 draft.close_count(&before, now, shared.entered.load(Ordering::Relaxed))?;

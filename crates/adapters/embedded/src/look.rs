@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 use parking_lot::Mutex;
 use redb::backends::FileBackend;
 use redb::{BackendError, StorageBackend};
-use waitroom::Timestamp;
+use waitroom::{Timestamp, ValveSchedule};
 
 use crate::{EmbeddedStore, OpenError, builder, shared};
 
@@ -35,8 +35,8 @@ impl EmbeddedStore {
         let room = room.ok_or_else(|| OpenError::NoRoom(file.into()))?;
         let stopped_at = last_write(file).map_err(|error| failed(error.into()))?;
         // Nobody commits.
-        let (store, _) =
-            Self::new(Box::new(open), Box::new(move || stopped_at), room, None).map_err(failed)?;
+        let (now, lead_time) = (move || stopped_at, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS);
+        let (store, _) = Self::new(Box::new(open), Box::new(now), lead_time, room, None).map_err(failed)?;
         Ok((store, stopped_at))
     }
 }

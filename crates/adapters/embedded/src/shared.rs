@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use redb::{
@@ -37,6 +38,8 @@ pub(crate) struct SharedState {
     /// Where the file is, for the operator. `None` in tests.
     directory: Option<PathBuf>,
     pub(crate) now: Now,
+    /// How long before it is in force a change of the valve is written.
+    pub(crate) lead_time: Duration,
     pub(crate) deliveries: Mutex<Deliveries>,
     pub(crate) claimants: Mutex<Claimants>,
     pub(crate) lowest_tickets: Mutex<LowestTickets>,
@@ -80,6 +83,7 @@ impl SharedState {
     pub(crate) fn new(
         open: OpenDatabase,
         now: Now,
+        lead_time: Duration,
         first: Room,
         directory: Option<PathBuf>,
     ) -> Result<Self, redb::Error> {
@@ -88,6 +92,7 @@ impl SharedState {
             open,
             directory,
             now,
+            lead_time,
             deliveries: Mutex::default(),
             claimants: Mutex::default(),
             lowest_tickets: Mutex::default(),

@@ -30,6 +30,7 @@ use waitroom::ports::{
 };
 use waitroom::{
     KeyOrder, LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token,
+    ValveSchedule,
 };
 
 use crate::faults::{FaultInjector, FaultyPorts, InjectedFault, PortCall};
@@ -46,6 +47,7 @@ pub struct World {
     injector: Arc<Mutex<ActiveInjector>>,
     rng: StdRng,
     first_room: Room,
+    lead_time: Duration,
     /// `None`: visitors wait in the store's own line, which is in order.
     line: Option<MemoryLine>,
     process: Option<SimProcess>,
@@ -126,6 +128,7 @@ impl World {
             })))),
             rng: StdRng::seed_from_u64(seed),
             first_room: Room::new(settings, url, epoch),
+            lead_time: ValveSchedule::LEAD_TIME_IN_ONE_PROCESS,
             line: None,
             process: None,
             next_tick: start,
@@ -157,6 +160,15 @@ impl World {
         self
     }
 
+    /// Orders are in force as late as on AWS, where functions read the room.
+    #[must_use]
+    pub fn with_lead_time_of_functions(mut self) -> Self {
+        self.lead_time = ValveSchedule::LEAD_TIME_OF_FUNCTIONS;
+        self.kill();
+        self.boot();
+        self
+    }
+
     /// Also runs the throttle every minute.
     #[must_use]
     pub fn with_throttle(mut self) -> Self {
@@ -168,7 +180,7 @@ impl World {
     pub fn boot(&mut self) {
         let clock = self.clock.clone();
         let (store, committer) =
-            EmbeddedStore::on(self.disk.open(), self.first_room.clone(), move || clock.now())
+            EmbeddedStore::on(self.disk.open(), self.lead_time, self.first_room.clone(), move || clock.now())
                 .expect("the store opens after every crash");
         let line = self.line.clone().map_or_else(|| WorldLine::InFile(store.clone()), WorldLine::Outside);
         let store = WorldStore { line: self.faulty(line), ledger: self.faulty(store) };

@@ -1,41 +1,75 @@
-//! Nobody came for a while, so rooms of every rate are quiet. Then somebody comes.
+//! Nobody came for a while, so rooms of every rate are quiet. Then somebody comes, and after two minutes somebody else.
 
 use std::thread;
 use std::time::Duration;
 
 use deployed_rooms::{SamRoom, until};
-use http_contract::IN_FORCE;
-use waitroom::Place;
 use waitroom::ports::{Admissions, RoomReader};
+use waitroom::{Place, Timestamp};
 
 /// A minute, from the least to the most. At one a minute a window has a batch, and somebody who missed it would wait a minute.
 const RATES: [u32; 5] = [1, 6, 60, 600, 6000];
 
-/// The machine that runs this may be busy with other work.
-const DEADLINE: Duration = IN_FORCE.saturating_mul(10);
+/// On AWS the first visitor after two minutes of quiet enters within five seconds, and `fault_simulation` holds the handlers to
+/// that. Here it took 0.3 to 2.4 s on a machine that compiled meanwhile. Three seconds more are for one that is busier still.
+/// Somebody who waited for a batch that left before would wait ten seconds at 60 a minute, and a minute at the lowest rates.
+const AFTER_SILENCE: Duration = Duration::from_secs(8);
+
+/// The same for who wakes a room, and brings nine others. All five rooms wake at the same instant, and start functions that have
+/// never run, in one emulator: 6.5 to 8.3 s on that machine.
+const AFTER_WAKING: Duration = Duration::from_secs(15);
+
+const SILENCE: Duration = Duration::from_mins(2);
 
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
-fn the_first_visitor_after_quiet_enters_at_once_at_every_rate() {
-    let rooms = RATES.map(|rate| SamRoom::deploy(&format!("quiet-{rate}"), rate).unwrap());
+fn the_first_visitor_after_quiet_enters_at_once_at_every_rate_and_so_does_the_next_after_two_minutes() {
+    let rooms = RATES.map(|rate| (rate, SamRoom::deploy(&format!("quiet-{rate}"), rate).unwrap()));
     let waits = thread::scope(|scope| {
-        let first = |room| scope.spawn(move || wait_after_quiet(room));
-        rooms.each_ref().map(first).map(|first| first.join().unwrap())
+        let play = |(rate, room)| scope.spawn(move || waits_after_quiet(room, rate));
+        rooms.each_ref().map(|(rate, room)| play((*rate, room))).map(|played| played.join().unwrap())
     });
-    for (rate, wait) in RATES.iter().zip(waits) {
-        println!("{rate} a minute: the first after quiet was admitted after {wait:?}");
-        assert!(wait <= DEADLINE, "{wait:?} at {rate} a minute");
+    for (rate, [woke, after_silence]) in RATES.iter().zip(waits) {
+        println!(
+            "{rate} a minute: the first after quiet was admitted after {woke:?}, the first after two more minutes without \
+             releases after {after_silence:?}"
+        );
+    }
+    for (rate, waits) in RATES.iter().zip(waits) {
+        let [woke, after_silence] = waits;
+        assert!(woke <= AFTER_WAKING && after_silence <= AFTER_SILENCE, "{waits:?} at {rate} a minute");
     }
 }
 
-/// How long the first visitor waits, from the click.
-fn wait_after_quiet(SamRoom { stage, .. }: &SamRoom) -> Duration {
-    until("it is quiet", Duration::from_mins(6), || Ok(stage.ask(|| stage.store().room())?.quiet)).unwrap();
+/// How long two visitors wait, from the click: one who wakes the quiet room, and one who comes two minutes after the last of a
+/// batch was admitted.
+fn waits_after_quiet(room: &SamRoom, rate: u32) -> [Duration; 2] {
+    let stage = &room.stage;
+    let quiet = || Ok(stage.ask(|| stage.store().room())?.quiet);
+    until("it is quiet", Duration::from_mins(6), quiet).unwrap();
     let clicked = stage.now();
+    let first = join(room);
+    // A whole batch puts the window ahead of its rate, which the next plan could carry over.
+    let rest: Vec<_> = (1..rate.min(10)).map(|_| join(room)).collect();
+    let woke = admitted(room, first).since(clicked);
+    for place in rest {
+        admitted(room, place);
+    }
+    thread::sleep(SILENCE);
+    let clicked = stage.now();
+    let next = join(room);
+    [woke, admitted(room, next).since(clicked)]
+}
+
+fn join(SamRoom { stage, .. }: &SamRoom) -> Place {
     let cookie = stage.client().join();
     let (_, value) = cookie.split_once('=').unwrap();
-    let place: Place = value.parse().unwrap();
+    value.parse().unwrap()
+}
+
+/// When the visitor was admitted.
+fn admitted(SamRoom { stage, .. }: &SamRoom, place: Place) -> Timestamp {
     let admission = || stage.ask(|| stage.store().admission(place.token));
-    until("the first is admitted", Duration::from_mins(2), || Ok(admission()?.is_some())).unwrap();
-    admission().unwrap().unwrap().at.since(clicked)
+    until("a visitor is admitted", Duration::from_mins(3), || Ok(admission()?.is_some())).unwrap();
+    admission().unwrap().unwrap().at
 }
