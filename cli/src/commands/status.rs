@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use control::wording::{
-    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refused_at_door, refused_by_limit,
-    urls,
+    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing, refused_by_limit,
+    refused_in_full, urls,
 };
 use control::{AlarmState, Status};
 use document::words;
@@ -70,8 +70,11 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     if let Some(limited) = &status.limited {
         lines.push(colours.yellow(&format!("join limit     {}", refused_by_limit(limited))));
     }
-    if let Some(refusals) = &status.refusals {
-        lines.insert(1, colours.red(&format!("refused        {}", refused_at_door(refusals))));
+    if let Some(refused) = refused_in_full(status) {
+        lines.insert(1, colours.red(&format!("refused        {refused}")));
+    }
+    if let Some(missing) = refusals_missing(status) {
+        lines.insert(1, colours.yellow(&format!("refused        {missing}")));
     }
     for finding in findings.iter().rev().take(5) {
         lines.push(format!("shop's health  {}", health(finding, colours)));
@@ -211,7 +214,7 @@ shop           https://shop.example/sale
         let line = text.lines().nth(1).unwrap();
         assert!(
             line.starts_with(
-                "\x1b[1;31mrefused        36251 at the door in the last two minutes, since 2027-03-0"
+                "\x1b[1;31mrefused        36,251 requests in the last two minutes, since 2027-03-0"
             ),
             "{line:?}"
         );
@@ -223,6 +226,16 @@ shop           https://shop.example/sale
             text.contains("\x1b[1;31m               producer-errors: the door is broken\x1b[0m\n"),
             "{text:?}"
         );
+    }
+
+    #[test]
+    fn a_status_says_that_nobody_knows_whether_visitors_are_refused() {
+        let mut status = suffering();
+        let why = "could not read how many requests the room sale refused: AccessDenied";
+        status.refusals_missing = Some(why.into());
+        let text = text(&status, NOW, Colours::Ansi);
+        let expected = format!("\x1b[33mrefused        not known: {why}\x1b[0m");
+        assert_eq!(text.lines().nth(1), Some(expected.as_str()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Draws the charts of a room. The same readings always give the same picture.
 
-use control::wording::{alarms, found, joined, limited, rate, refusals, urls, waits};
+use control::wording::{alarms, found, joined, limited, rate, refusals, refusals_missing, urls, waits};
 use control::{AlarmState, Status};
 use document::words;
 use ratatui::Frame;
@@ -94,6 +94,9 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     let mut lines = fit(numbers.into_iter().map(|number| (GAP, number)), width);
     if let Some(refusals) = refusals(status) {
         lines.extend(fit(words(&refusals, palette.strong(Color::Red)), width));
+    }
+    if let Some(missing) = refusals_missing(status) {
+        lines.extend(fit(words(&format!("refused {missing}"), Style::new()), width));
     }
     if let Some(opens) = room.opens {
         lines

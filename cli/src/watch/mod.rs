@@ -26,12 +26,15 @@ use waitroom::ports::Clock;
 use waitroom::{MinuteRecord, Timestamp};
 
 use crate::printer::{are_colours_wanted, note, say};
-use control::wording::{alarms, joined, limited, rate, refusals, waits, word};
+use control::wording::{alarms, joined, limited, rate, refusals, refusals_missing, waits, word};
 use course::{Course, Reading};
 
 /// Prints a line, or a JSON object, at the start and for each change.
 pub(crate) async fn lines(room: &OperatedRoom, first: Status, every: Duration, json: bool) -> Result<()> {
     let mut last = first;
+    if let Some(missing) = refusals_missing(&last).filter(|_| !json) {
+        note(&format!("Whether visitors are refused is {missing}"));
+    }
     say(&line(&last, json)?)?;
     let mut looks = ticks(every);
     loop {
@@ -82,7 +85,7 @@ fn in_short(status: &Status) -> String {
     facts.join(", ")
 }
 
-/// Which alarms ring. On AWS they alone say in a line that visitors are refused.
+/// Which alarms ring.
 fn ringing(status: &Status) -> String {
     let ringing = status.alarms.iter().filter(|alarm| alarm.state == AlarmState::Ringing);
     let names: Vec<_> = ringing.map(|alarm| alarm.name.as_str()).collect();

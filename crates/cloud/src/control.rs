@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use control::{AlarmChange, Answer, EntriesByMinute, Order, Reply, Status, Transport};
-use futures_util::future::try_join3;
+use futures_util::future::try_join4;
 use waitroom::Timestamp;
 
 use crate::{CloudError, DeployedRoom};
@@ -28,9 +28,17 @@ impl Transport for DeployedRoom {
     fn watched(&self, status: Status) -> Answer<'_, Status> {
         Box::pin(async move {
             let alarm_mail = async { Ok(self.alarm_mail().await) };
-            let (dead_letters, alarms, alarm_mail) =
-                try_join3(self.dead_letters(), self.alarms(), alarm_mail).await.map_err(boxed)?;
-            Ok(Status { dead_letters: Some(dead_letters), alarms, alarm_mail, ..status })
+            let refused = async { Ok(self.lately_refused(Transport::now(self)).await) };
+            let (dead_letters, alarms, alarm_mail, refused) =
+                Box::pin(try_join4(self.dead_letters(), self.alarms(), alarm_mail, refused))
+                    .await
+                    .map_err(boxed)?;
+            let (refusals, refusals_missing) = match refused {
+                Ok(refusals) => (refusals, None),
+                Err(reason) => (None, Some(reason)),
+            };
+            let dead_letters = Some(dead_letters);
+            Ok(Status { refusals, refusals_missing, dead_letters, alarms, alarm_mail, ..status })
         })
     }
 

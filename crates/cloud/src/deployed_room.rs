@@ -1,5 +1,7 @@
 //! A room that is deployed.
 
+use std::sync::Arc;
+
 use aws::{AwsStore, RoomResources, tuned_for_operator};
 use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -8,6 +10,7 @@ use url::Url;
 use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
+use crate::refusals::LatestRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, CloudError, CloudErrorKind};
@@ -27,6 +30,10 @@ pub struct DeployedRoom {
     pub(crate) reserved: Reservation,
     store: AwsStore,
     dead_letters_url: String,
+    pub(crate) ledger_table: String,
+    /// The function that is the door, if the room's version names it.
+    pub(crate) door_function: Option<String>,
+    pub(crate) refusals: Arc<LatestRefusals>,
 }
 
 /// Where the alarms of a room are sent.
@@ -79,6 +86,7 @@ impl Account {
             dead_letters_url: output("DeadLettersUrl")?,
         };
         let dead_letters_url = resources.dead_letters_url.clone();
+        let ledger_table = resources.ledger_table.clone();
         let config = tuned_for_operator(self.config.clone());
         let store = AwsStore::new(&config, resources).with_trigger(&config, output("TriggerFunction")?);
         Ok(DeployedRoom {
@@ -92,6 +100,9 @@ impl Account {
             reserved: reserved(&found),
             store,
             dead_letters_url,
+            ledger_table,
+            door_function: found.outputs.get("ProducerFunction").cloned(),
+            refusals: Arc::default(),
         })
     }
 }

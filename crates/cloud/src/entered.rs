@@ -10,7 +10,7 @@ use waitroom::{RoomId, Timestamp};
 use crate::{Account, CloudError, DeployedRoom};
 
 /// In seconds. `CloudWatch` keeps the values of minutes for 15 days, longer than the room keeps its records.
-const MINUTE: i32 = 60;
+pub(crate) const MINUTE: i32 = 60;
 
 impl DeployedRoom {
     /// How many came for their pass, in each minute in which somebody did. See [`Account::entered`].
@@ -33,7 +33,6 @@ impl Account {
         let metric = Metric::builder().namespace("Beekeeper").metric_name("Entered").dimensions(of_room);
         let sums = MetricStat::builder().metric(metric.build()).period(MINUTE).stat("Sum").build();
         let query = MetricDataQuery::builder().id("entered").metric_stat(sums).build();
-        let time = |at: Timestamp| DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
         let get = cloudwatch.get_metric_data().metric_data_queries(query);
         let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
@@ -46,6 +45,10 @@ impl Account {
         entries.sort_unstable();
         Ok(entries)
     }
+}
+
+pub(crate) fn time(at: Timestamp) -> DateTime {
+    DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// The entries of one page. An error if `CloudWatch` could not read them all: then the answer is a success without them.

@@ -205,7 +205,7 @@ pub(crate) const CALLED: &[(&str, Option<&str>, &str)] = &[
     ("cloudformation:TagResource", None, "CloudFormation, for the stack's own tag"),
     ("cloudwatch:DescribeAlarmHistory", Some("describe_alarm_history"), "`report`"),
     ("cloudwatch:DescribeAlarms", Some("describe_alarms"), "`status`, `doctor`"),
-    ("cloudwatch:GetMetricData", Some("get_metric_data"), "`report`"),
+    ("cloudwatch:GetMetricData", Some("get_metric_data"), "`report`, `status`"),
     ("dynamodb:BatchGetItem", Some("batch_get_item"), "`status`, `history`"),
     ("dynamodb:DescribeTable", Some("describe_table"), "`deploy`: warm capacity"),
     ("dynamodb:GetItem", Some("get_item"), "every order"),

@@ -14,9 +14,9 @@ use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use clock::SystemClock;
 use cloud::{
     Access, Account, Bundle, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, LogLine, LogQuery,
-    Reservation, ReservationPlan, ReservationTooLarge,
+    RefusalSource, Reservation, ReservationPlan, ReservationTooLarge,
 };
-use control::{AlarmMailState, AlarmState};
+use control::{AlarmMailState, AlarmState, Transport};
 use emulators::{LocalEmu, workspace};
 use waitroom::ports::{Clock, RoomReader};
 use waitroom::{Rate, RoomState, Timestamp};
@@ -87,6 +87,23 @@ async fn e_mails_begin_when_somebody_confirms(room: &DeployedRoom) {
     let subscription = subscribe.return_subscription_arn(true).send().await.unwrap();
     sns.unsubscribe().subscription_arn(subscription.subscription_arn.unwrap()).send().await.unwrap();
     assert_eq!(room.alarm_mail().await.unwrap().state, AlarmMailState::Missing);
+}
+
+/// Whoever watches asks again after a minute, so what is refused meanwhile is told then.
+async fn a_status_says_who_is_refused(room: &DeployedRoom) {
+    let of_api = [("ApiName", "beekeeper-operated"), ("Stage", "prod")];
+    put("Count", "AWS/ApiGateway", &of_api, 1, 100).await;
+    put("4XXError", "AWS/ApiGateway", &of_api, 1, 60).await;
+    for again in [0, 7] {
+        put("5XXError", "AWS/ApiGateway", &of_api, 1, again).await;
+        let status = control::Status::of(room.store(), SystemClock.now()).await.unwrap();
+        let status = room.watched(status).await.unwrap();
+        let refused = status.refusals.unwrap();
+        assert_eq!((refused.requests, status.refusals_missing), (60, None), "{refused:?}");
+        assert!(
+            refused.reason.starts_with("API Gateway or the firewall refuses more than one request in twenty")
+        );
+    }
 }
 
 /// A program without packages cannot tell whether it deployed the room, but compares the configuration all the same.
@@ -177,6 +194,44 @@ async fn who_came_for_their_pass_is_read_by_minutes() {
     assert_eq!(account.entered(&nobody, minute(30), minute(0)).await.unwrap(), []);
 }
 
+/// Puts a value of one of AWS's own metrics, as of so many minutes ago.
+async fn put(metric: &str, namespace: &str, dimensions: &[(&str, &str)], ago: u64, value: u32) {
+    let at = (SystemClock.now().as_millis() / 60_000 - ago) * 60_000 + 5000;
+    let mut datum = MetricDatum::builder()
+        .metric_name(metric)
+        .timestamp(DateTime::from_millis(i64::try_from(at).unwrap()))
+        .value(f64::from(value))
+        .unit(StandardUnit::Count);
+    for (name, value) in dimensions {
+        datum = datum.dimensions(Dimension::builder().name(*name).value(*value).build());
+    }
+    let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
+    cloudwatch.put_metric_data().namespace(namespace).metric_data(datum.build()).send().await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs LocalEmu: cargo xtask test cloud"]
+async fn who_is_refused_and_why_is_read_from_the_metrics_of_the_alarms() {
+    let (room, calm) = ("refusing".parse().unwrap(), "calm".parse().unwrap());
+    let source = |room, door| RefusalSource { room, door, table: "refusing-ledger" };
+    let account = account().await;
+    let of_api = [("ApiName", "beekeeper-refusing"), ("Stage", "prod")];
+    for ago in [1, 2, 3] {
+        put("Count", "AWS/ApiGateway", &of_api, ago, 5000).await;
+        put("5XXError", "AWS/ApiGateway", &of_api, ago, 400).await;
+        put("4XXError", "AWS/ApiGateway", &of_api, ago, 9).await;
+        put("Throttles", "AWS/Lambda", &[("FunctionName", "refusing-door")], ago, 390).await;
+    }
+    let now = SystemClock.now();
+    let refused = account.refusals(source(&room, "refusing-door"), now).await.unwrap().unwrap();
+    assert_eq!(refused.requests, 800, "{refused:?}");
+    assert!(refused.reason.contains("Lambda doesn't start the door for everybody"), "{refused:?}");
+    assert!(!refused.reason.contains("API Gateway"), "nine of 5,000 are always there: {refused:?}");
+    let minutes = now.since(refused.since).as_secs() / 60;
+    assert!((3..=4).contains(&minutes), "since {minutes} minutes: {refused:?}");
+    assert_eq!(account.refusals(source(&calm, "calm-door"), now).await.unwrap(), None);
+}
+
 #[tokio::test]
 #[ignore = "needs LocalEmu: cargo xtask test cloud"]
 async fn credentials_of_another_account_are_refused() {
@@ -229,6 +284,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     let alarms: Vec<_> = room.alarms().await.unwrap();
     assert_eq!(alarms.len(), 12, "{alarms:?}");
     e_mails_begin_when_somebody_confirms(&room).await;
+    a_status_says_who_is_refused(&room).await;
     let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());
     let name = &alarms[0].name;
     for state in [StateValue::Alarm, StateValue::Ok] {
@@ -260,7 +316,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     let again = account.changes(&config, None, &bundle(), &on_event).await.unwrap();
     assert_eq!(again, Some(Vec::new()), "nothing has changed");
     an_edited_configuration_is_found_without_packages(&account, config.clone()).await;
-    reservations_end_where_they_no_longer_fit(&account, config.clone()).await;
+    Box::pin(reservations_end_where_they_no_longer_fit(&account, config.clone())).await;
     let proof = account.destroy(&config.room, &on_event).await.unwrap();
     assert_eq!((proof.unverified.len(), proof.gone.len()), (0, 4), "{proof:?}");
     assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NotFound);

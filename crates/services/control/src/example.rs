@@ -58,6 +58,7 @@ pub fn suffering() -> Status {
         findings: vec![finding(1, Verdict::Well, 0.098, 1, 600), finding(2, Verdict::Slow, 0.212, 0, 300)],
         stopped_at: None,
         refusals: None,
+        refusals_missing: None,
         limited: None,
         dead_letters: Some(2),
         alarms: vec![

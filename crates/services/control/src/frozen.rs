@@ -74,6 +74,7 @@ fn complete(reply: Reply) -> Reply {
     status.findings = vec![Finding { refused: true, ..finding }];
     let refusals = Refusals { requests: 1, since: NOON, reason: "r".to_owned() };
     (status.refusals, status.limited) = (Some(refusals.clone()), Some(refusals));
+    status.refusals_missing = Some("m".to_owned());
     (status.stopped_at, status.dead_letters) = (Some(NOON), Some(1));
     status.alarms = vec![Alarm {
         name: "a".to_owned(),

@@ -199,7 +199,8 @@ mod tests {
                 "start": 1_699_999_940_000_u64, "end": 1_700_000_000_000_u64,
             }])
         );
-        for only_if_any in ["refusals", "limited", "dead_letters", "alarms", "alarm_mail"] {
+        for only_if_any in ["refusals", "refusals_missing", "limited", "dead_letters", "alarms", "alarm_mail"]
+        {
             assert_eq!(json.get(only_if_any), None);
         }
         assert_eq!(serde_json::from_value::<Status>(json).unwrap(), *status);

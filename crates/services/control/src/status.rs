@@ -30,9 +30,13 @@ pub struct Status {
     /// When the room stopped, if it doesn't run: this is how it stood then. Only on one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<Timestamp>,
-    /// Requests to the door that were refused because the room could not answer them, as with a full disk. Only on one machine.
+    /// Requests that were refused because the room could not answer them, as with a full disk. On one machine those to the door,
+    /// on AWS all that the API answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusals: Option<Refusals>,
+    /// Why it isn't known whether there are any. Only on AWS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals_missing: Option<String>,
     /// Places that the limit of an address refused. Only on one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<Refusals>,
@@ -61,7 +65,8 @@ pub struct WindowCount {
     pub end: Timestamp,
 }
 
-/// Requests to the door that were refused in this minute and the one before. Or none yet, but the room can store nothing.
+/// Requests that were refused in this minute and the one before, or in the latest two that AWS has counted. Or none yet, but the
+/// room can store nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
     pub requests: u64,
@@ -155,7 +160,7 @@ impl AlarmState {
 }
 
 impl Status {
-    /// The status as far as the store knows it. The caller adds refusals, or dead letters and alarms.
+    /// The status as far as the store knows it. The caller adds refusals, and on AWS dead letters and alarms.
     pub async fn of(store: &impl OperatorStore, now: Timestamp) -> PortResult<Self> {
         let (line, ledger) = (store.line(), store.ledger());
         let windows = ledger.recent().await?;
@@ -183,6 +188,7 @@ impl Status {
             findings: ledger.recall().await?.history,
             stopped_at: None,
             refusals: None,
+            refusals_missing: None,
             limited: None,
             dead_letters: None,
             alarms: Vec::new(),

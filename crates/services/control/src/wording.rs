@@ -78,16 +78,25 @@ pub fn limited(status: &Status) -> Option<String> {
     Some(format!("--join-limit refused {requests} in two minutes"))
 }
 
-/// The same in full, and since when.
-pub fn refused_at_door(refusals: &Refusals) -> String {
-    match refusals.requests {
+/// The same in full, and since when. On AWS every request counts, because the metrics don't tell the door's apart.
+pub fn refused_in_full(status: &Status) -> Option<String> {
+    let refusals = status.refusals.as_ref()?;
+    Some(match refusals.requests {
         0 => format!(
             "nobody yet, but nobody can join, since {}: {}",
             words::at(refusals.since),
             refusals.reason
         ),
+        requests if is_on_aws(status) => {
+            format!("{} {}", words::things(requests, "request"), lately(refusals))
+        }
         requests => format!("{requests} at the door {}", lately(refusals)),
-    }
+    })
+}
+
+/// Why nobody knows whether visitors are refused.
+pub fn refusals_missing(status: &Status) -> Option<String> {
+    status.refusals_missing.as_ref().map(|reason| format!("not known: {reason}"))
 }
 
 /// Who took too many places, in full.
@@ -101,8 +110,13 @@ fn lately(Refusals { since, reason, .. }: &Refusals) -> String {
 
 /// How many have joined. On AWS the line is counted only roughly.
 pub fn joined(status: &Status) -> String {
-    let about = if status.dead_letters.is_some() { "about " } else { "" };
+    let about = if is_on_aws(status) { "about " } else { "" };
     format!("{about}{}", status.joined)
+}
+
+/// Only there dead letters are counted.
+fn is_on_aws(status: &Status) -> bool {
+    status.dead_letters.is_some()
 }
 
 /// A summary of all alarms; none if there are none.
@@ -205,8 +219,10 @@ mod tests {
         status.limited = some(3, "203.0.113.9 took too many places");
         assert_eq!(refusals(&status).unwrap(), "REFUSED 36251 in two minutes: the disk is full");
         assert!(
-            refused_at_door(status.refusals.as_ref().unwrap()).starts_with("36251 at the door in the last")
+            refused_in_full(&status).unwrap().starts_with("36,251 requests in the last two minutes, since ")
         );
+        status.dead_letters = None;
+        assert!(refused_in_full(&status).unwrap().starts_with("36251 at the door in the last"));
         status.refusals = some(0, "the disk is full");
         assert_eq!(refusals(&status).unwrap(), "NOBODY CAN JOIN: the disk is full");
         assert_eq!(limited(&status).unwrap(), "--join-limit refused 3 in two minutes");

@@ -122,6 +122,10 @@ fn a_room_comes_keeps_its_crowd_through_a_second_deployment_and_goes_without_a_t
     let told = report().unwrap();
     assert!(says(&told, "could not read the metric Entered of the room sale: "), "{told}");
     assert!(counted(&told), "and the rest is told: {told}");
+    let status = operator.done(&["status", "sale", "--json"]).unwrap();
+    let missing = status["refusals_missing"].as_str().unwrap_or_default();
+    assert!(missing.starts_with("could not read how many requests the room sale refused: "), "{status}");
+    assert!(status["released"].as_u64() > Some(0), "and the rest is told: {status}");
 
     let begun = Instant::now();
     let gone = operator.done(&["destroy", "sale", "--yes", "--json"]).unwrap();

@@ -1,0 +1,360 @@
+//! How many requests the room refused lately, and why: the metrics that its alarms watch too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use aws_sdk_cloudwatch::types::{
+    Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
+};
+use control::Refusals;
+use tokio::sync::Mutex;
+use waitroom::{RoomId, Timestamp};
+
+use crate::entered::{MINUTE, time};
+use crate::{Account, CloudError, DeployedRoom};
+
+/// The latest answer, so that whoever watches a status every few seconds asks, and pays, once a minute.
+#[derive(Default)]
+pub(crate) struct LatestRefusals(Mutex<Option<(Instant, LatelyRefused)>>);
+
+/// What was refused lately, or why nobody knows.
+type LatelyRefused = Result<Option<Refusals>, String>;
+
+/// What a room is called in the metrics of AWS.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusalSource<'a> {
+    pub room: &'a RoomId,
+    /// The function that is the door.
+    pub door: &'a str,
+    pub table: &'a str,
+}
+
+/// What AWS counted in one minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct MinuteCounts {
+    requests: f64,
+    client_errors: f64,
+    server_errors: f64,
+    door_throttles: f64,
+    door_errors: f64,
+    /// Reads and writes that the table refused.
+    table_throttles: f64,
+}
+
+/// A metric, and where its sums belong.
+struct Counted<'a> {
+    id: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+    dimensions: Vec<(&'static str, &'a str)>,
+    of: fn(&mut MinuteCounts) -> &mut f64,
+}
+
+impl LatestRefusals {
+    const KEPT: Duration = Duration::from_mins(1);
+
+    async fn or_read(&self, read: impl Future<Output = LatelyRefused>) -> LatelyRefused {
+        let mut latest = self.0.lock().await;
+        if let Some((at, answer)) = &*latest
+            && at.elapsed() < Self::KEPT
+        {
+            return answer.clone();
+        }
+        let answer = read.await;
+        *latest = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+impl fmt::Debug for LatestRefusals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LatestRefusals").finish_non_exhaustive()
+    }
+}
+
+impl DeployedRoom {
+    /// The latest refusals, or why they are not known: a status without them is better than none.
+    pub(crate) async fn lately_refused(&self, now: Timestamp) -> LatelyRefused {
+        let source = RefusalSource {
+            room: &self.room,
+            door: self
+                .door_function
+                .as_deref()
+                .ok_or("the room is of a version that doesn't name its door")?,
+            table: &self.ledger_table,
+        };
+        let read = async {
+            let read = self.account.refusals(source, now).await;
+            read.map_err(|error| format!("{error}: {}", error.reason()))
+        };
+        self.refusals.or_read(read).await
+    }
+}
+
+impl Account {
+    /// The requests that the room refused in the latest two minutes that `CloudWatch` knows. `None` if there are none. It shows a
+    /// minute about a minute late.
+    pub async fn refusals(
+        &self,
+        source: RefusalSource<'_>,
+        now: Timestamp,
+    ) -> Result<Option<Refusals>, CloudError> {
+        let attempt = format!("read how many requests the room {} refused", source.room);
+        let stack = crate::names::stack(source.room);
+        let counted = counted(&stack, source);
+        let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
+        let (mut minutes, mut next_page) = (BTreeMap::new(), None);
+        loop {
+            let get = cloudwatch
+                .get_metric_data()
+                .set_metric_data_queries(Some(counted.iter().map(Counted::query).collect()));
+            let get = get.start_time(time(now - LOOKED_BACK)).end_time(time(now));
+            let page = get.scan_by(ScanBy::TimestampAscending).set_next_token(next_page).send().await;
+            let page = page.map_err(|error| self.errors.call_failed(&attempt, error))?;
+            for result in page.metric_data_results() {
+                add(&mut minutes, &counted, result, &attempt)?;
+            }
+            next_page = page.next_token;
+            if next_page.is_none() {
+                return Ok(refusals(&minutes, source.room, now));
+            }
+        }
+    }
+}
+
+/// How far back refusals are looked for, to say since when there are any.
+const LOOKED_BACK: Duration = Duration::from_hours(1);
+
+/// A minute that is not older is one of the latest two. `CloudWatch` may be this late.
+const LATE: Duration = Duration::from_mins(5);
+
+/// A few client errors are always there, and no metric tells them from visitors whom API Gateway refused. So they count
+/// where the alarm of refused requests would ring.
+const FEW_CLIENT_ERRORS: f64 = 0.05;
+
+fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
+    let (api, function, table) = ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB");
+    let metric = |id, namespace, name, of| {
+        let dimensions = match namespace {
+            "AWS/ApiGateway" => vec![("ApiName", stack), ("Stage", "prod")],
+            "AWS/Lambda" => vec![("FunctionName", source.door)],
+            _ => vec![("TableName", source.table)],
+        };
+        Counted { id, namespace, name, dimensions, of }
+    };
+    vec![
+        metric("requests", api, "Count", |minute| &mut minute.requests),
+        metric("clients", api, "4XXError", |minute| &mut minute.client_errors),
+        metric("servers", api, "5XXError", |minute| &mut minute.server_errors),
+        metric("throttles", function, "Throttles", |minute| &mut minute.door_throttles),
+        metric("errors", function, "Errors", |minute| &mut minute.door_errors),
+        metric("reads", table, "ReadThrottleEvents", |minute| &mut minute.table_throttles),
+        metric("writes", table, "WriteThrottleEvents", |minute| &mut minute.table_throttles),
+    ]
+}
+
+impl Counted<'_> {
+    fn query(&self) -> MetricDataQuery {
+        let dimension = |(name, value): &(&str, &str)| Dimension::builder().name(*name).value(*value).build();
+        let dimensions = self.dimensions.iter().map(dimension).collect();
+        let metric = Metric::builder().namespace(self.namespace).metric_name(self.name);
+        let metric = metric.set_dimensions(Some(dimensions)).build();
+        let sums = MetricStat::builder().metric(metric).period(MINUTE).stat("Sum").build();
+        MetricDataQuery::builder().id(self.id).metric_stat(sums).build()
+    }
+}
+
+/// An error if `CloudWatch` could not read all values: then the answer is a success without them.
+fn add(
+    minutes: &mut BTreeMap<Timestamp, MinuteCounts>,
+    counted: &[Counted<'_>],
+    result: &MetricDataResult,
+    attempt: &str,
+) -> Result<(), CloudError> {
+    if matches!(result.status_code(), Some(StatusCode::InternalError | StatusCode::Forbidden)) {
+        return Err(CloudError::incomplete(attempt, "all values"));
+    }
+    let Some(counted) = counted.iter().find(|counted| result.id() == Some(counted.id)) else { return Ok(()) };
+    for (began, sum) in result.timestamps().iter().zip(result.values()) {
+        let Some(began) = began.to_millis().ok().and_then(|millis| u64::try_from(millis).ok()) else {
+            continue;
+        };
+        *(counted.of)(minutes.entry(Timestamp::from_millis(began)).or_default()) += sum;
+    }
+    Ok(())
+}
+
+fn refusals(minutes: &BTreeMap<Timestamp, MinuteCounts>, room: &RoomId, now: Timestamp) -> Option<Refusals> {
+    let minute = Duration::from_mins(1);
+    let latest = *minutes.keys().next_back().filter(|latest| **latest + LATE >= now)?;
+    let mut lately = MinuteCounts::default();
+    let mut requests = 0.0;
+    for (_, counts) in minutes.range(latest - minute..) {
+        requests += counts.refused();
+        lately = lately.and(counts.reasons());
+    }
+    if requests < 1.0 {
+        return None;
+    }
+    // Before these, until two minutes in a row had none.
+    let mut since = latest;
+    for (began, _) in minutes.iter().rev().filter(|(_, counts)| counts.refused() > 0.0) {
+        if *began + 2 * minute < since {
+            break;
+        }
+        since = *began;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number, not below one"
+    )]
+    let requests = requests as u64;
+    Some(Refusals { requests, since, reason: lately.reason(room) })
+}
+
+impl MinuteCounts {
+    fn refused(&self) -> f64 {
+        self.server_errors + self.refused_clients()
+    }
+
+    fn refused_clients(&self) -> f64 {
+        if self.client_errors > FEW_CLIENT_ERRORS * self.requests { self.client_errors } else { 0.0 }
+    }
+
+    /// The same without client errors that are too few to count.
+    fn reasons(&self) -> Self {
+        Self { client_errors: self.refused_clients(), ..*self }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            client_errors: self.client_errors + other.client_errors,
+            server_errors: self.server_errors + other.server_errors,
+            door_throttles: self.door_throttles + other.door_throttles,
+            door_errors: self.door_errors + other.door_errors,
+            table_throttles: self.table_throttles + other.table_throttles,
+        }
+    }
+
+    /// What AWS counted besides, as the room's alarms tell it apart.
+    fn reason(self, room: &RoomId) -> String {
+        let mut reasons = Vec::new();
+        if self.server_errors > 0.0 {
+            if self.door_throttles > 0.0 {
+                reasons.push("the account runs as many functions as it may, so Lambda doesn't start the door for everybody".to_owned());
+            }
+            if self.door_errors > 0.0 {
+                reasons
+                    .push(format!("the door fails or takes too long, and `beekeeper logs {room}` says why"));
+            }
+            if self.table_throttles > 0.0 {
+                reasons.push("the table gets more requests than it can serve; deploy with more warm_reads and warm_writes".to_owned());
+            }
+            if reasons.is_empty() {
+                reasons.push(format!(
+                    "the table, the page or what the door needs doesn't answer in time; see `beekeeper logs {room}`"
+                ));
+            }
+        }
+        if self.client_errors > 0.0 {
+            reasons.push(
+                "API Gateway or the firewall refuses more than one request in twenty: more come than requests_per_second or \
+                 the account allows, or a program asks for what the room doesn't have"
+                    .to_owned(),
+            );
+        }
+        reasons.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What AWS counted in the minutes that began so many minutes ago.
+    fn found(counts: &[(u64, MinuteCounts)]) -> Option<Refusals> {
+        let minutes = counts.iter().map(|(ago, counts)| (began(*ago), *counts)).collect();
+        refusals(&minutes, &"sale".parse().unwrap(), began(0) + Duration::from_secs(30))
+    }
+
+    fn began(ago: u64) -> Timestamp {
+        Timestamp::from_millis((1_000_000 - ago) * 60_000)
+    }
+
+    const CALM: MinuteCounts = MinuteCounts {
+        requests: 1000.0,
+        client_errors: 50.0,
+        server_errors: 0.0,
+        door_throttles: 0.0,
+        door_errors: 0.0,
+        table_throttles: 0.0,
+    };
+    const FAILING: MinuteCounts = MinuteCounts { server_errors: 300.0, door_errors: 299.0, ..CALM };
+
+    #[test]
+    fn a_room_that_answers_refuses_nobody_although_a_few_ask_for_what_is_not_there() {
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[(1, CALM), (2, CALM)]), None);
+        let refusing = MinuteCounts { client_errors: 51.0, ..CALM };
+        assert_eq!(found(&[(1, refusing), (2, CALM)]).unwrap().requests, 51);
+    }
+
+    #[test]
+    fn the_latest_two_minutes_count_that_are_known() {
+        assert_eq!(found(&[(1, FAILING), (2, FAILING), (3, FAILING)]).unwrap().requests, 600);
+        assert_eq!(found(&[(3, FAILING), (4, CALM)]).unwrap().requests, 300, "CloudWatch is late");
+        assert_eq!(found(&[(1, CALM), (2, CALM), (3, FAILING)]), None, "it is over");
+        assert_eq!(found(&[(6, FAILING)]), None, "and too long ago");
+    }
+
+    #[test]
+    fn refusals_are_told_since_the_first_after_two_minutes_without() {
+        let since = |counts: &[(u64, MinuteCounts)]| found(counts).unwrap().since;
+        assert_eq!(since(&[(1, FAILING)]), began(1));
+        assert_eq!(since(&[(1, CALM), (2, FAILING), (3, FAILING), (4, CALM), (5, FAILING)]), began(5));
+        assert_eq!(since(&[(1, FAILING), (2, CALM), (3, CALM), (4, FAILING)]), began(1));
+    }
+
+    #[test]
+    fn the_reason_names_what_aws_counted_besides() {
+        let reason = |counts| found(&[(1, counts)]).unwrap().reason;
+        assert_eq!(reason(FAILING), "the door fails or takes too long, and `beekeeper logs sale` says why");
+        let several = MinuteCounts { door_errors: 0.0, door_throttles: 9.0, table_throttles: 3.0, ..FAILING };
+        assert!(reason(several).starts_with("the account runs as many functions as it may"));
+        assert!(reason(several).contains("; the table gets more requests than it can serve"));
+        let unknown = MinuteCounts { door_errors: 0.0, ..FAILING };
+        assert!(reason(unknown).starts_with("the table, the page or what the door needs doesn't answer"));
+        let refusing = MinuteCounts { client_errors: 900.0, ..CALM };
+        assert!(
+            reason(refusing)
+                .starts_with("API Gateway or the firewall refuses more than one request in twenty")
+        );
+    }
+
+    #[tokio::test]
+    async fn whoever_watches_asks_once_a_minute() {
+        let latest = LatestRefusals::default();
+        let answer = |text: &str| std::future::ready(Err(text.to_owned()));
+        assert_eq!(latest.or_read(answer("denied")).await, Err("denied".into()));
+        assert_eq!(latest.or_read(answer("asked again")).await, Err("denied".into()));
+        let (at, _) = latest.0.lock().await.take().unwrap();
+        let earlier = at.checked_sub(LatestRefusals::KEPT).unwrap();
+        *latest.0.lock().await = Some((earlier, Ok(None)));
+        assert_eq!(latest.or_read(answer("asked again")).await, Err("asked again".into()));
+    }
+
+    #[test]
+    fn values_that_cannot_all_be_read_are_an_error() {
+        let stack = "beekeeper-sale";
+        let room = "sale".parse().unwrap();
+        let counted = counted(stack, RefusalSource { room: &room, door: "door", table: "table" });
+        let result = |status| MetricDataResult::builder().id("servers").status_code(status).build();
+        let mut minutes = BTreeMap::new();
+        add(&mut minutes, &counted, &result(StatusCode::Complete), "read").unwrap();
+        let error = add(&mut minutes, &counted, &result(StatusCode::Forbidden), "read").unwrap_err();
+        assert_eq!(error.reason(), "AWS answered without all values");
+    }
+}
