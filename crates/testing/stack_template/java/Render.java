@@ -1,10 +1,10 @@
 // Renders mapping templates as API Gateway does, with Apache Velocity, the engine that its language comes from.
 //
 // Reads one JSON object from each line of standard input, and writes one JSON object for each:
-//   {"template": …, "headers": {…}, "query": {…}, "stage": {…}, "path": …, "now": …,
-//    "body": …}
+//   {"template": …, "headers": {…}, "query": {…}, "stage": {…}, "parameters": {…}, "path": …,
+//    "now": …, "body": …}
 //   {"text": …, "status": …, "headers": {…}}    or    {"error": …}
-// `path` is the path of the request with the stage, `now` is the time of the request in milliseconds, `body` the text that $input reads. `status` and `headers` in the
+// `parameters` are those of the path, `path` is the path of the request with the stage, `now` is the time of the request in milliseconds, `body` the text that $input reads. `status` and `headers` in the
 // output are those that the template overrides.
 
 import java.io.BufferedReader;
@@ -55,7 +55,7 @@ public class Render {
         context.put("requestTimeEpoch", request.get("now"));
         context.put("responseOverride", override);
         var params = new LinkedHashMap<String, Object>();
-        params.put("path", new LinkedHashMap<String, Object>());
+        params.put("path", request.get("parameters"));
         params.put("querystring", request.get("query"));
         params.put("header", request.get("headers"));
 

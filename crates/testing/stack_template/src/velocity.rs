@@ -20,6 +20,8 @@ pub struct TemplateRequest {
     /// The stage's variables.
     pub stage: Vec<(String, String)>,
     pub domain: String,
+    /// Parts of the path that the route names.
+    pub parameters: Vec<(String, String)>,
     /// The path of the request, with the stage.
     pub path: String,
     /// The request's ID. API Gateway gives it one, and a client can give it another. Without one there is no variable.
@@ -81,6 +83,7 @@ impl Velocity {
             "query": object(&request.query),
             "stage": object(&request.stage),
             "domain": request.domain,
+            "parameters": object(&request.parameters),
             "path": request.path,
             "id": request.id,
             "now": request.now,

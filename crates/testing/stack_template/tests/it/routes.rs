@@ -6,7 +6,7 @@ use emulators::workspace;
 use pass::Discovery;
 use serde_json::{Value, json};
 use server::routes::{AwsHandler, DOOR, RETRY_AFTER, ROUTES, Route, problem};
-use stack_template::{ApiMethod, TemplateRequest};
+use stack_template::{ApiMethod, Rendered, TemplateRequest};
 use waitroom::WebUrl;
 
 use crate::support::{asked, render, stack};
@@ -90,14 +90,67 @@ fn the_paths_and_methods_are_those_of_the_table() {
 }
 
 #[test]
-fn another_method_or_path_is_answered_as_on_one_machine() {
+fn another_method_is_answered_as_on_one_machine() {
     for route in on_aws() {
         let headers = owned(&[("allow", &route.allow()), ("cache-control", "no-store")]);
         let expected = (405, headers, problem::METHOD_NOT_ALLOWED.to_owned());
         assert_eq!(mock(&method(ANY, route.path)), expected, "{}", route.path);
     }
-    let expected = (404, owned(&[("cache-control", "no-store")]), problem::NOT_FOUND.to_owned());
-    assert_eq!(mock(&method(ANY, NOT_FOUND)), expected);
+}
+
+/// The answer for a path where nothing is, to somebody who accepts this.
+fn not_found(path: &str, accept: Option<&str>) -> Rendered {
+    let other = path.trim_start_matches("/prod").trim_matches('/');
+    let (method, status, parameter) = match other.strip_prefix("wait/").filter(|file| !file.contains('/')) {
+        // S3 has no such file.
+        Some(file) => (method("get", "/wait/{file}"), 403, ("file".to_owned(), file.to_owned())),
+        None => (method(ANY, NOT_FOUND), 200, ("other".to_owned(), other.to_owned())),
+    };
+    let (template, status) = method.response(status).unwrap();
+    assert_eq!(status, 404);
+    let headers = accept.map(|accept| ("Accept".to_owned(), accept.to_owned())).into_iter().collect();
+    render(&template, &TemplateRequest { headers, path: path.into(), parameters: vec![parameter], ..asked() })
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_browser_at_a_wrong_address_gets_the_page_of_one_machine() {
+    let page = fs::read_to_string(workspace::root().join("crates/server/src/not_found.html")).unwrap();
+    let browser = Some("text/html,application/xhtml+xml,*/*;q=0.8");
+    for (path, door) in [
+        ("/prod/beekeper", "beekeeper"),
+        ("/prod/beekeper/", "../beekeeper"),
+        ("/prod/a/b/c", "../../beekeeper"),
+        ("/a/b", "../beekeeper"),
+        ("/prod/\"><script>/$context.path", "../beekeeper"),
+        ("/prod/wait/index.htm", "../beekeeper"),
+    ] {
+        for accept in [browser, Some("application/xml;q=0.1, text/html ;q=0.9")] {
+            let answer = not_found(path, accept);
+            let expected = page.replace("{}{}", door);
+            assert_eq!(answer.text.trim(), expected.trim(), "{path}");
+            assert_eq!(answer.headers["Content-Type"], "text/html; charset=utf-8");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn whoever_is_no_browser_gets_the_error_of_one_machine() {
+    for path in ["/prod/beekeper", "/prod/a/b/", "/prod/wait/index.htm"] {
+        for accept in [None, Some("*/*"), Some("application/json"), Some("text/htmlx"), Some("nottext/html")]
+        {
+            let answer = not_found(path, accept);
+            let expected = json!({ "error": problem::NOT_FOUND });
+            assert_eq!((answer.json().unwrap(), answer.headers.len()), (expected, 0), "{path}: {accept:?}");
+        }
+    }
+    let other = method(ANY, NOT_FOUND);
+    let answer = &other.integration()["responses"]["default"];
+    assert_eq!(constants(answer), owned(&[("cache-control", "no-store")]));
+    for header in ["Cache-Control", "Content-Type"] {
+        assert!(other.definition()["responses"]["404"]["headers"][header].is_object(), "{header}");
+    }
 }
 
 #[test]
