@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,6 +16,9 @@ use crate::support::{Local, operate, text};
 
 const NGINX: &str = include_str!("../../../docs/hosting/nginx.conf");
 const SERVICE: &str = include_str!("../../../docs/hosting/beekeeper.service");
+
+const HOSTING: &str = include_str!("../../../docs/hosting.md");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn client(room: &Local) -> Client {
     Client::new(&room.base(), "demo")
@@ -46,6 +49,52 @@ fn pause(room: &Local) {
 /// A visit through a proxy that says where it came from.
 fn forwarded(client: &Client, hops: &str) -> HttpAnswer {
     client.send("GET", "/beekeeper", &[("X-Forwarded-For", hops)])
+}
+
+#[test]
+fn the_page_of_nginx_reloads_when_hosting_md_says() {
+    let (_, script) = NGINX.split_once("setTimeout(function () { location.reload(); }, ").unwrap();
+    let (millis, _) = script.split_once(" * Math.random());").unwrap();
+    let seconds = millis.parse::<u32>().unwrap() / 1000;
+    let said = format!("It reloads by itself within {seconds} seconds, each at a random moment.");
+    let hosting = HOSTING.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(hosting.contains(&said), "{said}");
+}
+
+/// README, and every page below docs.
+fn pages() -> Vec<(PathBuf, String)> {
+    let mut folders = vec![PathBuf::from(ROOT).join("docs")];
+    let mut files = vec![PathBuf::from(ROOT).join("README.md")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_page = path.extension().is_some_and(|extension| extension == "md");
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_page {
+                files.push(path);
+            }
+        }
+    }
+    files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Without a proxy that names them, all addresses are one: the command refuses a limit then.
+#[test]
+fn every_command_of_a_page_that_limits_joins_names_the_proxy() {
+    let alone = operate(Path::new("/nowhere"), &["local", "--join-limit", "20"]);
+    assert_eq!(alone.status.code(), Some(2), "{}", text(&alone.stderr));
+    let pages = pages();
+    let lines = pages.iter().flat_map(|(path, page)| page.lines().map(move |line| (path, line)));
+    let with_a_number = |line: &str| {
+        let mut after = line.split("--join-limit ").skip(1);
+        after.any(|after| after.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let commands: Vec<_> = lines.filter(|(_, line)| with_a_number(line)).collect();
+    assert!(commands.len() >= 2, "{commands:?}");
+    for (path, line) in commands {
+        assert!(line.contains("--trust-proxy "), "{}: {line}", path.display());
+    }
 }
 
 #[test]

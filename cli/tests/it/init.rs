@@ -231,8 +231,34 @@ fn reply(person: &mut PtySession, question: &str, answer: &str) {
     person.flush().unwrap();
 }
 
+/// What is asked of somebody who has named the room.
+const QUESTIONS: [&str; 5] = [
+    "Title that visitors see:",
+    "AWS region:",
+    "URL of the shop:",
+    "How many visitors may enter a minute?",
+    "Lower the rate while the shop is slow or fails?",
+];
+
 #[test]
-fn a_person_is_asked_six_questions() {
+fn the_pages_count_the_questions() {
+    const PAGES: [&str; 3] = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/aws.md"),
+        include_str!("../../../docs/first-event.md"),
+    ];
+    assert_eq!(QUESTIONS.len(), 5);
+    for page in PAGES {
+        assert!(page.contains("five questions"), "{page}");
+        for other in ["four questions", "six questions", "seven questions"] {
+            assert!(!page.contains(other), "{other}");
+        }
+    }
+}
+
+#[test]
+fn a_person_is_asked_for_the_name_and_five_questions() {
+    let [title, region, shop, rate, throttle] = QUESTIONS;
     let home = Home::new();
     let site = website();
     let mut person = home.person(&["init"]);
@@ -242,19 +268,19 @@ fn a_person_is_asked_six_questions() {
     // Ctrl-U empties the line.
     person.send("\u{15}spring-sale\r").unwrap();
     person.flush().unwrap();
-    reply(&mut person, "Title that visitors see:", "Seal's Spring Sale");
-    person.exp_string("AWS region:").unwrap();
+    reply(&mut person, title, "Seal's Spring Sale");
+    person.exp_string(region).unwrap();
     person.send("frank\t\r").unwrap();
     person.flush().unwrap();
-    reply(&mut person, "URL of the shop:", "http://127.0.0.1:1/sale");
+    reply(&mut person, shop, "http://127.0.0.1:1/sale");
     person.exp_string("does not answer").unwrap();
     reply(&mut person, "Keep this URL?", "n");
-    person.exp_string("URL of the shop:").unwrap();
+    person.exp_string(shop).unwrap();
     person.send(&corrected("http://127.0.0.1:1/sale", &format!("{site}/old\r"))).unwrap();
     person.flush().unwrap();
     person.exp_string("(301)").unwrap();
-    reply(&mut person, "How many visitors may enter a minute?", "300");
-    reply(&mut person, "Lower the rate while the shop is slow or fails?", "y");
+    reply(&mut person, rate, "300");
+    reply(&mut person, throttle, "y");
     person.exp_string("spring-sale is configured in").unwrap();
     person.exp_eof().unwrap();
     let shown = home.printed(&["config", "spring-sale"]);
