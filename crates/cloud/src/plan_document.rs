@@ -314,6 +314,26 @@ warning    it is late
         assert!(unread(12).starts_with("12 consumers as before, because"));
     }
 
+    /// A command, a name and an address are not cut, however long they are.
+    #[test]
+    fn a_plan_fits_a_narrow_terminal_and_breaks_no_word() {
+        const COLUMNS: u16 = 60;
+        let text = plan().document().text(COLUMNS);
+        let shown = document::wrap::wrapped(&text, COLUMNS);
+        for line in shown.lines() {
+            let last = line.rsplit("  ").next().unwrap();
+            assert!(line.chars().count() <= COLUMNS.into() || !last.contains(' '), "{line:?} in\n{shown}");
+        }
+        let words = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&shown), words(&text));
+        // What belongs to a fact stands below it.
+        let (_, capacity) = shown.split_once("\ncapacity   ").unwrap();
+        assert!(
+            capacity.starts_with("about 3,110 people can join a second, while\n           150,000 wait"),
+            "{shown}"
+        );
+    }
+
     #[test]
     fn nobody_who_is_not_expected_is_mentioned() {
         let text = DeployPlan { outlook: None, ..plan() }.document().text(80);
