@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Meanwhile, OrderRun, PollPace, World};
+use fault_simulation::{Meanwhile, OrderRun, OrderTable, PollPace, World};
 use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLine};
 use page::line::{self, PageForecast};
@@ -250,4 +250,38 @@ fn in_a_line_that_is_far_out_of_order_nobody_enters_later_than_it_delivers_them(
     let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
     assert_eq!((report.entered_late, report.lost, report.twice, report.above_plan), (0, 0, 0, false));
     assert!(report.displaced.largest > 2000, "the line is far out of order: {report:?}");
+}
+
+const PAGE: &str = include_str!("../../../../../docs/order.md");
+
+/// The lines of the page's table with this head, the head included.
+fn documented(table: &OrderTable) -> Vec<&'static str> {
+    let lines = PAGE.lines().skip_while(|line| *line != table.head);
+    lines.take_while(|line| line.starts_with('|')).collect()
+}
+
+/// `cargo xtask order` prints the page's tables: the same columns and rows, in the same order.
+#[test]
+fn the_tables_of_the_page_are_those_that_are_simulated() {
+    for table in OrderTable::all() {
+        let lines = documented(&table);
+        assert!(lines.len() > 2, "docs/order.md has no table with the head {}", table.head);
+        assert_eq!(lines[1], table.rule());
+        assert_eq!(lines.len() - 2, table.rows.len(), "{}", table.head);
+        for (line, row) in lines[2..].iter().zip(&table.rows) {
+            assert!(line.starts_with(&format!("{} ", row.label)), "{line} is not of {}", row.label);
+            assert_eq!(line.matches(" |").count(), table.head.matches(" |").count(), "{line}");
+        }
+    }
+}
+
+/// Two rows that are soon simulated, of the first table and of the last. If they differ, all have to be printed anew.
+#[test]
+fn rows_of_the_page_are_what_a_run_prints_now() {
+    let [disorder, _, ten_minutes] = OrderTable::all();
+    for (table, label) in [(disorder, "| 300 | 6000 | 0 places | none |"), (ten_minutes, "| 100 |")] {
+        let row = table.rows.iter().find(|row| row.label == label).unwrap();
+        let printed = row.measured(5);
+        assert!(documented(&table).contains(&&*printed), "cargo xtask order prints another row: {printed}");
+    }
 }
