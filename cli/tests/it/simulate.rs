@@ -211,7 +211,7 @@ fn a_wait_begins_with_the_click() {
     assert!(longest("from_link") >= longest("until_in_line"), "{answer}");
     assert!(answer["visitors"]["refused"].as_u64().unwrap() > 4000, "{answer}");
     let told = home.printed(&crowd);
-    assert!(told.contains("\nfrom the click  ") && told.contains("\nuntil in line   "), "{told}");
+    assert!(told.contains("\nwait at most  from the click  until in line  then in line\n"), "{told}");
 }
 
 #[test]

@@ -65,18 +65,22 @@ impl SimulationAnswer {
             .collect()
     }
 
-    /// A wait, and its two parts.
+    /// A wait, and its two parts. A row for each percentile, because as columns they don't fit a narrow terminal.
     fn waits(&self) -> DocumentTable {
-        let event = &self.event;
-        let row = |(name, of): (&str, &WaitSpread)| {
-            vec![name.to_owned(), span(of.median), span(of.p95), span(of.longest)]
+        const COLUMNS: [&str; 4] = ["wait at most", "from the click", "until in line", "then in line"];
+
+        let waits = [self.event.from_link, self.event.until_in_line, self.event.waits];
+        let row = |name: &str, of: fn(&WaitSpread) -> f64| {
+            [name.to_owned()].into_iter().chain(waits.iter().map(|wait| span(of(wait)))).collect()
         };
-        let all = [
-            ("from the click", &event.from_link),
-            ("until in line", &event.until_in_line),
-            ("then in line", &event.waits),
+        let rows = [
+            row("half", |wait| wait.median),
+            row("90%", |wait| wait.p90),
+            row("95%", |wait| wait.p95),
+            row("99%", |wait| wait.p99),
+            row("all", |wait| wait.longest),
         ];
-        DocumentTable::new("How long visitors wait", &["wait", "half", "95%", "longest"], all.map(row))
+        DocumentTable::new("How long visitors wait", &COLUMNS, rows)
     }
 
     fn limits(&self) -> DocumentSection {

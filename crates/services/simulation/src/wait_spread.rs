@@ -4,7 +4,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WaitSpread {
     pub median: f64,
+    pub p90: f64,
     pub p95: f64,
+    pub p99: f64,
     pub longest: f64,
 }
 
@@ -13,7 +15,13 @@ impl WaitSpread {
     pub fn of(mut millis: Vec<u32>) -> Option<Self> {
         millis.sort_unstable();
         let seconds = |per_cent| Self::rank(&millis, per_cent).map(|millis| f64::from(millis) / 1000.0);
-        Some(Self { median: seconds(50)?, p95: seconds(95)?, longest: seconds(100)? })
+        Some(Self {
+            median: seconds(50)?,
+            p90: seconds(90)?,
+            p95: seconds(95)?,
+            p99: seconds(99)?,
+            longest: seconds(100)?,
+        })
     }
 
     /// The value that so many per cent of all are not above; none without values.
@@ -30,7 +38,8 @@ mod tests {
     #[test]
     fn a_spread_names_waits_that_somebody_had() {
         let spread = WaitSpread::of((1..=100).map(|second| second * 1000).rev().collect()).unwrap();
-        assert_eq!(spread, WaitSpread { median: 50.0, p95: 95.0, longest: 100.0 });
+        let expected = WaitSpread { median: 50.0, p90: 90.0, p95: 95.0, p99: 99.0, longest: 100.0 };
+        assert_eq!(spread, expected);
         let single = WaitSpread::of(vec![1234]).unwrap();
         assert_eq!((single.median, single.longest), (1.234, 1.234));
         assert_eq!(WaitSpread::of(Vec::new()), None);

@@ -36,7 +36,7 @@ fn the_page_has_the_table_of_a_stampede() {
     for (within, shown) in [("10s", "10 s"), ("1s", "1 s")] {
         for (pause, name) in [(OURS, "at random, as our page does"), (EQUAL, "after exactly 5 s")] {
             let event = run(1, 30_000, within, pause);
-            let WaitSpread { median, p95, longest } = event.until_in_line;
+            let WaitSpread { median, p95, longest, .. } = event.until_in_line;
             let refused = format!("{},{:03}", event.refused_requests / 1000, event.refused_requests % 1000);
             let row =
                 format!("| {shown} | {name} | {median:.0} s | {p95:.0} s | {longest:.0} s | {refused} |");
