@@ -221,15 +221,15 @@ fn greeting(
     lines.extend(monitored_at.map(|at| format!("  metrics        {}", metrics_url(at))));
     lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
     lines.push(format!("  kept in        {}\n", directory.display()));
-    let rate = room.settings.rate;
+    let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
     let (stops, now) = ("Ctrl-C stops it; every place is kept.", SystemClock.now());
     lines.push(match room.opens {
         Some(opens) => format!(
-            "It opens at {}, {}; until then visitors join and wait.\nThen {rate} visitors enter a minute. {stops}",
+            "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute. {stops}",
             words::at(opens),
             words::ahead(opens, now)
         ),
-        None => format!("{rate} visitors enter a minute. {stops}"),
+        None => format!("{enter} a minute. {stops}"),
     });
     lines.join("\n")
 }

@@ -40,9 +40,11 @@ fn sale(status: &Status) -> Option<String> {
     (room.releases() && room.rehearsal.is_none() && is_served).then(|| {
         let name = &room.settings.room;
         match status.line.waiting {
-            0 => format!("{name} is on, and let {lately} visitors in within this window and the one before"),
-            1 => format!("{name} is on, and 1 visitor waits to enter"),
-            waiting => format!("{name} is on, and {waiting} visitors wait to enter"),
+            0 => format!(
+                "{name} is on, and let {} in within this window and the one before",
+                words::things(lately, "visitor")
+            ),
+            waiting => format!("{name} is on, and {} to enter", words::things_do(waiting, "visitor", "wait")),
         }
     })
 }
@@ -65,7 +67,9 @@ mod tests {
 
     #[test]
     fn only_a_sale_is_asked_about() {
-        assert!(sale(&served(4090, 300, 9120)).unwrap().ends_with(" is on, and 9120 visitors wait to enter"));
+        assert!(
+            sale(&served(4090, 300, 9120)).unwrap().ends_with(" is on, and 9,120 visitors wait to enter")
+        );
         let fast = sale(&served(4090, 300, 0)).unwrap();
         assert!(fast.ends_with("let 300 visitors in within this window and the one before"), "{fast}");
         assert_eq!(sale(&served(0, 500, 0)), None, "a rehearsal that has just ended");

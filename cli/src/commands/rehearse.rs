@@ -97,10 +97,10 @@ fn announce(
     let rate = status.room.rate();
     let expected = ExpectedVisits::of(times, rate);
     note(&format!(
-        "{} visitors come to {}, {}; at {rate} a minute this takes about {}",
-        words::count(times.len() as u64),
+        "{} to {}, {}; at {rate} a minute this takes about {}",
+        words::things_do(times.len() as u64, "visitor", "come"),
         target.url,
-        rehearse.arrivals,
+        rehearse.arrivals.told(times.len() as u64),
         time(expected.takes.as_secs())
     ));
     if expected.takes > rehearse.at_most {

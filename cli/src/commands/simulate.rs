@@ -227,7 +227,7 @@ fn inputs(
         host: if flags.is_here() { "machine" } else { "aws" },
         region: (!flags.is_here()).then(|| region(flags, config)),
         visitors: scenario.arrivals.visitors(),
-        arrivals: scenario.arrivals.shape().to_string(),
+        arrivals: scenario.arrivals.shape().told(scenario.arrivals.visitors().into()),
         rate: scenario.rate.get(),
         opens_after_seconds: flags.opens_after.map(|after| after.as_secs_f64()),
         early_percent: flags.early,

@@ -24,15 +24,17 @@ pub(crate) async fn begin(
     let waiting = store.line().waiting().await?;
     if waiting > 0 {
         return Ok(failed(format!(
-            "has {waiting} waiting visitors, and a rehearsal needs an empty line: its end removes every place. Wait until they \
-             have entered, or empty it with `beekeeper reset`"
+            "has {}, and a rehearsal needs an empty line: its end removes every place. Wait until nobody waits, or empty it \
+             with `beekeeper reset`",
+            visitors(waiting)
         )));
     }
     let uncounted = uncounted(store, now).await?;
     if uncounted > 0 {
         return Ok(failed(format!(
-            "may have up to {uncounted} waiting visitors whom SQS does not count yet, and a rehearsal needs an empty line: try \
-             again when nobody has joined for three minutes"
+            "may have up to {} whom SQS does not count yet, and a rehearsal needs an empty line: try again when nobody has \
+             joined for three minutes",
+            visitors(uncounted)
         )));
     }
     let note = AuditNote::new(who, AuditSubject::Rehearsal);
@@ -44,6 +46,10 @@ pub(crate) async fn begin(
         return Ok(failed("got another order meanwhile; look at `beekeeper history`".into()));
     }
     Ok(Reply::changed(changed))
+}
+
+fn visitors(waiting: u64) -> String {
+    if waiting == 1 { "1 waiting visitor".into() } else { format!("{waiting} waiting visitors") }
 }
 
 /// How many wait at most in a line that counts nobody: on AWS, it counts visitors some minutes after they joined.

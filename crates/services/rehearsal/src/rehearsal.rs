@@ -111,7 +111,7 @@ impl Rehearsal {
             is_here: !room.transport.is_far(),
             rate: marked.settings.rate.get(),
             visitors: self.arrivals.visitors() as usize,
-            arrivals: self.arrivals.shape().to_string(),
+            arrivals: self.arrivals.shape().told(self.arrivals.visitors().into()),
             seed: self.seed,
             enters_shop: self.enters_shop,
             began,

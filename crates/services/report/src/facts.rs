@@ -55,8 +55,12 @@ impl EventReport {
         }
         let rehearsed: u64 = self.rehearsed().map(|minute| minute.count.joined).sum();
         if rehearsed > 0 {
-            let counted = if self.rehearsal { "" } else { ", who count in no other number" };
-            facts.push(("rehearsed", format!("{about}{} visitors{counted}", count(rehearsed))));
+            let counted = match rehearsed {
+                _ if self.rehearsal => "",
+                1 => ", who counts in no other number",
+                _ => ", who count in no other number",
+            };
+            facts.push(("rehearsed", format!("{about}{}{counted}", things(rehearsed, "visitor"))));
         }
         facts
     }

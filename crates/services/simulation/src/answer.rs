@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use aws_model::AccountLimit;
-use document::words::{capital, count, number, span, things};
+use document::words::{capital, count, number, span, things, things_do};
 use serde::Serialize;
 
 use crate::outcome::{SimulatedEvent, VisitorCount};
@@ -60,9 +60,8 @@ impl SimulationAnswer {
             (_, None) => "a room on one machine".into(),
         };
         let mut crowd = format!(
-            "{} {} {}, to {place} that releases {} a minute.",
-            things(inputs.visitors.into(), "visitor"),
-            if inputs.visitors == 1 { "comes" } else { "come" },
+            "{} {}, to {place} that releases {} a minute.",
+            things_do(inputs.visitors.into(), "visitor", "come"),
             inputs.arrivals,
             count(inputs.rate.into())
         );
@@ -84,6 +83,7 @@ impl SimulationAnswer {
         let VisitorCount { came, refused, still_waiting, .. } = event.visitors;
         let for_how_many = match refused {
             0 => "nobody is refused".to_owned(),
+            1 => format!("1 of {} is refused at least once", things(came, "visitor")),
             _ => format!("{} of {} are refused at least once", count(refused), things(came, "visitor")),
         };
         let verdict = if let Some(limit) = event.first_to_break {

@@ -53,6 +53,15 @@ pub enum ArrivalsError {
 }
 
 impl ArrivalShape {
+    /// How so many come. Of a single visitor there are no half and no most.
+    pub fn told(&self, visitors: u64) -> String {
+        let all = self.to_string();
+        match (self, visitors) {
+            (Self::Spike | Self::Email, 1) => all.split(',').next().unwrap_or_default().to_owned(),
+            _ => all,
+        }
+    }
+
     const LONGEST: Duration = Duration::from_hours(7 * 24);
     const SPIKE: f64 = MINUTE;
     /// Half of a spike comes within this time.
@@ -236,6 +245,14 @@ mod tests {
     /// How many come before this second.
     fn before(times: &[u32], second: u32) -> usize {
         times.partition_point(|at| *at < second * 1000)
+    }
+
+    #[test]
+    fn a_single_visitor_is_not_divided() {
+        assert_eq!(ArrivalShape::Spike.told(2), "within a minute, half of them in its first ten seconds");
+        assert_eq!(ArrivalShape::Spike.told(1), "within a minute");
+        assert_eq!(ArrivalShape::Email.told(1), "over half an hour");
+        assert_eq!(ArrivalShape::Evenly(Duration::from_mins(10)).told(1), "evenly over 10m");
     }
 
     #[test]

@@ -44,6 +44,12 @@ pub fn things(number: u64, what: &str) -> String {
     }
 }
 
+/// What a number of things does, as in `1 visitor enters` and `2,000 visitors enter`.
+pub fn things_do(number: u64, what: &str, does: &str) -> String {
+    let ending = if number == 1 { "s" } else { "" };
+    format!("{} {does}{ending}", things(number, what))
+}
+
 /// A time as people say it, rounded down: `110 s`, `30 min`, `3 h 5 min`.
 pub fn time(seconds: u64) -> String {
     match seconds {
@@ -90,6 +96,10 @@ mod tests {
         assert_eq!(
             [0, 1, 2000].map(|windows| things(windows, "window")),
             ["no windows", "1 window", "2,000 windows"]
+        );
+        assert_eq!(
+            [0, 1, 2000].map(|visitors| things_do(visitors, "visitor", "come")),
+            ["no visitors come", "1 visitor comes", "2,000 visitors come"]
         );
     }
 
