@@ -6,22 +6,20 @@
     reason = "these have the signatures of `aws`"
 )]
 
-use std::convert::Infallible;
-use std::error::Error;
-
 use anyhow::Result;
 use config::RoomConfig;
-use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
-use probe::WebAddress;
 use url::Url;
 
 use crate::arguments::{AwsCommand, ExamineRoom, SetRate, SharedTable, Which};
 use crate::commands::listed_line::Deployed;
-use crate::exit::Exit;
 use crate::room::RoomHandle;
 
 pub(crate) mod deployed {
-    use super::*;
+    use std::convert::Infallible;
+
+    use guard::{LiveSession, LiveSessions, OneSession, Opening, SessionsFault};
+    use probe::WebAddress;
+    use url::Url;
 
     pub(crate) type DeployedRoom = Infallible;
     pub(crate) type SharedSessions = NoSessions;
@@ -55,7 +53,9 @@ pub(crate) mod deployed {
 }
 
 pub(crate) mod errors {
-    use super::*;
+    use std::error::Error;
+
+    use crate::exit::Exit;
 
     pub(crate) fn exit_of<'a>(_: &'a (dyn Error + 'static)) -> Option<(Exit, Option<&'a str>)> {
         None

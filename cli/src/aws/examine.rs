@@ -1,7 +1,7 @@
 //! `beekeeper doctor` for a room on AWS.
 
 use anyhow::{Context, Result};
-use cloud::{Account, ExaminedStack, no_credentials};
+use cloud::{Account, ExaminedStack, check_page, no_credentials};
 use doctor::Examined;
 use probe::HttpProbe;
 
@@ -23,11 +23,13 @@ pub(crate) async fn examine(arguments: &ExamineRoom, json: bool) -> Option<Resul
 /// A room on AWS, deployed or not. If nobody can sign in, the shop is looked at all the same.
 async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let config = config_of(&arguments.which)?;
+    let page = custom_page(&config).map_err(|error| format!("{error:#}"));
+    let refused = |page| check_page(page).err().map(Into::into);
     let mut examined = Box::new(Examined {
         name: config.room.clone(),
         as_typed: config.room.to_string(),
-        custom_page: custom_page(&config).map_err(|error| format!("{error:#}")),
-        refused_page: None,
+        refused_page: page.as_ref().ok().and_then(Option::as_ref).and_then(refused),
+        custom_page: page,
         config: Some(config.clone()),
         found: None,
         status: Ok(None),

@@ -83,7 +83,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "page",
             "rehearsal",
             "report",
-            "throttle",
             "embedded",
             "server",
             "guard",

@@ -10,7 +10,7 @@ use config::RoomConfig;
 use control::{ControlError, OperatedRoom};
 use doctor::{DoctorCheck, Examined, FoundRoom, RunningCheck};
 
-use crate::{Account, Bundle, CloudError, CloudErrorKind, DeployedRoom, check_page};
+use crate::{Account, Bundle, CloudError, CloudErrorKind, DeployedRoom};
 
 /// The check of an account that did not accept the credentials.
 pub fn no_credentials(error: &CloudError) -> DoctorCheck {
@@ -42,8 +42,6 @@ impl<'a> ExaminedStack<'a> {
             Err(error) if error.kind() == CloudErrorKind::NotFound => stack.not_found = Some(error),
             Err(error) => examined.status = Err(ControlError::Unreached(error.into())),
         }
-        examined.refused_page =
-            examined.custom_page().and_then(|page| check_page(page).err()).map(Into::into);
         stack
     }
 

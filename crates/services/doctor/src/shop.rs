@@ -113,7 +113,9 @@ pub fn judge(room: &Room, measurement: &Measurement, throttles: bool) -> DoctorC
         slowest.as_millis()
     );
     if mean > SLOW {
-        let advice = "make it faster, or lower the rate: it has no crowd yet";
+        let compared =
+            if throttles { "; the throttle compares later response times with the first" } else { "" };
+        let advice = format!("make it faster, or lower the rate: it has no crowd yet{compared}");
         return DoctorCheck::warning(SHOP, text, advice);
     }
     if sample.failed > 0 {

@@ -56,8 +56,8 @@ impl KeptRecords {
 
 /// The error, and what to do about it, without a full stop.
 fn with_advice(error: &(dyn Error + 'static), advise: Advise) -> String {
-    let advice = advise(error).map(|advice| format!("; {advice}")).unwrap_or_default();
-    format!("{}{advice}", with_causes(error))
+    let remedy = advise(error).map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    format!("{}{remedy}", with_causes(error))
 }
 
 #[cfg(test)]
