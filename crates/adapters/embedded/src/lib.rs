@@ -35,7 +35,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 use waitroom::ports::PortResult;
-use waitroom::{AuditNote, AuditSubject, Author, Epoch, LineStatus, Room, Timestamp, ValveSchedule};
+use waitroom::{AuditNote, LineStatus, Room, Timestamp, ValveSchedule};
 
 pub use commit::Committer;
 use commit::Queue;
@@ -204,23 +204,6 @@ impl EmbeddedStore {
                 draft.add_entry(&note, now, &before, &after)?;
             }
             Ok((before, after))
-        })
-        .await
-    }
-
-    /// Empties the line and starts a new epoch. Visitors who waited are newcomers then, and tickets start at 1. Returns
-    /// how many lost their places.
-    pub async fn reset(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
-        let shared = self.shared.clone();
-        self.change("start a new epoch", move |draft| {
-            let before = draft.room().unwrap_or_else(|| shared.room());
-            let mut room = Room::clone(&before);
-            room.start_epoch(epoch);
-            room.version += 1;
-            let now = (shared.now)();
-            draft.close_count(&before.clone().at(now), now, shared.entered.load(Ordering::Relaxed))?;
-            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &room)?;
-            draft.begin_epoch(&Arc::new(room))
         })
         .await
     }

@@ -13,8 +13,8 @@ use waitroom::ports::{
     RoomReader, SliceProgress, Slices, StatusBoard, Store, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, AuditNote, Author, BATCH, Epoch, IssuedTickets, LinePosition,
-    LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, Epoch, IssuedTickets,
+    LinePosition, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -76,7 +76,18 @@ impl RoomAdmin for EmbeddedStore {
     }
 
     async fn start_epoch(&self, epoch: Epoch, who: Author) -> PortResult<u64> {
-        self.reset(epoch, who).await
+        let shared = self.shared.clone();
+        self.change("start a new epoch", move |draft| {
+            let before = draft.room().unwrap_or_else(|| shared.room());
+            let mut room = Room::clone(&before);
+            room.start_epoch(epoch);
+            room.version += 1;
+            let now = (shared.now)();
+            draft.close_count(&before.clone().at(now), now, shared.entered.load(Ordering::Relaxed))?;
+            draft.add_entry(&AuditNote::new(who, AuditSubject::Reset), now, &before, &room)?;
+            draft.begin_epoch(&Arc::new(room))
+        })
+        .await
     }
 }
 

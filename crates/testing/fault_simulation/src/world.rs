@@ -26,7 +26,7 @@ use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
     Admissions, Claimant, Clock, Dispatch, KeyAdmin, KeyBoard, LineLength, MinuteLog, PortError, PortResult,
-    StatusBoard, TokenSource,
+    RoomAdmin, StatusBoard, TokenSource,
 };
 use waitroom::{
     KeyOrder, LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token,
@@ -318,7 +318,7 @@ impl World {
     pub fn reset(&mut self, epoch: &str) {
         let store = self.store();
         let epoch = epoch.parse().expect("four characters");
-        self.spawn(async move { drop(store.reset(epoch, waitroom::Author::new("operator")).await) });
+        self.spawn(async move { drop(store.start_epoch(epoch, waitroom::Author::new("operator")).await) });
     }
 
     /// The published keys, as they are now.

@@ -8,7 +8,7 @@ use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
     Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
-    RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
+    RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, RoomState, SliceId, Stretch};
 
@@ -131,7 +131,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     block_on(test.store.record(slice, progress(3, 3))).unwrap();
 
     let epoch = "next".parse().unwrap();
-    assert_eq!(block_on(test.store.reset(epoch, waitroom::Author::new("anna"))).unwrap(), 3);
+    assert_eq!(block_on(test.store.start_epoch(epoch, waitroom::Author::new("anna"))).unwrap(), 3);
     assert_eq!(block_on(test.store.waiting()).unwrap(), 0);
     assert_eq!(block_on(test.store.room()).unwrap().epoch, epoch);
     assert_eq!(block_on(test.store.lease(1)).unwrap(), 1);
