@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use control::wording::{
-    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing, refused_by_limit,
-    refused_in_full, urls,
+    alarm_mail, alarms, found, joined, longest_wait, newcomers_wait, rate, refusals_missing,
+    refused_by_limit, refused_in_full, urls,
 };
 use control::{AlarmState, Status};
 use document::words;

@@ -10,7 +10,7 @@ use url::Url;
 use waitroom::{Author, RoomId};
 
 use crate::error::OrIncomplete;
-use crate::refusals::LatestRefusals;
+use crate::kept_refusals::KeptRefusals;
 use crate::reservation::reserved;
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{Account, CloudError, CloudErrorKind};
@@ -33,7 +33,7 @@ pub struct DeployedRoom {
     pub(crate) ledger_table: String,
     /// The function that is the door, if the room's version names it.
     pub(crate) door_function: Option<String>,
-    pub(crate) refusals: Arc<LatestRefusals>,
+    pub(crate) refusals: Arc<KeptRefusals>,
 }
 
 /// Where the alarms of a room are sent.

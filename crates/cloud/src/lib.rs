@@ -29,6 +29,7 @@ mod entered;
 mod error;
 mod examine;
 mod forecast;
+mod kept_refusals;
 mod limits;
 mod logs;
 mod modelled;

@@ -1,25 +1,17 @@
 //! How many requests the room refused lately, and why: the metrics that its alarms watch too.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
 };
 use control::Refusals;
-use tokio::sync::Mutex;
 use waitroom::{RoomId, Timestamp};
 
 use crate::entered::{MINUTE, time};
+use crate::kept_refusals::LatelyRefused;
 use crate::{Account, CloudError, DeployedRoom};
-
-/// The latest answer, so that whoever watches a status every few seconds asks, and pays, once a minute.
-#[derive(Default)]
-pub(crate) struct LatestRefusals(Mutex<Option<(Instant, LatelyRefused)>>);
-
-/// What was refused lately, or why nobody knows.
-type LatelyRefused = Result<Option<Refusals>, String>;
 
 /// What a room is called in the metrics of AWS.
 #[derive(Clone, Copy, Debug)]
@@ -49,28 +41,6 @@ struct Counted<'a> {
     name: &'static str,
     dimensions: Vec<(&'static str, &'a str)>,
     of: fn(&mut MinuteCounts) -> &mut f64,
-}
-
-impl LatestRefusals {
-    const KEPT: Duration = Duration::from_mins(1);
-
-    async fn or_read(&self, read: impl Future<Output = LatelyRefused>) -> LatelyRefused {
-        let mut latest = self.0.lock().await;
-        if let Some((at, answer)) = &*latest
-            && at.elapsed() < Self::KEPT
-        {
-            return answer.clone();
-        }
-        let answer = read.await;
-        *latest = Some((Instant::now(), answer.clone()));
-        answer
-    }
-}
-
-impl fmt::Debug for LatestRefusals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LatestRefusals").finish_non_exhaustive()
-    }
 }
 
 impl DeployedRoom {
@@ -332,18 +302,6 @@ mod tests {
             reason(refusing)
                 .starts_with("API Gateway or the firewall refuses more than one request in twenty")
         );
-    }
-
-    #[tokio::test]
-    async fn whoever_watches_asks_once_a_minute() {
-        let latest = LatestRefusals::default();
-        let answer = |text: &str| std::future::ready(Err(text.to_owned()));
-        assert_eq!(latest.or_read(answer("denied")).await, Err("denied".into()));
-        assert_eq!(latest.or_read(answer("asked again")).await, Err("denied".into()));
-        let (at, _) = latest.0.lock().await.take().unwrap();
-        let earlier = at.checked_sub(LatestRefusals::KEPT).unwrap();
-        *latest.0.lock().await = Some((earlier, Ok(None)));
-        assert_eq!(latest.or_read(answer("asked again")).await, Err("asked again".into()));
     }
 
     #[test]
