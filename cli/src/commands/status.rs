@@ -55,7 +55,7 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("waiting        {}{}", line.waiting, for_newcomers(status)),
         format!("released       {released}{}", rest(status)),
         format!("longest wait   {}", of_those_released(status)),
-        format!("served up to   {}", line.served),
+        format!("served up to   {}", line.reached),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),

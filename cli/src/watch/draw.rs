@@ -221,7 +221,7 @@ mod tests {
         let mut status = suffering();
         (status.room.throttled, status.room.stretch) = (None, waitroom::Stretch::USUAL);
         status.room.settings.message = waitroom::Message::default();
-        status.line = waitroom::LineStatus::of(&status.room, waitroom::LinePosition::default(), 0);
+        status.line = waitroom::LineStatus::of(&status.room, waitroom::LineReach::default(), 0);
         (status.findings, status.windows, status.alarms) = (Vec::new(), Vec::new(), Vec::new());
         (status.dead_letters, status.joined, status.released) = (None, 0, 0);
         (status.wait, status.longest_wait) = (Some(0), None);

@@ -1,6 +1,6 @@
 //! Releases one slice of a plan.
 //!
-//! [`Consumer::run`] claims the slice, then releases visitors as [`waitroom::Pace`] allows: it receives a batch, writes an
+//! [`Consumer::run`] takes the slice, then releases visitors as [`waitroom::Pace`] allows: it receives a batch, writes an
 //! admission for each visitor, and only then removes them from the line. If it is killed between two steps, a visitor
 //! is either still in the line and is delivered again, or is admitted and still in the line. In the second case the
 //! next consumer that receives them finds the admission, removes them and does not count them. So nobody is lost, and
@@ -25,7 +25,7 @@ pub use store::ConsumerStore;
 use tracing::Instrument;
 use tracing::field::Empty;
 use waitroom::Slice;
-use waitroom::ports::{Claimant, Clock, PortResult};
+use waitroom::ports::{Clock, ConsumerRun, PortResult};
 
 #[derive(Debug)]
 pub struct Consumer<S, C> {
@@ -38,8 +38,8 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
         Self { store, clock }
     }
 
-    /// Claims the slice, releases it until its time is over, and logs one line that says what it did.
-    pub async fn run(&self, slice: Slice, claimant: Claimant) -> PortResult<SliceOutcome> {
+    /// Takes the slice, releases it until its time is over, and logs one line that says what it did.
+    pub async fn run(&self, slice: Slice, consumer_run: ConsumerRun) -> PortResult<SliceOutcome> {
         // The span has the highest level, so that no log filter removes it.
         let span = tracing::error_span!(
             "slice",
@@ -49,7 +49,7 @@ impl<S: ConsumerStore, C: Clock> Consumer<S, C> {
             slice = %slice.id
         );
         let run = async {
-            let report = SliceRun::new(&self.store, &self.clock, slice).run(claimant).await;
+            let report = SliceRun::new(&self.store, &self.clock, slice).run(consumer_run).await;
             let outcome = report.map(|report| report.map_or(SliceOutcome::Taken, SliceOutcome::Done));
             report::log(slice, &outcome);
             outcome

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use futures_util::future::{self, Either};
 use waitroom::ports::{Clock, LineLength, MinuteLog, PortResult, Slices, StatusBoard};
-use waitroom::{LineCount, LinePosition, LineStatus, Room};
+use waitroom::{LineCount, LineReach, LineStatus, Room};
 
 use crate::slice_run::{LONGEST_WAIT, SliceRun};
 use crate::store::ConsumerStore;
@@ -37,26 +37,26 @@ impl<S: ConsumerStore, C: Clock> SliceRun<'_, S, C> {
             self.store.ledger().note_wait(at, wait).await?;
         }
         let is_first = self.slice.id.index == 0;
-        if self.tally.served.is_some() && !is_first {
+        if self.tally.reached.is_some() && !is_first {
             return Ok(());
         }
-        let position = self.store.ledger().position().await?;
-        self.tally.begin_at(position);
+        let reach = self.store.ledger().reach().await?;
+        self.tally.begin_at(reach);
         if is_first {
-            self.publish(room, position).await?;
+            self.publish(room, reach).await?;
         }
         Ok(())
     }
 
-    async fn publish(&mut self, room: &Room, position: LinePosition) -> PortResult<()> {
+    async fn publish(&mut self, room: &Room, reach: LineReach) -> PortResult<()> {
         let now = self.clock.now();
         let count = LineCount {
             counted: self.store.line().waiting().await?,
             issued: self.store.line().issued().await?,
             found_empty: self.tally.finds_nobody(now),
         };
-        let waiting = count.waiting(position.served, now);
-        let status = LineStatus::of(room, position, waiting);
+        let waiting = count.waiting(reach.reached, now);
+        let status = LineStatus::of(room, reach, waiting);
         // An unchanged status is not written again: an idle room must cost next to nothing.
         self.tally.is_news = self.tally.published != Some(status);
         if self.tally.is_news {

@@ -6,7 +6,7 @@ use waitroom::ports::PortResult;
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceOutcome {
-    /// Another run has claimed this slice.
+    /// Another run has this slice.
     Taken,
     Done(SliceReport),
 }
@@ -40,11 +40,11 @@ pub(crate) fn log(slice: Slice, outcome: &PortResult<SliceOutcome>) {
                 tracing::error!("the ledger took no admissions when the slice was over");
             }
         }
-        Ok(SliceOutcome::Taken) => tracing::info!("slice skipped: another consumer has claimed it"),
+        Ok(SliceOutcome::Taken) => tracing::info!("slice skipped: another consumer has it"),
         Err(error) => {
             tracing::error!(
                 error = error as &dyn Error,
-                "slice failed: it could not be claimed before its time was over"
+                "slice failed: it could not be taken before its time was over"
             );
         }
     }

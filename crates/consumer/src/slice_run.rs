@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
-    Admissions, Claimant, Claimed, Clock, LineFront, PortError, PortResult, RoomReader, Slices,
+    Admissions, Clock, ConsumerRun, LineFront, PortError, PortResult, RoomReader, Slices, Taken,
 };
 use waitroom::{Pace, PaceStep, Room, Slice, Timestamp, Valve, ValveChange};
 
@@ -29,7 +29,7 @@ const VALVE_PAUSE: Duration = Duration::from_millis(100);
 /// How often the room is read for one batch.
 const READS: u32 = 3;
 
-/// A slice, from its claim to its end.
+/// A slice, from when it is taken to its end.
 #[derive(Debug)]
 pub(crate) struct SliceRun<'a, S, C> {
     pub(crate) store: &'a S,
@@ -59,8 +59,8 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
     }
 
     /// Releases the slice until it is over. `None` if another consumer has it.
-    pub(crate) async fn run(mut self, claimant: Claimant) -> PortResult<Option<SliceReport>> {
-        if !self.take_slice(claimant).await? {
+    pub(crate) async fn run(mut self, consumer_run: ConsumerRun) -> PortResult<Option<SliceReport>> {
+        if !self.take_slice(consumer_run).await? {
             return Ok(None);
         }
         while self.turn().await.is_continue() {}
@@ -68,12 +68,12 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         Ok(Some(self.tally.report))
     }
 
-    /// Claims the slice, and asks whether the ledger takes admissions: both at once, so that asking delays nobody.
-    async fn take_slice(&mut self, claimant: Claimant) -> PortResult<bool> {
+    /// Takes the slice, and asks whether the ledger takes admissions: both at once, so that asking delays nobody.
+    async fn take_slice(&mut self, consumer_run: ConsumerRun) -> PortResult<bool> {
         let asked = self.clock.now();
         let ledger = self.store.ledger();
-        let (claimed, answer) = future::join(self.claim(claimant), ledger.takes_admissions()).await;
-        let Claimed::Granted { released } = claimed? else { return Ok(false) };
+        let (taken, answer) = future::join(self.take(consumer_run), ledger.takes_admissions()).await;
+        let Taken::Here { released } = taken? else { return Ok(false) };
         if answer.is_ok() && self.clock.now().since(asked) <= LONGEST_READ {
             self.tally.ledger_takes = Some(true);
         }
@@ -82,10 +82,10 @@ impl<'a, S: ConsumerStore, C: Clock> SliceRun<'a, S, C> {
         Ok(true)
     }
 
-    /// Claims the slice. A repeated claim gets the same answer, so it is safe to retry when the answer was lost.
-    async fn claim(&mut self, claimant: Claimant) -> PortResult<Claimed> {
+    /// Takes the slice. A repeated call gets the same answer, so it is safe to retry when the answer was lost.
+    async fn take(&mut self, consumer_run: ConsumerRun) -> PortResult<Taken> {
         loop {
-            match self.store.ledger().claim(self.slice.id, claimant).await {
+            match self.store.ledger().take(self.slice.id, consumer_run).await {
                 Err(error) if self.clock.now() < self.slice.ends_at() => self.pause_after(&error).await,
                 answered => return answered,
             }

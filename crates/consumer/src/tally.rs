@@ -5,9 +5,7 @@ use std::time::Duration;
 use tracing::Span;
 use tracing::field::display;
 use waitroom::ports::{PortError, SliceProgress};
-use waitroom::{
-    Epoch, LinePosition, LineStatus, Room, ServedEstimate, Slice, SliceId, Ticket, Timestamp, Token,
-};
+use waitroom::{Epoch, LineReach, LineStatus, ReachEstimate, Room, Slice, SliceId, Ticket, Timestamp, Token};
 
 use crate::report::SliceReport;
 use crate::waits::LongestWait;
@@ -22,7 +20,7 @@ pub(crate) struct Tally {
     /// How many visitors were released by an earlier consumer of this slice that died.
     released_before: u32,
     /// The ticket that the line has reached. `None` until it is known where the line was when this slice began.
-    pub(crate) served: Option<ServedEstimate>,
+    pub(crate) reached: Option<ReachEstimate>,
     /// How far out of order the line is, as the ledger has it.
     recorded_disorder: u64,
     /// Only one report follows.
@@ -64,7 +62,7 @@ impl Tally {
             slices: slice.slices(),
             report: SliceReport::default(),
             released_before: 0,
-            served: None,
+            reached: None,
             recorded_disorder: 0,
             is_over: false,
             left_before: Vec::new(),
@@ -142,16 +140,16 @@ impl Tally {
     }
 
     /// Notes how far the line is in the ledger, if this slice did not know it yet.
-    pub(crate) fn begin_at(&mut self, LinePosition { served, disorder, .. }: LinePosition) {
+    pub(crate) fn begin_at(&mut self, LineReach { reached, disorder, .. }: LineReach) {
         self.recorded_disorder = disorder;
-        let served = self.served.get_or_insert_with(|| ServedEstimate::new(served, disorder, self.slices));
-        served.leave(std::mem::take(&mut self.left_before));
+        let reached = self.reached.get_or_insert_with(|| ReachEstimate::new(reached, disorder, self.slices));
+        reached.leave(std::mem::take(&mut self.left_before));
     }
 
     /// Visitors with these tickets have left the line.
     pub(crate) fn leave(&mut self, tickets: Vec<Ticket>) {
-        match &mut self.served {
-            Some(served) => served.leave(tickets),
+        match &mut self.reached {
+            Some(reached) => reached.leave(tickets),
             None => self.left_before.extend(tickets),
         }
     }
@@ -165,7 +163,7 @@ impl Tally {
     pub(crate) fn progress(&self) -> SliceProgress {
         SliceProgress {
             released: self.released(),
-            served: self.served.map_or(0, |served| served.served()),
+            reached: self.reached.map_or(0, |reached| reached.reached()),
             lowest: self.lowest.map(Ticket::get),
             disorder: self.changed_disorder(),
         }
@@ -175,7 +173,7 @@ impl Tally {
     /// know it, and each record costs a write. The next window begins with what is recorded, so the last report leaves nothing
     /// out: at a low rate, many small changes are a large one.
     fn changed_disorder(&self) -> Option<u64> {
-        let disorder = self.served?.disorder();
+        let disorder = self.reached?.disorder();
         let change = disorder.abs_diff(self.recorded_disorder);
         let unseen = if self.is_over { 0 } else { (self.recorded_disorder / 8).max(Self::LEAST_NEWS) };
         (self.slice.index == 0 && change > unseen).then_some(disorder)

@@ -51,14 +51,14 @@ pub struct ShownRange {
 
 #[allow(clippy::cast_precision_loss, reason = "JavaScript computes with the same numbers")]
 pub fn forecast(ticket: u64, line: &LineStatus) -> PageForecast {
-    let (ticket, served, waiting) = (ticket as f64, line.served as f64, line.waiting as f64);
+    let (ticket, reached, waiting) = (ticket as f64, line.reached as f64, line.waiting as f64);
     let disorder = line.disorder as f64;
     let count = |numbers: f64| numbers.max(0.0).min((waiting - 1.0).max(0.0));
-    let ahead = count(ticket - served - 1.0);
+    let ahead = count(ticket - reached - 1.0);
     let fewest_ahead = (ahead - (ahead / 3.0).floor() - disorder).max(0.0);
-    let most_ahead = count(ticket - served - 1.0 + disorder);
+    let most_ahead = count(ticket - reached - 1.0 + disorder);
     let takes = |people: f64| (people * MINUTE / f64::from(line.rate.get())).floor();
-    let overdue = (4.0 * takes((served - ticket).max(0.0))).min(MAX_OVERDUE_INTERVAL);
+    let overdue = (4.0 * takes((reached - ticket).max(0.0))).min(MAX_OVERDUE_INTERVAL);
     PageForecast {
         ahead,
         earliest: takes(fewest_ahead),
@@ -118,9 +118,9 @@ pub fn narrow(shown: Option<ShownRange>, forecast: &PageForecast, now: f64) -> S
     ShownRange { from: next.from, to: shown.to.min(next.to) }
 }
 
-/// Whether the line has passed this ticket by.
-pub fn is_passed(ticket: u64, line: &LineStatus) -> bool {
-    ticket < line.passed
+/// Whether the line has overtaken this ticket.
+pub fn is_overtaken(ticket: u64, line: &LineStatus) -> bool {
+    ticket < line.overtaken
 }
 
 fn spread(millis: f64, random: f64) -> f64 {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use waitroom::{Epoch, LineStatus, Ticket};
 
 use crate::line::{
-    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_passed, next_poll, poll_around_opening,
+    MINUTE, PageForecast, TURN_SHOWN, forecast, idle_poll, is_overtaken, next_poll, poll_around_opening,
     retry_in,
 };
 use crate::polled::Polled;
@@ -37,7 +37,7 @@ pub struct TabMemory {
     pub turns: u8,
     /// … and for another reason. Prevents a redirect loop.
     pub other_trips: u8,
-    /// When it last asked the door because the line has passed by.
+    /// When it last asked the door because the line has overtaken it.
     pub asked_door: Option<f64>,
 }
 
@@ -270,7 +270,7 @@ impl Tab {
         (self.kept.turns, self.kept.other_trips) = (0, 0);
         // A browser that keeps nothing could not tell when it asked last.
         let is_due = self.kept.asked_door.is_none_or(|at| (now - at).abs() > Self::DOOR_ASKED_WITHIN);
-        if moment.keeps && is_due && is_passed(ticket, line) {
+        if moment.keeps && is_due && is_overtaken(ticket, line) {
             self.kept.asked_door = Some(now);
             self.kept.other_trips = 1;
             return Step { shows: Some(PageShows::Line), ..Step::at_once(AskedFor::Door) };

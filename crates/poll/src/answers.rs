@@ -28,9 +28,11 @@ pub enum PollAnswer {
 pub struct Wait {
     allow: bool,
     epoch: Epoch,
-    served: u64,
-    /// Visitors with lower tickets were passed by.
-    passed: u64,
+    #[serde(rename = "served")]
+    reached: u64,
+    /// Visitors with lower tickets were overtaken.
+    #[serde(rename = "passed")]
+    overtaken: u64,
     /// How many places from their turn visitors leave the line.
     disorder: u64,
     rate: Rate,
@@ -64,8 +66,8 @@ impl PollAnswer {
         Self::Wait(Wait {
             allow: false,
             epoch: room.epoch,
-            served: line.served,
-            passed: line.passed,
+            reached: line.reached,
+            overtaken: line.overtaken,
             disorder: line.disorder,
             rate: line.rate,
             waiting: line.waiting,
@@ -103,7 +105,7 @@ impl ClientAnswer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use waitroom::{LinePosition, Settings, fixture};
+    use waitroom::{LineReach, Settings, fixture};
 
     use super::*;
 
@@ -114,7 +116,7 @@ mod tests {
     }
 
     fn poll(room: &Room, visitor: VisitorState) -> serde_json::Value {
-        let line = LineStatus::of(room, LinePosition { served: 4100, passed: 0, disorder: 300 }, 9120);
+        let line = LineStatus::of(room, LineReach { reached: 4100, overtaken: 0, disorder: 300 }, 9120);
         serde_json::to_value(PollAnswer::new(room, &line, visitor)).unwrap()
     }
 

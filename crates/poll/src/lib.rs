@@ -65,7 +65,7 @@ mod tests {
     use futures_executor::block_on;
     use memory::{LineBehaviour, MemoryLedger, MemoryLine};
     use serde_json::{Value, json};
-    use waitroom::ports::{Admitted, Claimant, Fault, LineBack, PortError, SliceProgress, Slices, Store};
+    use waitroom::ports::{Admitted, ConsumerRun, Fault, LineBack, PortError, SliceProgress, Slices, Store};
     use waitroom::{
         Admission, AdmittedBy, LineStatus, SliceId, Ticket, Timestamp, Token, ValveSchedule, fixture,
     };
@@ -94,8 +94,8 @@ mod tests {
                 ledger.admit(cookie[13..45].parse().unwrap(), admission).await?;
             }
             let slice = SliceId { plan: 1, index: 0 };
-            ledger.claim(slice, Claimant(1)).await?;
-            ledger.record(slice, SliceProgress { served: 40, ..SliceProgress::default() }).await
+            ledger.take(slice, ConsumerRun(1)).await?;
+            ledger.record(slice, SliceProgress { reached: 40, ..SliceProgress::default() }).await
         };
         block_on(fill).unwrap();
         ledger

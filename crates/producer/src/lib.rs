@@ -62,7 +62,7 @@ pub struct Producer<S, C, T> {
     scheme: Scheme,
     /// Ticket numbers of one epoch; the next epoch starts at 1 again.
     leases: Mutex<(Option<Epoch>, TicketBlock)>,
-    passed: Mutex<Option<PassedTickets>>,
+    overtaken: Mutex<Option<OvertakenTickets>>,
     /// The version of the quiet room that was woken last, so that a crowd wakes it once.
     woken: Mutex<Option<u64>>,
     keys: PassKeys,
@@ -70,9 +70,9 @@ pub struct Producer<S, C, T> {
     refusals: RefusalLog,
 }
 
-/// Below which ticket visitors of an epoch were passed by, as it was at this time.
+/// Below which ticket visitors of an epoch were overtaken, as it was at this time.
 #[derive(Clone, Copy, Debug)]
-struct PassedTickets {
+struct OvertakenTickets {
     at: Timestamp,
     epoch: Epoch,
     below: u64,
@@ -87,7 +87,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     /// How long an admission of a room that is off lasts: for the way to the shop, from which a guard may send the visitor
     /// back to the door once. A guard takes a pass for as long. Whoever comes later has skipped the line, if the room is on again.
     const WAY_TO_SHOP: Duration = Duration::from_mins(5);
-    /// How long it is cached which tickets were passed by.
+    /// How long it is cached which tickets were overtaken.
     const FRESH: Duration = Duration::from_secs(1);
 
     pub fn new(store: S, clock: C, tokens: T, scheme: Scheme) -> Self {
@@ -97,7 +97,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             tokens,
             scheme,
             leases: Mutex::default(),
-            passed: Mutex::default(),
+            overtaken: Mutex::default(),
             woken: Mutex::default(),
             keys: PassKeys::default(),
             proofs: Proofs::default(),
@@ -220,19 +220,20 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         }
     }
 
-    /// Whether the line has passed this ticket by. The page asks the same of the poll's `passed`, and comes here if so.
+    /// Whether the line has overtaken this ticket. The page asks the same of the poll's `overtaken`, and comes here if so.
     ///
     /// Read at most once a second: every returning visitor needs it, and on AWS it is a single item.
     async fn was_passed(&self, epoch: Epoch, ticket: Ticket) -> PortResult<bool> {
-        let mut passed = self.passed.lock().await;
+        let mut overtaken = self.overtaken.lock().await;
         let now = self.clock.now();
-        let fresh =
-            |known: &PassedTickets| known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now);
-        let known = match passed.filter(fresh) {
-            Some(known) => known,
-            None => PassedTickets { at: now, epoch, below: self.store.ledger().position().await?.passed },
+        let fresh = |known: &OvertakenTickets| {
+            known.epoch == epoch && (known.at..known.at + Self::FRESH).contains(&now)
         };
-        *passed = Some(known);
+        let known = match overtaken.filter(fresh) {
+            Some(known) => known,
+            None => OvertakenTickets { at: now, epoch, below: self.store.ledger().reach().await?.overtaken },
+        };
+        *overtaken = Some(known);
         Ok(ticket.get() < known.below)
     }
 

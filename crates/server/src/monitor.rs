@@ -92,7 +92,7 @@ fn line(text: &mut MetricsText, status: &Status) {
     text.gauge(
         "beekeeper_served",
         "The highest ticket that the line has reached.",
-        as_f64(status.line.served),
+        as_f64(status.line.reached),
     );
     text.gauge(
         "beekeeper_rate",

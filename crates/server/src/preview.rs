@@ -40,8 +40,8 @@ enum SceneAnswer {
 }
 
 const MIDDLE: u64 = 7101;
-/// In the scene `anew`, the line has passed this ticket by. So the page goes to the door, which gives it the scene's ticket.
-const PASSED_BY: u64 = 4001;
+/// In the scene `anew`, the line has overtaken this ticket. So the page goes to the door, which gives it the scene's ticket.
+const OVERTAKEN: u64 = 4001;
 
 const SCENES: &[Scene] = &[
     Scene {
@@ -119,7 +119,7 @@ const SCENES: &[Scene] = &[
         about: "their old place is no longer valid",
         ticket: MIDDLE,
         answer: |_, line, _| {
-            line.passed = PASSED_BY + 1;
+            line.overtaken = OVERTAKEN + 1;
             SceneAnswer::Waiting
         },
     },
@@ -190,7 +190,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     let mut room = room.clone();
     room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
-    let mut line = LineStatus { served: 4100, passed: 0, disorder: 0, waiting: 9120, rate, slow: false };
+    let mut line = LineStatus { reached: 4100, overtaken: 0, disorder: 0, waiting: 9120, rate, slow: false };
     let visitor = match (scene.answer)(&mut room, &mut line, now) {
         SceneAnswer::Waiting => VisitorState::Waiting,
         SceneAnswer::Newcomer => VisitorState::Newcomer,
@@ -207,7 +207,7 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
 fn index(room: &Room) -> String {
     let link = |scene: &Scene| {
         let Scene { name, about, ticket, .. } = scene;
-        let (epoch, ticket) = (room.epoch, if *name == "anew" { PASSED_BY } else { *ticket });
+        let (epoch, ticket) = (room.epoch, if *name == "anew" { OVERTAKEN } else { *ticket });
         format!("<li><a href=\"{name}/wait/index.html#{epoch}-{ticket}\">{name}</a>: {about}</li>\n")
     };
     let links = SCENES.iter().map(link).collect::<Vec<_>>().concat();

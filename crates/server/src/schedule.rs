@@ -12,7 +12,7 @@ use throttle::{SamplePurpose, Throttle};
 use tokio::time::{MissedTickBehavior, interval};
 use trigger::{Trigger, TriggerCause};
 use waitroom::Slice;
-use waitroom::ports::{Claimant, Dispatch, PortResult, Probe};
+use waitroom::ports::{ConsumerRun, Dispatch, PortResult, Probe};
 
 /// Consumers as tasks of this process.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ struct Tasks(EmbeddedStore);
 impl Dispatch for Tasks {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let consumer = Consumer::new(self.0.clone(), SystemClock);
-        tokio::spawn(async move { consumer.run(slice, Claimant(rand::random())).await });
+        tokio::spawn(async move { consumer.run(slice, ConsumerRun(rand::random())).await });
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! The trigger keeps nothing in memory, and may run twice, late, or be killed at any point. It writes the plans that are
 //! [due](Plan::due). Of two triggers, only one can write the plan with a given number. Then the trigger starts a consumer
 //! for every slice of every window that is not over, also of windows that an earlier run planned. A second consumer for
-//! the same slice cannot claim it and ends.
+//! the same slice cannot take it and ends.
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,7 +17,9 @@ use waitroom::ports::{
     Clock, Dispatch, EntryCount, Fault, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult,
     QuietSwitch, RoomReader, StatusBoard, Store,
 };
-use waitroom::{LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, passed_before, was_empty};
+use waitroom::{
+    LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, overtaken_before, was_empty,
+};
 
 /// What the trigger needs of a store.
 pub trait TriggerStore:
@@ -158,14 +160,14 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         self.plan_and_send(&room, TriggerCause::Change, report).await.map(drop)
     }
 
-    /// Records whom the line has passed by, as the windows before this run tell.
+    /// Records whom the line has overtaken, as the windows before this run tell.
     async fn judge_passed(&self, room: &Room, recent: &[PlanRecord], counted: u64) -> PortResult<()> {
         let Some(oldest) = recent.last() else { return Ok(()) };
-        let position = self.store.ledger().position().await?;
-        let passed = passed_before(room, recent, position, counted, self.clock.now(), self.minute);
-        match passed {
-            Some(passed) if passed > position.passed => {
-                self.store.ledger().pass_by(oldest.plan.number, passed).await
+        let reach = self.store.ledger().reach().await?;
+        let overtaken = overtaken_before(room, recent, reach, counted, self.clock.now(), self.minute);
+        match overtaken {
+            Some(overtaken) if overtaken > reach.overtaken => {
+                self.store.ledger().overtake(oldest.plan.number, overtaken).await
             }
             _ => Ok(()),
         }
@@ -231,18 +233,14 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     }
 
     async fn publish(&self, waiting: u64) -> PortResult<()> {
-        let position = self.store.ledger().position().await?;
+        let reach = self.store.ledger().reach().await?;
         // Read again, because it may have changed while consumers were started.
         let room = self.store.ledger().room().await?;
         let count =
             LineCount { counted: waiting, issued: self.store.line().issued().await?, found_empty: false };
         self.store
             .ledger()
-            .publish_if_changed(LineStatus::of(
-                &room,
-                position,
-                count.waiting(position.served, self.clock.now()),
-            ))
+            .publish_if_changed(LineStatus::of(&room, reach, count.waiting(reach.reached, self.clock.now())))
             .await
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Identifies one filling of the line: four characters, generated when the room is created and by `reset`.
 ///
 /// It is part of every place, so that a visitor with a place from before a reset is a newcomer and does not wait for a
-/// ticket that was passed long ago.
+/// ticket that was overtaken long ago.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Epoch([u8; Self::LENGTH]);

@@ -15,9 +15,9 @@
 //! | [`throttle_rules`] | the rate in force while the shop is slow or failing |
 //! | [`Admission`] | the ledger's record that a visitor may enter |
 //! | [`LineProgress`], [`LineStatus`] | how far the line has come, and what polls publish about it |
-//! | [`ServedEstimate`] | the ticket that the line has reached, from those who leave it |
+//! | [`ReachEstimate`] | the ticket that the line has reached, from those who leave it |
 //! | [`DisorderEstimate`] | how far out of order the line is |
-//! | [`LinePosition`] with [`passed_before`] | the ticket that the line has reached, and which ones it has passed by |
+//! | [`LineReach`] with [`overtaken_before`] | the ticket that the line has reached, and which ones it has overtaken |
 //! | [`LineCount`] | how many wait, although the line's count is old |
 //! | [`LineTotals`], [`MinuteRecord`], [`MinuteCount`] | the history of the line, a record a minute |
 //! | [`AuditEntry`], [`AuditedChange`], [`AuditNote`] | the audit trail: who changed what, when, from what to what |
@@ -37,16 +37,16 @@ mod line_count;
 mod minute;
 mod mistakes;
 mod name;
+mod overtaken;
 mod pace;
-mod passed;
 mod place;
 mod plan;
 pub mod ports;
 mod rate;
+mod reach;
 mod rehearsal;
 mod room;
 mod room_state;
-mod served;
 mod settings;
 mod slice;
 mod status;
@@ -68,18 +68,18 @@ pub use line_count::{IssuedTickets, LineCount};
 pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
+pub use overtaken::{overtaken_before, was_empty};
 pub use pace::{Pace, PaceStep};
-pub use passed::{passed_before, was_empty};
 pub use place::{Place, PlaceError, Scheme, readable_cookies};
 pub use plan::{Plan, Window};
 pub use rate::{Rate, RateError};
+pub use reach::ReachEstimate;
 pub use rehearsal::{RehearsalMark, RehearsalMarkError};
 pub use room::Room;
 pub use room_state::{RoomState, RoomStateError, Switches, WayToShop};
-pub use served::ServedEstimate;
 pub use settings::{Lifetimes, Settings};
 pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};
-pub use status::{LinePosition, LineProgress, LineStatus};
+pub use status::{LineProgress, LineReach, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};
 pub use ticket_block::TicketBlock;

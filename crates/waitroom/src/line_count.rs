@@ -25,16 +25,16 @@ impl LineCount {
     /// The line's count is right when nobody has joined for so long.
     const SETTLES: Duration = Duration::from_mins(3);
 
-    /// How many wait at most. `served` is the ticket that the line has reached.
+    /// How many wait at most. `reached` is the ticket that the line has reached.
     ///
     /// Visitors with a number above it still wait. So while the count may be old, the result is no less than these numbers.
     /// That is too many, because some of them were never given to anybody. But if every page took itself to be near the
     /// front, all would poll as often as they can.
-    pub fn waiting(&self, served: u64, now: Timestamp) -> u64 {
+    pub fn waiting(&self, reached: u64, now: Timestamp) -> u64 {
         if self.found_empty || now.since(self.issued.at) >= Self::SETTLES {
             return self.counted;
         }
-        self.counted.max(self.issued.last.saturating_sub(served))
+        self.counted.max(self.issued.last.saturating_sub(reached))
     }
 }
 

@@ -17,7 +17,7 @@ use pass::{KeyRecord, KeyRefusal, SecretKeys};
 
 use crate::throttle_rules::{Baseline, Finding};
 use crate::{
-    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, KeyOrder, LinePosition, LineProgress,
+    Admission, AuditEntry, AuditNote, Author, Epoch, IssuedTickets, KeyOrder, LineProgress, LineReach,
     LineStatus, LineTotals, MinuteRecord, Place, Plan, Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
@@ -215,14 +215,18 @@ pub struct PlanRecord {
 
 /// The slices of a plan. Each is released by one consumer.
 pub trait Slices: Send + Sync {
-    /// Gives the slice to `claimant` unless another consumer works on it. A repeated call returns the same answer.
+    /// Gives the slice to `consumer_run` unless another consumer works on it. A repeated call returns the same answer.
     ///
-    /// If a store can prove that the consumer of an earlier claim no longer runs, it gives the slice to the new
-    /// claimant.
-    fn claim(&self, slice: SliceId, claimant: Claimant) -> impl Future<Output = PortResult<Claimed>> + Send;
+    /// If a store can prove that the consumer that took it before no longer runs, it gives the slice to the new
+    /// consumer.
+    fn take(
+        &self,
+        slice: SliceId,
+        consumer_run: ConsumerRun,
+    ) -> impl Future<Output = PortResult<Taken>> + Send;
 
-    /// Records the slice's progress. Repeating a call changes nothing, and `released` and `served` never decrease. Records
-    /// of a slice that nobody has claimed are ignored.
+    /// Records the slice's progress. Repeating a call changes nothing, and `released` and `reached` never decrease. Records
+    /// of a slice that nobody has taken are ignored.
     fn record(&self, slice: SliceId, progress: SliceProgress) -> impl Future<Output = PortResult<()>> + Send;
 }
 
@@ -232,36 +236,36 @@ pub struct SliceProgress {
     /// How many visitors it has released in total.
     pub released: u32,
     /// The ticket that the line has reached.
-    pub served: u64,
+    pub reached: u64,
     /// The lowest ticket that the line has delivered to it. Stores may keep it only when `released` increases.
     pub lowest: Option<u64>,
     /// How many places from their turn visitors leave the line, if that has changed. The latest record counts.
     pub disorder: Option<u64>,
 }
 
-/// The answer to a claim.
+/// The answer to whoever takes a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claimed {
-    /// The slice is the claimant's. A consumer that no longer runs has already released `released` of its visitors.
-    Granted { released: u32 },
+pub enum Taken {
+    /// The slice is this consumer's. A consumer that no longer runs has already released `released` of its visitors.
+    Here { released: u32 },
     /// Another consumer works on the slice.
-    Taken,
+    Elsewhere,
 }
 
 /// Identifies one run of a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Claimant(pub u128);
+pub struct ConsumerRun(pub u128);
 
 /// How far the line has come, and the status that polls publish.
 pub trait StatusBoard: Send + Sync {
     /// The part of the progress that the door and the pages need.
-    fn position(&self) -> impl Future<Output = PortResult<LinePosition>> + Send;
+    fn reach(&self) -> impl Future<Output = PortResult<LineReach>> + Send;
 
     fn progress(&self) -> impl Future<Output = PortResult<LineProgress>> + Send;
 
-    /// Records that visitors with tickets below `passed` were passed by, which was found in the plans from `plan` on. The
+    /// Records that visitors with tickets below `overtaken` were overtaken, which was found in the plans from `plan` on. The
     /// number never decreases. If that plan is of an earlier epoch, nothing is changed.
-    fn pass_by(&self, plan: u64, passed: u64) -> impl Future<Output = PortResult<()>> + Send;
+    fn overtake(&self, plan: u64, overtaken: u64) -> impl Future<Output = PortResult<()>> + Send;
 
     fn publish(&self, status: LineStatus) -> impl Future<Output = PortResult<()>> + Send;
 
@@ -280,7 +284,7 @@ pub trait LineStatusReader: Send + Sync {
 
 /// Starts consumers.
 pub trait Dispatch: Send + Sync {
-    /// Starts a consumer for the slice and does not wait for it. Two may be started: only one of them can claim the slice.
+    /// Starts a consumer for the slice and does not wait for it. Two may be started: only one of them can take the slice.
     fn send(&self, slice: Slice) -> impl Future<Output = PortResult<()>> + Send;
 }
 

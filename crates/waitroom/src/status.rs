@@ -5,11 +5,12 @@ use crate::{Rate, Room};
 /// How far the line has come in this epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineProgress {
-    /// The ticket that the line has reached: the highest [estimate](crate::ServedEstimate) of a slice.
-    pub served: u64,
-    /// Visitors with lower tickets were [passed by](crate::passed_before).
-    #[serde(default)]
-    pub passed: u64,
+    /// The ticket that the line has reached: the highest [estimate](crate::ReachEstimate) of a slice.
+    #[serde(rename = "served")]
+    pub reached: u64,
+    /// Visitors with lower tickets were [overtaken](crate::overtaken_before).
+    #[serde(default, rename = "passed")]
+    pub overtaken: u64,
     /// How many visitors were released.
     pub released: u64,
     /// How many places from their turn visitors leave the line: the latest [estimate](crate::DisorderEstimate) of the first
@@ -20,24 +21,25 @@ pub struct LineProgress {
 
 /// The part of the progress that tells visitors where they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinePosition {
-    pub served: u64,
-    pub passed: u64,
+pub struct LineReach {
+    pub reached: u64,
+    pub overtaken: u64,
     pub disorder: u64,
 }
 
 impl LineProgress {
-    pub fn position(&self) -> LinePosition {
-        LinePosition { served: self.served, passed: self.passed, disorder: self.disorder }
+    pub fn reach(&self) -> LineReach {
+        LineReach { reached: self.reached, overtaken: self.overtaken, disorder: self.disorder }
     }
 }
 
 /// What polls publish about the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineStatus {
-    pub served: u64,
-    #[serde(default)]
-    pub passed: u64,
+    #[serde(rename = "served")]
+    pub reached: u64,
+    #[serde(default, rename = "passed")]
+    pub overtaken: u64,
     /// How many places from their turn visitors leave the line.
     #[serde(default)]
     pub disorder: u64,
@@ -49,8 +51,8 @@ pub struct LineStatus {
 }
 
 impl LineStatus {
-    pub fn of(room: &Room, position: LinePosition, waiting: u64) -> Self {
-        let LinePosition { served, passed, disorder } = position;
-        Self { served, passed, disorder, waiting, rate: room.rate(), slow: room.is_slowed() }
+    pub fn of(room: &Room, reach: LineReach, waiting: u64) -> Self {
+        let LineReach { reached, overtaken, disorder } = reach;
+        Self { reached, overtaken, disorder, waiting, rate: room.rate(), slow: room.is_slowed() }
     }
 }

@@ -7,11 +7,11 @@ mod lint;
 mod order;
 mod package;
 mod process;
-mod prove;
 mod site;
 mod test;
 mod test_build;
 mod test_programs;
+mod try_aws;
 
 use std::process::ExitCode;
 
@@ -68,13 +68,13 @@ enum Task {
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
     Dist(dist::Dist),
-    /// Prove a room in your AWS account: deploy it, play with it, measure, remove it
+    /// Try a room in your AWS account: deploy it, play with it, measure, remove it
     #[command(after_help = "Examples:\n  \
-            cargo xtask prove-aws --region eu-central-1 --email me@example.com\n  \
-            cargo xtask prove-aws --region eu-central-1 --email me@example.com --only-remove\n\n\
+            cargo xtask try-aws --region eu-central-1 --email me@example.com\n  \
+            cargo xtask try-aws --region eu-central-1 --email me@example.com --only-remove\n\n\
             It takes about an hour. Before it creates anything, it says what that costs, and asks. Credentials come from the\n\
             environment or from AWS_PROFILE, and must be able to create roles. docs/testing.md says what it shows.")]
-    ProveAws(prove::ProveAws),
+    TryAws(try_aws::TryAws),
     /// Check the formatting, the lints, and the dependencies
     Lint,
     /// Check the licences, sources and duplicates of all dependencies; a part of `lint`
@@ -101,7 +101,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),
-        Task::ProveAws(prove) => prove.run(),
+        Task::TryAws(try_room) => try_room.run(),
         Task::Lint => lint::lint(),
         Task::Deny => deny::check(),
     }

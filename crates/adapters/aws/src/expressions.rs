@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::ports::Claimant;
+use waitroom::ports::ConsumerRun;
 use waitroom::{LineStatus, LineTotals, MinuteRecord, SliceId, Timestamp};
 
 use crate::items::{FORMAT, Item, ProgressItem, flag, number, text, time};
@@ -109,8 +109,8 @@ pub(crate) fn lease(count: u32, now: Timestamp) -> Statement {
     Statement::new("SET #leased_at = :now ADD #last :count", "", values)
 }
 
-/// Gives a slice to the claimant unless another claimant has it. The plan's write has created the page.
-pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
+/// Gives a slice to this run of a consumer unless another run has it. The plan's write has created the group.
+pub(crate) fn take(slice: SliceId, by: ConsumerRun) -> Statement {
     let index = slice.index;
     Statement::new(
         &format!("SET #claim_{index} = :by"),
@@ -119,7 +119,7 @@ pub(crate) fn claim(slice: SliceId, by: Claimant) -> Statement {
     )
 }
 
-/// Records how many visitors a slice has released in total. The number only increases, and the slice must be claimed.
+/// Records how many visitors a slice has released in total. The number only increases, and somebody must have taken the slice.
 pub(crate) fn record(slice: SliceId, released: u32, lowest: Option<u64>) -> Statement {
     let index = slice.index;
     let mut statement = Statement::new(
@@ -138,11 +138,11 @@ pub(crate) fn record(slice: SliceId, released: u32, lowest: Option<u64>) -> Stat
 }
 
 /// Raises the ticket that the line has reached. It never decreases, and plans of earlier epochs do not change it.
-pub(crate) fn raise_served(plan: u64, served: u64) -> Statement {
+pub(crate) fn raise_reached(plan: u64, reached: u64) -> Statement {
     Statement::new(
         "SET #served = :served",
         "#served < :served AND #before_epoch < :plan",
-        [(":served", number(served)), (":plan", number(plan))],
+        [(":served", number(reached)), (":plan", number(plan))],
     )
 }
 
@@ -155,12 +155,12 @@ pub(crate) fn set_disorder(plan: u64, disorder: u64) -> Statement {
     )
 }
 
-/// Raises the ticket below which visitors were passed by. It never decreases, and plans of earlier epochs do not change it.
-pub(crate) fn raise_passed(plan: u64, passed: u64) -> Statement {
+/// Raises the ticket below which visitors were overtaken. It never decreases, and plans of earlier epochs do not change it.
+pub(crate) fn raise_overtaken(plan: u64, overtaken: u64) -> Statement {
     Statement::new(
         "SET #passed = :passed",
         "(attribute_not_exists(#passed) OR #passed < :passed) AND #before_epoch < :plan",
-        [(":passed", number(passed)), (":plan", number(plan))],
+        [(":passed", number(overtaken)), (":plan", number(plan))],
     )
 }
 
@@ -186,8 +186,8 @@ pub(crate) fn publish(status: LineStatus) -> Statement {
          #slow = :slow",
         "attribute_exists(#id)",
         [
-            (":served", number(status.served)),
-            (":passed", number(status.passed)),
+            (":served", number(status.reached)),
+            (":passed", number(status.overtaken)),
             (":disorder", number(status.disorder)),
             (":waiting", number(status.waiting)),
             (":rate", number(status.rate.get())),
@@ -296,8 +296,8 @@ mod tests {
     fn all() -> Vec<Statement> {
         let slice = SliceId { plan: 7, index: 269 };
         let before = ProgressItem {
-            served: 1,
-            passed: 0,
+            reached: 1,
+            overtaken: 0,
             disorder: 0,
             latest: 6,
             closed: 3,
@@ -305,7 +305,7 @@ mod tests {
             before_epoch: 2,
         };
         let status =
-            LineStatus { served: 1, passed: 1, disorder: 0, waiting: 2, rate: Rate::MIN, slow: true };
+            LineStatus { reached: 1, overtaken: 1, disorder: 0, waiting: 2, rate: Rate::MIN, slow: true };
         let room = item(Key::Room, [("state", text("on")), ("version", number(9u64))]);
         let (at, epoch) = (Timestamp::default(), "ab12".parse().unwrap());
         let totals = LineTotals {
@@ -328,11 +328,11 @@ mod tests {
             if_not_moved(),
             replace_record(&room, 8),
             lease(64, Timestamp::from_millis(1)),
-            claim(slice, Claimant(5)),
+            take(slice, ConsumerRun(5)),
             record(slice, 10, None),
             record(slice, 10, Some(7)),
-            raise_passed(7, 4711),
-            raise_served(7, 4711),
+            raise_overtaken(7, 4711),
+            raise_reached(7, 4711),
             set_disorder(7, 300),
             add_plan(7, &before, 4, 300),
             publish(status),

@@ -103,8 +103,8 @@ fn memory() -> ThrottleMemory {
 
 fn progress() -> ProgressItem {
     ProgressItem {
-        served: 4100,
-        passed: 0,
+        reached: 4100,
+        overtaken: 0,
         disorder: 0,
         latest: 7,
         closed: 4,
@@ -184,7 +184,7 @@ fn complete_room() -> Room {
 }
 
 fn complete_progress() -> ProgressItem {
-    ProgressItem { passed: 2100, disorder: 300, ..progress() }
+    ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
 
 fn complete_plan() -> Plan {

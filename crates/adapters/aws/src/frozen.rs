@@ -5,7 +5,7 @@ use std::time::Duration;
 use frozen_names::{Section, assert_frozen};
 use pass::KeyRecord;
 use port_contracts::slices::plan_from;
-use waitroom::ports::{Claimant, ThrottleMemory};
+use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, MinuteRecord, Rate, Room,
     Settings, SliceId, Ticket, Timestamp, Token,
@@ -31,8 +31,8 @@ fn pattern(key: Key) -> String {
         Key::Admission(token) => id.replace(&token.to_string(), "<token>"),
         Key::Status(digit) => id.replace(&format!("{digit:x}"), "<digit>"),
         Key::Window(plan) => id.replace(&plan.to_string(), "<plan>"),
-        Key::Slices(plan, page) => {
-            id.replace(&plan.to_string(), "<plan>").replace(&format!("/{page}"), "/<page>")
+        Key::Slices(plan, group) => {
+            id.replace(&plan.to_string(), "<plan>").replace(&format!("/{group}"), "/<page>")
         }
         Key::Audit(number) => id.replace(&number.to_string(), "<slot>"),
         Key::Minute(number) => id.replace(&number.to_string(), "<minute>"),
@@ -112,7 +112,7 @@ fn items_keep_their_attributes() {
     let slices = Key::slices_with(SLICE);
     let note = AuditNote::new(Author::new("anna"), AuditSubject::Rate);
     let (entry, audit) = (Key::Audit(28), note.entry(28, now, &room(), &room()).unwrap());
-    let line = LineStatus::of(&room(), waitroom::LinePosition { served: 1, passed: 1, disorder: 1 }, 2);
+    let line = LineStatus::of(&room(), waitroom::LineReach { reached: 1, overtaken: 1, disorder: 1 }, 2);
     let minute = Key::Minute(28);
     let totals = LineTotals {
         at: now,
@@ -146,7 +146,7 @@ fn items_keep_their_attributes() {
         encoded(Key::Public, &public),
         encoded(Key::Proof, &proof),
         updated(status, &expressions::publish(line)),
-        updated(slices, &expressions::claim(SLICE, Claimant(1))),
+        updated(slices, &expressions::take(SLICE, ConsumerRun(1))),
         updated(slices, &expressions::record(SLICE, 1, Some(1))),
         updated(Key::Progress, &expressions::reset_progress()),
         updated(Key::Tickets, &expressions::reset_tickets()),

@@ -238,10 +238,10 @@ pub(crate) fn decode_plan(plan: u64, item: &Item) -> Result<Plan, ItemError> {
     })
 }
 
-/// How many visitors the slices of one page have recorded as released, in total, and the lowest ticket that the line
+/// How many visitors the slices of one group have recorded as released, in total, and the lowest ticket that the line
 /// delivered to them.
-pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<(u64, Option<u64>), ItemError> {
-    let reader = Reader::open(page, item)?;
+pub(crate) fn decode_slices(group: Key, item: &Item) -> Result<(u64, Option<u64>), ItemError> {
+    let reader = Reader::open(group, item)?;
     let numbers = |prefix: &'static str| {
         let names = item.keys().filter(move |name| name.starts_with(prefix));
         names.map(move |name| reader.number(name)).collect::<Result<Vec<_>, _>>()
@@ -253,8 +253,8 @@ pub(crate) fn decode_slices(page: Key, item: &Item) -> Result<(u64, Option<u64>)
 /// The item `progress`. What the slices of open plans have recorded is not in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProgressItem {
-    pub(crate) served: u64,
-    pub(crate) passed: u64,
+    pub(crate) reached: u64,
+    pub(crate) overtaken: u64,
     pub(crate) disorder: u64,
     /// The number of the newest plan; 0 before the first.
     pub(crate) latest: u64,
@@ -271,8 +271,8 @@ impl ProgressItem {
         item(
             Key::Progress,
             [
-                ("served", number(self.served)),
-                ("passed", number(self.passed)),
+                ("served", number(self.reached)),
+                ("passed", number(self.overtaken)),
                 ("disorder", number(self.disorder)),
                 ("latest", number(self.latest)),
                 ("closed", number(self.closed)),
@@ -286,9 +286,9 @@ impl ProgressItem {
         let progress = Reader::open(Key::Progress, item)?;
         let latest = progress.number("latest")?;
         Ok(Self {
-            served: progress.number("served")?,
+            reached: progress.number("served")?,
             // The first format does not have them.
-            passed: progress.optional("passed", Reader::number)?.unwrap_or_default(),
+            overtaken: progress.optional("passed", Reader::number)?.unwrap_or_default(),
             disorder: progress.optional("disorder", Reader::number)?.unwrap_or_default(),
             latest,
             // The first format always left three plans open.
@@ -300,8 +300,8 @@ impl ProgressItem {
 
     /// The progress of the line. `recorded` is what the slices of open plans have recorded.
     pub(crate) fn with(&self, recorded: u64) -> LineProgress {
-        let Self { served, passed, disorder, .. } = *self;
-        LineProgress { served, passed, disorder, released: self.released.saturating_add(recorded) }
+        let Self { reached, overtaken, disorder, .. } = *self;
+        LineProgress { reached, overtaken, disorder, released: self.released.saturating_add(recorded) }
     }
 }
 
@@ -411,7 +411,7 @@ pub(crate) mod tests {
 
     fn progress() -> ProgressItem {
         ProgressItem {
-            served: 41,
+            reached: 41,
             latest: 7,
             closed: 4,
             released: 300,
@@ -428,13 +428,13 @@ pub(crate) mod tests {
 
     #[test]
     fn records_of_a_page_are_added_up() {
-        let page = Key::Slices(7, 0);
+        let group = Key::Slices(7, 0);
         let claims = [("claim_0", text("a")), ("claim_1", text("b")), ("released_0", number(10u64))];
-        let mut recorded = item(page, claims);
-        assert_eq!(decode_slices(page, &recorded), Ok((10, None)));
+        let mut recorded = item(group, claims);
+        assert_eq!(decode_slices(group, &recorded), Ok((10, None)));
         recorded.insert("released_1".into(), number(5u64));
         recorded.extend([("lowest_0".to_owned(), number(40u64)), ("lowest_1".to_owned(), number(41u64))]);
-        assert_eq!(decode_slices(page, &recorded), Ok((15, Some(40))));
+        assert_eq!(decode_slices(group, &recorded), Ok((15, Some(40))));
     }
 
     /// Asserts that an attribute that is missing, of another type or out of bounds is an error that names it.

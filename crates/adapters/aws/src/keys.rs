@@ -19,7 +19,7 @@ pub(crate) enum Key {
     Tickets,
     /// The plan of a window, by the plan's number.
     Window(u64),
-    /// The claims and records of up to sixteen slices of a plan: the plan's number, and the page that the slices share.
+    /// Who took up to sixteen slices, and their records of a plan: the plan's number, and the group that the slices share.
     Slices(u64, u16),
     Throttle,
     /// An entry of the audit trail, by its number. A new entry replaces the oldest one.
@@ -52,7 +52,7 @@ impl Key {
             Self::Admission(token) => format!("admission/{token}"),
             Self::Status(digit) => format!("status/{digit:x}"),
             Self::Window(number) => format!("window/{number}"),
-            Self::Slices(number, page) => format!("window/{number}/{page}"),
+            Self::Slices(number, group) => format!("window/{number}/{group}"),
             Self::Audit(number) => format!("audit/{}", number % u64::from(AuditEntry::KEPT)),
             Self::Minute(number) => format!("minute/{number}"),
             Self::Room => "room".into(),

@@ -10,7 +10,7 @@ pub(crate) struct LastRecord(Arc<Mutex<Option<(SliceId, Recorded)>>>);
 pub(crate) struct Recorded {
     pub(crate) released: u32,
     /// The line has reached at least this ticket.
-    pub(crate) served: u64,
+    pub(crate) reached: u64,
 }
 
 impl LastRecord {

@@ -1,4 +1,4 @@
-//! The plans, the claims and records of their slices, and the progress of the line.
+//! The plans, who took their slices and what those recorded, and the progress of the line.
 //!
 //! The item `progress` has the number of the latest plan. A slice records its count in its own attribute, so that a
 //! repeated record changes nothing and 270 slices do not contend for one number. The room's total is the sum of two
@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{
-    Claimant, Claimed, Fault, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices, StatusBoard,
+    ConsumerRun, Fault, PlanRecord, Plans, PortError, PortResult, SliceProgress, Slices, StatusBoard, Taken,
 };
-use waitroom::{LinePosition, LineProgress, LineStatus, Plan, SliceId};
+use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceId};
 
 use crate::AwsStore;
 use crate::expressions;
@@ -34,16 +34,16 @@ const ATTEMPTS: u32 = 4;
 /// What the existing items of a plan contain.
 struct PlanItems {
     plan: Option<Plan>,
-    pages: Vec<Key>,
+    groups: Vec<Key>,
     recorded: u64,
     lowest: Option<u64>,
 }
 
 /// The items of a plan's slices.
-fn pages(plan: &Plan) -> Vec<Key> {
-    let mut pages: Vec<_> = plan.slice_ids().map(Key::slices_with).collect();
-    pages.dedup();
-    pages
+fn groups(plan: &Plan) -> Vec<Key> {
+    let mut groups: Vec<_> = plan.slice_ids().map(Key::slices_with).collect();
+    groups.dedup();
+    groups
 }
 
 impl AwsStore {
@@ -66,17 +66,17 @@ impl AwsStore {
         };
         let plans: Result<Vec<_>, _> = numbers.map(plan_of).collect();
         let plans = plans.map_err(unreadable(attempt))?;
-        // Only the pages that exist, because DynamoDB charges for asking for others, too.
-        let keys = plans.iter().flatten().flat_map(pages);
+        // Only the groups that exist, because DynamoDB charges for asking for others, too.
+        let keys = plans.iter().flatten().flat_map(groups);
         let mut found = self.table.get_all(attempt, keys).await?;
         let mut items_of = |plan: Option<Plan>| {
-            let mut items = PlanItems { plan, pages: Vec::new(), recorded: 0, lowest: None };
-            for page in plan.iter().flat_map(pages) {
-                if let Some(item) = found.remove(&page.id()) {
-                    let (recorded, lowest) = decode_slices(page, &item)?;
+            let mut items = PlanItems { plan, groups: Vec::new(), recorded: 0, lowest: None };
+            for group in plan.iter().flat_map(groups) {
+                if let Some(item) = found.remove(&group.id()) {
+                    let (recorded, lowest) = decode_slices(group, &item)?;
                     items.recorded = items.recorded.saturating_add(recorded);
                     items.lowest = items.lowest.into_iter().chain(lowest).min();
-                    items.pages.push(page);
+                    items.groups.push(group);
                 }
             }
             Ok(items)
@@ -92,7 +92,8 @@ impl AwsStore {
         before: &ProgressItem,
     ) -> PortResult<Vec<Write>> {
         let mut writes = vec![Write::Put(encode_plan(plan), expressions::if_absent())];
-        writes.extend(pages(plan).into_iter().map(|page| Write::Put(item(page, []), expressions::always())));
+        writes
+            .extend(groups(plan).into_iter().map(|group| Write::Put(item(group, []), expressions::always())));
 
         let last = plan.number.saturating_sub(OPEN).min(before.closed.saturating_add(CLOSED_AT_ONCE));
         let candidates = before.closed.saturating_add(1)..=last;
@@ -106,7 +107,7 @@ impl AwsStore {
                 recorded = recorded.saturating_add(old.recorded);
             }
             let Some(over) = old.plan else { continue };
-            let items = old.pages.into_iter().chain([Key::Window(number)]);
+            let items = old.groups.into_iter().chain([Key::Window(number)]);
             writes.extend(
                 items.map(|key| Write::Update(key, expressions::set(&delete_later(key, &over), &[], None))),
             );
@@ -150,37 +151,37 @@ impl Plans for AwsStore {
 }
 
 impl Slices for AwsStore {
-    /// A claim is final, because it is unknown whether the consumer of an earlier claim still runs.
-    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<Claimed> {
-        let claim = expressions::claim(slice, by);
-        let claimed = self.table.update("claim a slice", Key::slices_with(slice), claim).await?;
-        Ok(match claimed {
-            Written::Done(_) => Claimed::Granted { released: 0 },
-            Written::Refused(_) => Claimed::Taken,
+    /// Who takes a slice keeps it, because it is unknown whether the consumer that took it before still runs.
+    async fn take(&self, slice: SliceId, by: ConsumerRun) -> PortResult<Taken> {
+        let take = expressions::take(slice, by);
+        let taken = self.table.update("take a slice", Key::slices_with(slice), take).await?;
+        Ok(match taken {
+            Written::Done(_) => Taken::Here { released: 0 },
+            Written::Refused(_) => Taken::Elsewhere,
         })
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, served, lowest, disorder } = progress;
+        let SliceProgress { released, reached, lowest, disorder } = progress;
         let attempt = "record a slice's progress";
         let mut last = self.last_record.of(slice);
         if last.released < released {
-            // Ignored if the condition fails: then more is recorded already, or the slice is not claimed.
+            // Ignored if the condition fails: then more is recorded already, or nobody has taken the slice.
             self.table
                 .update(attempt, Key::slices_with(slice), expressions::record(slice, released, lowest))
                 .await?;
             last.released = released;
             self.last_record.keep(slice, last);
         }
-        if last.served < served {
-            let raise = expressions::raise_served(slice.plan, served);
+        if last.reached < reached {
+            let raise = expressions::raise_reached(slice.plan, reached);
             let reached = match self.table.update(attempt, Key::Progress, raise).await? {
                 Written::Refused(Some(progress)) => {
-                    ProgressItem::decode(&progress).map_err(unreadable(attempt))?.served.max(served)
+                    ProgressItem::decode(&progress).map_err(unreadable(attempt))?.reached.max(reached)
                 }
-                _ => served,
+                _ => reached,
             };
-            last.served = reached;
+            last.reached = reached;
             self.last_record.keep(slice, last);
         }
         if let Some(disorder) = disorder {
@@ -193,8 +194,8 @@ impl Slices for AwsStore {
 }
 
 impl StatusBoard for AwsStore {
-    async fn position(&self) -> PortResult<LinePosition> {
-        Ok(self.read_progress("read the line's progress").await?.with(0).position())
+    async fn reach(&self) -> PortResult<LineReach> {
+        Ok(self.read_progress("read the line's progress").await?.with(0).reach())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
@@ -205,10 +206,10 @@ impl StatusBoard for AwsStore {
         Ok(progress.with(open.iter().map(|items| items.recorded).fold(0, u64::saturating_add)))
     }
 
-    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
-        // Ignored if the condition fails: then more were passed by already, or the plan is of an earlier epoch.
-        let update = expressions::raise_passed(plan, passed);
-        self.table.update("record who was passed by", Key::Progress, update).await.map(drop)
+    async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {
+        // Ignored if the condition fails: then more were overtaken already, or the plan is of an earlier epoch.
+        let update = expressions::raise_overtaken(plan, overtaken);
+        self.table.update("record who was overtaken", Key::Progress, update).await.map(drop)
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {

@@ -8,8 +8,8 @@
 //!
 //! The file is a [redb](redb) database. `docs/decisions/0001-embedded-store.md` has the reasons.
 
-mod claimants;
 mod commit;
+mod consumer_runs;
 mod deliveries;
 mod draft;
 mod history;
@@ -173,7 +173,7 @@ impl EmbeddedStore {
     }
 
     fn status_of(&self, room: &Room) -> LineStatus {
-        LineStatus::of(room, self.shared.progress().position(), self.shared.waiting())
+        LineStatus::of(room, self.shared.progress().reach(), self.shared.waiting())
     }
 
     /// Changes the room, increases its version, and returns the room before and after. A note becomes an entry of the audit

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 /// The lowest ticket that the line delivered in the window of each plan.
 ///
-/// Kept in memory only. After a restart it is not known, so nobody is found to be passed by for two windows.
+/// Kept in memory only. After a restart it is not known, so nobody is found to be overtaken for two windows.
 #[derive(Debug, Default)]
 pub(crate) struct LowestTickets(BTreeMap<u64, u64>);
 

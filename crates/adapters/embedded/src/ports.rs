@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use redb::ReadableTable;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, Delivery, EntryCount, Fault, LineBack, LineFront,
+    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, Fault, LineBack, LineFront,
     LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, Store, ThrottleMemory, ThrottleStore, TicketCounter,
+    RoomReader, SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore,
+    TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, Epoch, IssuedTickets,
-    LinePosition, LineProgress, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
+    LineProgress, LineReach, LineStatus, Place, Plan, Rate, Room, SliceId, Timestamp, Token,
 };
 
 use crate::EmbeddedStore;
@@ -271,8 +272,8 @@ impl Admissions for EmbeddedStore {
             if let AdmittedBy::Slice(slice) = admission.by {
                 let key = slice_key(slice);
                 let found = draft.tables.slice.get(key)?.map(|record| record.value());
-                if let Some((claimant, recorded, admitted)) = found {
-                    draft.tables.slice.insert(key, (claimant, recorded, admitted + 1))?;
+                if let Some((consumer_run, recorded, admitted)) = found {
+                    draft.tables.slice.insert(key, (consumer_run, recorded, admitted + 1))?;
                 }
             }
             Ok(Admitted::Now)
@@ -320,27 +321,27 @@ impl Plans for EmbeddedStore {
 }
 
 impl Slices for EmbeddedStore {
-    /// The file's lock proves that no earlier process still runs. So a slice that an earlier process claimed is given
-    /// to the next consumer that claims it.
-    async fn claim(&self, slice: SliceId, by: Claimant) -> PortResult<Claimed> {
+    /// The file's lock proves that no earlier process still runs. So a slice that an earlier process took is given
+    /// to the next consumer that takes it.
+    async fn take(&self, slice: SliceId, by: ConsumerRun) -> PortResult<Taken> {
         let shared = self.shared.clone();
-        self.change("claim a slice", move |draft| {
+        self.change("take a slice", move |draft| {
             let key = slice_key(slice);
-            let mut claimants = shared.claimants.lock();
-            claimants.add(slice.plan, by);
+            let mut consumer_runs = shared.consumer_runs.lock();
+            consumer_runs.add(slice.plan, by);
             let found = draft.tables.slice.get(key)?.map(|record| record.value());
-            let (claimant, recorded, admitted) = found.unwrap_or((by.0, 0, 0));
-            if claimant != by.0 && claimants.contains(slice.plan, Claimant(claimant)) {
-                return Ok(Claimed::Taken);
+            let (consumer_run, recorded, admitted) = found.unwrap_or((by.0, 0, 0));
+            if consumer_run != by.0 && consumer_runs.contains(slice.plan, ConsumerRun(consumer_run)) {
+                return Ok(Taken::Elsewhere);
             }
             draft.tables.slice.insert(key, (by.0, recorded, admitted))?;
-            Ok(Claimed::Granted { released: admitted })
+            Ok(Taken::Here { released: admitted })
         })
         .await
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
-        let SliceProgress { released, served, lowest, disorder } = progress;
+        let SliceProgress { released, reached, lowest, disorder } = progress;
         let record = self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
             let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
@@ -352,7 +353,7 @@ impl Slices for EmbeddedStore {
             progress.released += u64::from(released.saturating_sub(before));
             let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if last_plan_before_epoch.is_none_or(|last: u64| last < slice.plan) {
-                progress.served = progress.served.max(served);
+                progress.reached = progress.reached.max(reached);
                 progress.disorder = disorder.unwrap_or(progress.disorder);
             }
             draft.set_progress(progress)?;
@@ -367,20 +368,20 @@ impl Slices for EmbeddedStore {
 }
 
 impl StatusBoard for EmbeddedStore {
-    async fn position(&self) -> PortResult<LinePosition> {
-        Ok(self.shared.progress().position())
+    async fn reach(&self) -> PortResult<LineReach> {
+        Ok(self.shared.progress().reach())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         Ok(self.shared.progress())
     }
 
-    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
-        self.change("record who was passed by", move |draft| {
+    async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {
+        self.change("record who was overtaken", move |draft| {
             let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
             if last_plan_before_epoch.is_none_or(|last: u64| last < plan) {
                 let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
-                progress.passed = progress.passed.max(passed);
+                progress.overtaken = progress.overtaken.max(overtaken);
                 draft.set_progress(progress)?;
             }
             Ok(())

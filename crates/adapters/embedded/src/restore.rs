@@ -173,8 +173,8 @@ impl Counts {
 
     fn raise_to(&mut self, later: &Self) {
         self.progress = LineProgress {
-            served: self.progress.served.max(later.progress.served),
-            passed: self.progress.passed.max(later.progress.passed),
+            reached: self.progress.reached.max(later.progress.reached),
+            overtaken: self.progress.overtaken.max(later.progress.overtaken),
             disorder: self.progress.disorder.max(later.progress.disorder),
             released: self.progress.released.max(later.progress.released),
         };

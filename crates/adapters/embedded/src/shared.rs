@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use waitroom::ports::{Fault, PortError};
 use waitroom::{LineProgress, LineTotals, Room, Timestamp};
 
-use crate::claimants::Claimants;
+use crate::consumer_runs::ConsumerRuns;
 use crate::deliveries::Deliveries;
 use crate::draft::Committed;
 use crate::lowest_tickets::LowestTickets;
@@ -41,12 +41,12 @@ pub(crate) struct SharedState {
     /// How long before it is in force a change of the valve is written.
     pub(crate) lead_time: Duration,
     pub(crate) deliveries: Mutex<Deliveries>,
-    pub(crate) claimants: Mutex<Claimants>,
+    pub(crate) consumer_runs: Mutex<ConsumerRuns>,
     pub(crate) lowest_tickets: Mutex<LowestTickets>,
     room: RwLock<Arc<Room>>,
     pub(crate) valve_changed: Notify,
-    served: AtomicU64,
-    passed: AtomicU64,
+    reached: AtomicU64,
+    overtaken: AtomicU64,
     disorder: AtomicU64,
     released: AtomicU64,
     waiting: AtomicU64,
@@ -94,12 +94,12 @@ impl SharedState {
             now,
             lead_time,
             deliveries: Mutex::default(),
-            claimants: Mutex::default(),
+            consumer_runs: Mutex::default(),
             lowest_tickets: Mutex::default(),
             room: RwLock::new(Arc::new(first)),
             valve_changed: Notify::new(),
-            served: AtomicU64::new(0),
-            passed: AtomicU64::new(0),
+            reached: AtomicU64::new(0),
+            overtaken: AtomicU64::new(0),
             disorder: AtomicU64::new(0),
             released: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
@@ -260,16 +260,16 @@ impl SharedState {
 
     pub(crate) fn progress(&self) -> LineProgress {
         LineProgress {
-            served: self.served.load(Ordering::Relaxed),
-            passed: self.passed.load(Ordering::Relaxed),
+            reached: self.reached.load(Ordering::Relaxed),
+            overtaken: self.overtaken.load(Ordering::Relaxed),
             released: self.released.load(Ordering::Relaxed),
             disorder: self.disorder.load(Ordering::Relaxed),
         }
     }
 
     fn set_progress(&self, progress: LineProgress) {
-        self.served.store(progress.served, Ordering::Relaxed);
-        self.passed.store(progress.passed, Ordering::Relaxed);
+        self.reached.store(progress.reached, Ordering::Relaxed);
+        self.overtaken.store(progress.overtaken, Ordering::Relaxed);
         self.released.store(progress.released, Ordering::Relaxed);
         self.disorder.store(progress.disorder, Ordering::Relaxed);
     }

@@ -57,7 +57,7 @@ impl std::error::Error for TableError {}
 
 type TokenBytes = [u8; Token::BYTES];
 
-/// The consumer that claimed the slice, how many visitors it recorded as released, and how many the slice has admitted.
+/// The consumer that took the slice, how many visitors it recorded as released, and how many the slice has admitted.
 /// Consumers record every two seconds. The last number is always exact, so that another consumer can resume the slice.
 pub(crate) type SliceRecord = (u128, u32, u32);
 
@@ -71,7 +71,7 @@ pub(crate) const ADMISSION: TableDefinition<TokenBytes, &[u8]> = TableDefinition
 pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
 /// The plans, by number, as JSON.
 pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
-/// The slices that were claimed, by plan and index.
+/// The slices that were taken, by plan and index.
 pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
 /// The latest entries of the audit trail, by number, as JSON.
 pub(crate) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
@@ -218,9 +218,9 @@ pub(crate) fn record_slices(slices: &mut Table<'_, (u64, u16), SliceRecord>) -> 
     let mut unrecorded = Vec::new();
     for slice in slices.iter()? {
         let (key, record) = slice?;
-        let (claimant, recorded, admitted) = record.value();
+        let (consumer_run, recorded, admitted) = record.value();
         if recorded < admitted {
-            unrecorded.push((key.value(), (claimant, admitted, admitted)));
+            unrecorded.push((key.value(), (consumer_run, admitted, admitted)));
         }
     }
     for (key, record) in unrecorded {

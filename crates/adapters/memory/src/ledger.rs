@@ -89,7 +89,7 @@ impl<A: AdmissionTable> MemoryLedger<A> {
     }
 
     pub(crate) fn status_of(&self, room: &Room) -> LineStatus {
-        LineStatus::of(room, self.state.lock().plans.progress().position(), self.line.len())
+        LineStatus::of(room, self.state.lock().plans.progress().reach(), self.line.len())
     }
 
     /// The status that was published last, which polls read on AWS.

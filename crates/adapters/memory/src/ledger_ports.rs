@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use pass::{KeyRecord, KeyRefusal, SecretKeys};
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader,
-    MinuteLog, PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard,
+    Admissions, Admitted, ConsumerRun, EntryCount, KeyAdmin, KeyBoard, Keys, LineStatusReader, MinuteLog,
+    PlanRecord, Plans, PortResult, SliceProgress, Slices, StatusBoard, Taken,
 };
 use waitroom::{
-    Admission, AdmittedBy, AuditEntry, Author, KeyOrder, LinePosition, LineProgress, LineStatus, LineTotals,
+    Admission, AdmittedBy, AuditEntry, Author, KeyOrder, LineProgress, LineReach, LineStatus, LineTotals,
     MinuteRecord, Plan, Room, SliceId, Timestamp, Token,
 };
 
@@ -57,8 +57,8 @@ impl<A: AdmissionTable> Plans for MemoryLedger<A> {
 }
 
 impl<A: AdmissionTable> Slices for MemoryLedger<A> {
-    async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<Claimed> {
-        Ok(self.state.lock().plans.claim(slice, claimant))
+    async fn take(&self, slice: SliceId, consumer_run: ConsumerRun) -> PortResult<Taken> {
+        Ok(self.state.lock().plans.take(slice, consumer_run))
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
@@ -68,16 +68,16 @@ impl<A: AdmissionTable> Slices for MemoryLedger<A> {
 }
 
 impl<A: AdmissionTable> StatusBoard for MemoryLedger<A> {
-    async fn position(&self) -> PortResult<LinePosition> {
-        Ok(self.state.lock().plans.progress().position())
+    async fn reach(&self) -> PortResult<LineReach> {
+        Ok(self.state.lock().plans.progress().reach())
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         Ok(self.state.lock().plans.progress())
     }
 
-    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
-        self.state.lock().plans.pass_by(plan, passed);
+    async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {
+        self.state.lock().plans.overtake(plan, overtaken);
         Ok(())
     }
 

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use waitroom::ports::{Claimant, Claimed, PlanRecord, SliceProgress};
+use waitroom::ports::{ConsumerRun, PlanRecord, SliceProgress, Taken};
 use waitroom::{LineProgress, Plan, SliceId};
 
 #[derive(Debug, Default)]
 pub(crate) struct PlanBook {
     plans: BTreeMap<u64, PlanRecord>,
-    slices: HashMap<SliceId, ClaimedSlice>,
+    slices: HashMap<SliceId, TakenSlice>,
     last_plan_before_epoch: u64,
     progress: LineProgress,
 }
 
 #[derive(Debug)]
-struct ClaimedSlice {
-    by: Claimant,
+struct TakenSlice {
+    by: ConsumerRun,
     /// How many it has recorded as released.
     recorded: u32,
     admitted: u32,
@@ -32,14 +32,14 @@ impl PlanBook {
 
     /// Notes that this slice has admitted somebody.
     pub(crate) fn admit(&mut self, slice: SliceId) {
-        if let Some(claimed) = self.slices.get_mut(&slice) {
-            claimed.admitted += 1;
+        if let Some(taken) = self.slices.get_mut(&slice) {
+            taken.admitted += 1;
         }
     }
 
     /// How many were admitted in this epoch: also those whom their slices have not recorded yet.
     pub(crate) fn released(&self) -> u64 {
-        let unrecorded = |slice: &ClaimedSlice| u64::from(slice.admitted.saturating_sub(slice.recorded));
+        let unrecorded = |slice: &TakenSlice| u64::from(slice.admitted.saturating_sub(slice.recorded));
         self.progress.released + self.slices.values().map(unrecorded).sum::<u64>()
     }
 
@@ -64,10 +64,10 @@ impl PlanBook {
         is_new
     }
 
-    /// Notes that this plan found tickets below `passed` to be passed by.
-    pub(crate) fn pass_by(&mut self, plan: u64, passed: u64) {
+    /// Notes that this plan found tickets below `overtaken` to be overtaken.
+    pub(crate) fn overtake(&mut self, plan: u64, overtaken: u64) {
         if self.is_of_this_epoch(plan) {
-            self.progress.passed = self.progress.passed.max(passed);
+            self.progress.overtaken = self.progress.overtaken.max(overtaken);
         }
     }
 
@@ -75,20 +75,20 @@ impl PlanBook {
         plan > self.last_plan_before_epoch
     }
 
-    /// Nothing proves that the consumer of an earlier claim no longer runs.
-    pub(crate) fn claim(&mut self, slice: SliceId, by: Claimant) -> Claimed {
-        let claimed = self.slices.entry(slice).or_insert(ClaimedSlice { by, recorded: 0, admitted: 0 });
-        if claimed.by == by { Claimed::Granted { released: 0 } } else { Claimed::Taken }
+    /// Nothing proves that the consumer that took it before no longer runs.
+    pub(crate) fn take(&mut self, slice: SliceId, by: ConsumerRun) -> Taken {
+        let taken = self.slices.entry(slice).or_insert(TakenSlice { by, recorded: 0, admitted: 0 });
+        if taken.by == by { Taken::Here { released: 0 } } else { Taken::Elsewhere }
     }
 
     pub(crate) fn record(&mut self, slice: SliceId, progress: SliceProgress) {
         let counts = self.is_of_this_epoch(slice.plan);
-        let Some(claimed) = self.slices.get_mut(&slice) else { return };
-        let grown = u64::from(progress.released.saturating_sub(claimed.recorded));
-        claimed.recorded = claimed.recorded.max(progress.released);
+        let Some(taken) = self.slices.get_mut(&slice) else { return };
+        let grown = u64::from(progress.released.saturating_sub(taken.recorded));
+        taken.recorded = taken.recorded.max(progress.released);
         self.progress.released += grown;
         if counts {
-            self.progress.served = self.progress.served.max(progress.served);
+            self.progress.reached = self.progress.reached.max(progress.reached);
             self.progress.disorder = progress.disorder.unwrap_or(self.progress.disorder);
         }
         if let Some(record) = self.plans.get_mut(&slice.plan) {

@@ -55,8 +55,8 @@ fn polls(minutes: f64, rate: Rate) -> u32 {
     let ticket = (wait * per_millisecond) as u64 + 1;
     let (mut now, mut polls) = (0.0, 1);
     while now < wait {
-        let served = (now * per_millisecond) as u64;
-        let line = LineStatus { served, passed: 0, disorder: 0, waiting: ticket, rate, slow: false };
+        let reached = (now * per_millisecond) as u64;
+        let line = LineStatus { reached, overtaken: 0, disorder: 0, waiting: ticket, rate, slow: false };
         now += next_poll(&forecast(ticket, &line), 1.0, 0.5);
         polls += 1;
     }

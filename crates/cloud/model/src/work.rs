@@ -161,7 +161,7 @@ mod tests {
     /// consistently, which is a unit for each. They are smaller than a kilobyte, so a write is a unit, too.
     fn cost(call: PortCall) -> [f64; 3] {
         match call {
-            PortCall::Room | PortCall::CountIssued | PortCall::Position => [1.0, 0.0, 0.0],
+            PortCall::Room | PortCall::CountIssued | PortCall::Reach => [1.0, 0.0, 0.0],
             // The progress; and the plan and the slices of each of the latest two windows.
             PortCall::RecentPlans => [1.0 + 2.0 * 2.0, 0.0, 0.0],
             // The same of the latest three, which stay open.

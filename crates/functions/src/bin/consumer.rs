@@ -6,7 +6,7 @@ use functions::{FunctionSetup, Metric, request_span, warm_up};
 use lambda_runtime::{LambdaEvent, service_fn};
 use tracing::Instrument;
 use waitroom::Slice;
-use waitroom::ports::{Claimant, Clock};
+use waitroom::ports::{Clock, ConsumerRun};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -15,7 +15,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let consumer = Consumer::new(store, SystemClock);
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Slice>| {
         let span = request_span(&room, &event.context.request_id);
-        let outcome = consumer.run(event.payload, Claimant(rand::random())).instrument(span).await?;
+        let outcome = consumer.run(event.payload, ConsumerRun(rand::random())).instrument(span).await?;
         let SliceOutcome::Done(report) = outcome else { return Ok(()) };
         if report.released > 0 {
             metrics.count(SystemClock.now(), &[(Metric::Admitted, report.released.into())]);

@@ -2,7 +2,7 @@
 
 use emulators::with_line_js;
 use page::line::{
-    PageForecast, ShownRange, forecast, is_passed, narrow, next_poll, poll_around_opening, retry_in,
+    PageForecast, ShownRange, forecast, is_overtaken, narrow, next_poll, poll_around_opening, retry_in,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -32,11 +32,11 @@ fn number(rng: &mut StdRng) -> u64 {
 }
 
 fn random_case(rng: &mut StdRng) -> Value {
-    let (served, now) = (number(rng), 1_700_000_000_000 + number(rng));
+    let (reached, now) = (number(rng), 1_700_000_000_000 + number(rng));
     let to = now + number(rng);
     let shown = rng.random_bool(0.8).then(|| json!({ "from": to - number(rng).min(to), "to": to }));
     let line = json!({
-        "served": served,
+        "served": reached,
         "passed": number(rng),
         "disorder": number(rng),
         "waiting": number(rng),
@@ -44,7 +44,7 @@ fn random_case(rng: &mut StdRng) -> Value {
         "slow": rng.random_bool(0.5),
     });
     json!({
-        "ticket": served + number(rng) - number(rng).min(served) + 1,
+        "ticket": reached + number(rng) - number(rng).min(reached) + 1,
         "line": line,
         "stretch": rng.random_range(1..12),
         "random": f64::from(rng.random_range(0..1000)) / 1000.0,
@@ -69,9 +69,9 @@ fn computed(case: &Value) -> [f64; 11] {
     let failures = case["failures"].as_i64().unwrap().try_into().unwrap();
     let retry = retry_in(failures, value("usual"), value("random"));
     let opening = poll_around_opening(value("opensIn"), &expected, value("stretch"), value("random"));
-    let passed = f64::from(u8::from(is_passed(ticket, &line)));
+    let overtaken = f64::from(u8::from(is_overtaken(ticket, &line)));
     let PageForecast { ahead, earliest, latest, ask_in, within } = expected;
-    [ahead, earliest, latest, ask_in, within, poll, retry, opening, range.from, range.to, passed]
+    [ahead, earliest, latest, ask_in, within, poll, retry, opening, range.from, range.to, overtaken]
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub fn suffering() -> Status {
     Status {
         line: LineStatus::of(
             &room,
-            waitroom::LinePosition { served: 4100, passed: 2100, disorder: 300 },
+            waitroom::LineReach { reached: 4100, overtaken: 2100, disorder: 300 },
             9120,
         ),
         room,

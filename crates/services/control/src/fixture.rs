@@ -5,8 +5,8 @@ use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLedger, MemoryLine};
 use pass::PrivateKey;
 use waitroom::ports::{
-    AuditTrail, Claimant, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult, SliceProgress,
-    Slices, StatusBoard, Store, TicketCounter,
+    AuditTrail, ConsumerRun, KeyBoard, Keys, LineBack, LineFront, MinuteLog, Plans, PortResult,
+    SliceProgress, Slices, StatusBoard, Store, TicketCounter,
 };
 use waitroom::{
     AuditEntry, Author, LineTotals, Place, Plan, Rate, Room, SliceId, Ticket, Timestamp, Token,
@@ -39,12 +39,12 @@ impl WaitingRoom {
     }
 
     /// The line counts nobody, although this many tickets were given out until so long ago, and it has reached this one.
-    pub(crate) fn counting_late(tickets: u32, ago: Duration, served: u64) -> Self {
+    pub(crate) fn counting_late(tickets: u32, ago: Duration, reached: u64) -> Self {
         let count_lag = Duration::from_mins(1);
         let line = MemoryLine::new(move || NOW - ago, 1, LineBehaviour { count_lag, ..Default::default() });
         let room = Self::over(line);
         block_on(room.ledger.line().lease(tickets)).unwrap();
-        block_on(room.release(0, 0, served)).unwrap();
+        block_on(room.release(0, 0, reached)).unwrap();
         room
     }
 
@@ -53,8 +53,8 @@ impl WaitingRoom {
         Self { ledger: MemoryLedger::new(line, room, ValveSchedule::LEAD_TIME_IN_ONE_PROCESS) }
     }
 
-    /// So many join, and the first slice of plan 12 releases some of them and reaches ticket `served`.
-    async fn release(&self, join: u64, released: u32, served: u64) -> PortResult<()> {
+    /// So many join, and the first slice of plan 12 releases some of them and reaches ticket `reached`.
+    async fn release(&self, join: u64, released: u32, reached: u64) -> PortResult<()> {
         let (ledger, line, epoch) = (&self.ledger, self.ledger.line(), self.room().epoch);
         for number in 1..=join {
             let token = Token::from_bytes(u128::from(number).to_be_bytes());
@@ -66,9 +66,9 @@ impl WaitingRoom {
         }
         ledger.write(plan()).await?;
         let slice = SliceId { plan: plan().number, index: 0 };
-        ledger.claim(slice, Claimant(1)).await?;
-        ledger.record(slice, SliceProgress { released, served, lowest: None, disorder: None }).await?;
-        ledger.pass_by(plan().number, served / 2).await?;
+        ledger.take(slice, ConsumerRun(1)).await?;
+        ledger.record(slice, SliceProgress { released, reached, lowest: None, disorder: None }).await?;
+        ledger.overtake(plan().number, reached / 2).await?;
         ledger.note_wait(NOW, Duration::from_secs(90)).await?;
         let totals = LineTotals {
             at: Self::MINUTE,

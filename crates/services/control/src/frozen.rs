@@ -42,7 +42,7 @@ fn orders(key: &str) -> Vec<Order> {
     ]
 }
 
-/// The order's or the reply's word, alone and before the path of each field: `status line.served`.
+/// The order's or the reply's word, alone and before the path of each field: `status line.reached`.
 fn fields(tag: &str, message: &impl Serialize) -> Vec<String> {
     let json = serde_json::to_value(message).unwrap();
     let mut found = Vec::new();

@@ -59,7 +59,7 @@ async fn uncounted(store: &impl OperatorStore, now: Timestamp) -> PortResult<u64
         return Ok(0);
     }
     let count = LineCount { counted: 0, issued: store.line().issued().await?, found_empty: false };
-    Ok(count.waiting(store.ledger().progress().await?.served, now))
+    Ok(count.waiting(store.ledger().progress().await?.reached, now))
 }
 
 /// Turns the room on, now or later, unless a rehearsal was left in it.

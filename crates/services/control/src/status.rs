@@ -169,7 +169,7 @@ impl Status {
         let joined = line.joined().await?.unwrap_or(progress.released.saturating_add(waiting));
         let longest_wait = ledger.longest_wait(now - Duration::from_mins(1)).await?;
         Ok(Self {
-            line: LineStatus::of(&room, progress.position(), waiting),
+            line: LineStatus::of(&room, progress.reach(), waiting),
             room: Room::clone(&room),
             joined,
             released: progress.released,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::record::{self, CountedStretch, RecordError};
+use crate::record::{self, CountedTime, RecordError};
 
 const MINUTE: f64 = 60_000.0;
 
@@ -21,7 +21,7 @@ pub enum ArrivalShape {
     /// Evenly over this time.
     Evenly(Duration),
     /// As they were counted.
-    Counted(Vec<CountedStretch>),
+    Counted(Vec<CountedTime>),
 }
 
 /// A crowd, and how it comes.
@@ -78,15 +78,15 @@ impl ArrivalShape {
     /// How many were counted, if they were.
     pub fn counted(&self) -> Option<u64> {
         match self {
-            Self::Counted(stretches) => {
-                Some(stretches.iter().map(|stretch| u64::from(stretch.visitors)).sum())
+            Self::Counted(counted_times) => {
+                Some(counted_times.iter().map(|counted| u64::from(counted.visitors)).sum())
             }
             _ => None,
         }
     }
 
     /// A random visitor's arrival, in milliseconds since the beginning. `counted` has how many had come by the end of each
-    /// stretch, if they were counted.
+    /// time, if they were counted.
     fn one(&self, counted: &[f64], rng: &mut impl Rng) -> f64 {
         match self {
             Self::Spike => {
@@ -105,28 +105,28 @@ impl ArrivalShape {
                 }
             },
             Self::Evenly(within) => rng.random::<f64>() * within.as_secs_f64() * 1000.0,
-            Self::Counted(stretches) => {
+            Self::Counted(counted_times) => {
                 let chosen = rng.random::<f64>() * counted.last().copied().unwrap_or(0.0);
-                let stretch = stretches.get(counted.partition_point(|by_then| *by_then <= chosen));
-                stretch.or(stretches.last()).map_or(0.0, |stretch| instant_of(*stretch, rng))
+                let counted = counted_times.get(counted.partition_point(|by_then| *by_then <= chosen));
+                counted.or(counted_times.last()).map_or(0.0, |counted| instant_of(*counted, rng))
             }
         }
     }
 
-    /// How many had come by the end of each stretch.
+    /// How many had come by the end of each time.
     fn running_counts(&self) -> Vec<f64> {
-        let Self::Counted(stretches) = self else { return Vec::new() };
-        let sum = |come: &mut f64, stretch: &CountedStretch| {
-            *come += f64::from(stretch.visitors);
+        let Self::Counted(counted_times) = self else { return Vec::new() };
+        let sum = |come: &mut f64, counted: &CountedTime| {
+            *come += f64::from(counted.visitors);
             Some(*come)
         };
-        stretches.iter().scan(0.0, sum).collect()
+        counted_times.iter().scan(0.0, sum).collect()
     }
 }
 
-/// A random instant of this stretch.
-fn instant_of(stretch: CountedStretch, rng: &mut impl Rng) -> f64 {
-    f64::from(stretch.from) + rng.random::<f64>() * f64::from(stretch.to.saturating_sub(stretch.from))
+/// A random instant of this time.
+fn instant_of(counted: CountedTime, rng: &mut impl Rng) -> f64 {
+    f64::from(counted.from) + rng.random::<f64>() * f64::from(counted.to.saturating_sub(counted.from))
 }
 
 /// A random time until something that happens every `mean` on average.
@@ -157,8 +157,8 @@ impl fmt::Display for ArrivalShape {
             Self::Spike => f.write_str("within a minute, half of them in its first ten seconds"),
             Self::Email => f.write_str("over half an hour, most of them in the first ten minutes"),
             Self::Evenly(within) => write!(f, "evenly over {}", humantime::format_duration(*within)),
-            Self::Counted(stretches) => {
-                let minutes = stretches.last().map_or(0, |last| last.to).div_ceil(60_000);
+            Self::Counted(counted_times) => {
+                let minutes = counted_times.last().map_or(0, |last| last.to).div_ceil(60_000);
                 write!(f, "as they were counted over {minutes} min")
             }
         }
@@ -201,15 +201,15 @@ impl Arrivals {
     pub fn times(&self, seed: u64) -> Vec<u32> {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut times: Vec<u32> = match &self.shape {
-            ArrivalShape::Counted(stretches)
+            ArrivalShape::Counted(counted_times)
                 if self.early.is_none() && self.shape.counted() == Some(self.visitors.into()) =>
             {
-                let of_stretch = |stretch: &CountedStretch| {
-                    let stretch = *stretch;
-                    (0..stretch.visitors).map(move |_| stretch)
+                let of_time = |counted: &CountedTime| {
+                    let counted = *counted;
+                    (0..counted.visitors).map(move |_| counted)
                 };
-                let all = stretches.iter().flat_map(of_stretch);
-                all.map(|stretch| whole(instant_of(stretch, &mut rng))).collect()
+                let all = counted_times.iter().flat_map(of_time);
+                all.map(|counted| whole(instant_of(counted, &mut rng))).collect()
             }
             shape => {
                 let counted = shape.running_counts();

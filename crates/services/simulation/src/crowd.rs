@@ -238,7 +238,7 @@ mod tests {
         let zero = Timestamp::from_millis(1_800_000_000_000);
         let (mut crowd, scenario) = crowd();
         let mut room = RoomOnClock::new(&scenario, zero);
-        room.ledger.pass_by(1, 1_000_000).now_or_never().unwrap().unwrap();
+        room.ledger.overtake(1, 1_000_000).now_or_never().unwrap().unwrap();
         while let Some(step) = crowd.next(600_000) {
             before_each(&mut room, &crowd);
             crowd.step(&mut room, step, zero + Duration::from_millis(step.at().into()));

@@ -41,7 +41,7 @@ pub use clock::SimClock;
 pub use memory::LineBehaviour;
 pub use orders::{SimulatedOrder, TimedOrder, TimedOrderError};
 pub use outcome::{LimitUse, ReleaseWindow, SimulatedEvent, SimulatedMinute, VisitorCount};
-pub use record::{CountedStretch, RecordError};
+pub use record::{CountedTime, RecordError};
 pub use scenario::{AwsAccount, CrowdHabits, RoomHost, Scenario};
 pub use search::{QuotaToRaise, quotas_to_raise, rate_for};
 pub use shop::ShopLoad;

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 const MINUTE: u32 = 60_000;
 
-/// So many came in a stretch of time, in milliseconds since the beginning.
+/// So many came in this time, in milliseconds since the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountedStretch {
+pub struct CountedTime {
     pub from: u32,
     pub to: u32,
     pub visitors: u32,
@@ -34,19 +34,19 @@ struct PastEvent {
     minutes: Vec<PastMinute>,
 }
 
-/// The stretches of a text, in which at least one visitor came.
-pub(crate) fn read(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
+/// The times of a text, in which at least one visitor came.
+pub(crate) fn read(text: &str) -> Result<Vec<CountedTime>, RecordError> {
     // Spreadsheets begin a file with this mark.
-    let stretches = read_any(text.trim_start_matches('\u{feff}'))?;
-    let is_nobody = stretches.iter().all(|stretch| stretch.visitors == 0);
-    if is_nobody { Err(RecordError::Nobody) } else { Ok(stretches) }
+    let counted_times = read_any(text.trim_start_matches('\u{feff}'))?;
+    let is_nobody = counted_times.iter().all(|counted| counted.visitors == 0);
+    if is_nobody { Err(RecordError::Nobody) } else { Ok(counted_times) }
 }
 
-fn read_any(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
+fn read_any(text: &str) -> Result<Vec<CountedTime>, RecordError> {
     if text.trim_start().starts_with('{') {
         let event: PastEvent =
             serde_json::from_str(text).map_err(|error| RecordError::WrongRecord(error.to_string()))?;
-        return stretches(event.minutes.into_iter());
+        return counted_times(event.minutes.into_iter());
     }
     let lines = || (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let Some((_, first)) = lines().next() else { return Err(RecordError::Nobody) };
@@ -66,14 +66,14 @@ fn read_any(text: &str) -> Result<Vec<CountedStretch>, RecordError> {
     let (at, joined) = (column("at")?, column("joined")?);
     let minutes: Vec<_> =
         lines().skip(1).map(|(line, text)| past_minute(line, text, at, joined)).collect::<Result<_, _>>()?;
-    stretches(minutes.into_iter())
+    counted_times(minutes.into_iter())
 }
 
 /// A number of visitors on each line, a line for each minute.
 fn counts_a_minute<'a>(
     lines: impl Iterator<Item = (usize, &'a str)>,
-) -> Result<Vec<CountedStretch>, RecordError> {
-    let mut stretches = Vec::new();
+) -> Result<Vec<CountedTime>, RecordError> {
+    let mut counted_times = Vec::new();
     let mut from = 0;
     for (line, text) in lines {
         let wrong = || RecordError::WrongLine {
@@ -82,10 +82,10 @@ fn counts_a_minute<'a>(
         };
         let visitors = text.trim().parse().map_err(|_| wrong())?;
         let to = later(from, line)?;
-        stretches.push(CountedStretch { from, to, visitors });
+        counted_times.push(CountedTime { from, to, visitors });
         from = to;
     }
-    Ok(stretches)
+    Ok(counted_times)
 }
 
 fn later(from: u32, line: usize) -> Result<u32, RecordError> {
@@ -122,8 +122,8 @@ fn instant(text: &str) -> Option<u64> {
 }
 
 /// Each minute of a record ends at its instant, and begins when the one before it ended, or a minute earlier.
-fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStretch>, RecordError> {
-    let mut all: Vec<CountedStretch> = Vec::new();
+fn counted_times(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedTime>, RecordError> {
+    let mut all: Vec<CountedTime> = Vec::new();
     let mut begin = None;
     for PastMinute { at, joined } in minutes {
         let begin = *begin.get_or_insert(at.saturating_sub(MINUTE.into()));
@@ -132,7 +132,7 @@ fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStr
         let to = to.filter(|to| *to <= 7 * 24 * 60 * MINUTE && *to >= after).ok_or_else(|| {
             RecordError::WrongRecord("its minutes are not in order, or longer than seven days".into())
         })?;
-        all.push(CountedStretch { from: after.max(to.saturating_sub(MINUTE)), to, visitors: joined });
+        all.push(CountedTime { from: after.max(to.saturating_sub(MINUTE)), to, visitors: joined });
     }
     Ok(all)
 }
@@ -141,8 +141,8 @@ fn stretches(minutes: impl Iterator<Item = PastMinute>) -> Result<Vec<CountedStr
 mod tests {
     use super::*;
 
-    fn stretch(from: u32, to: u32, visitors: u32) -> CountedStretch {
-        CountedStretch { from: from * 1000, to: to * 1000, visitors }
+    fn counted(from: u32, to: u32, visitors: u32) -> CountedTime {
+        CountedTime { from: from * 1000, to: to * 1000, visitors }
     }
 
     #[test]
@@ -150,20 +150,20 @@ mod tests {
         let commas = read("at,joined\n2027-03-05T11:00:00Z,7\n2027-03-05T11:01:00Z,9\n").unwrap();
         let semicolons = "\u{feff}\"at\";\"joined\"\r\n2027-03-05T11:00:00Z;7\r\n2027-03-05T11:01:00Z;9\r\n";
         assert_eq!(read(semicolons).unwrap(), commas);
-        assert_eq!(read("\u{feff}7\n9\n").unwrap(), [stretch(0, 60, 7), stretch(60, 120, 9)]);
+        assert_eq!(read("\u{feff}7\n9\n").unwrap(), [counted(0, 60, 7), counted(60, 120, 9)]);
     }
 
     #[test]
     fn counts_are_a_line_a_minute() {
         assert_eq!(
             read("3\n\n 0 \n7\n"),
-            Ok(vec![stretch(0, 60, 3), stretch(60, 120, 0), stretch(120, 180, 7)])
+            Ok(vec![counted(0, 60, 3), counted(60, 120, 0), counted(120, 180, 7)])
         );
     }
 
     #[test]
     fn a_past_event_is_read_as_csv_and_as_json() {
-        let expected = vec![stretch(0, 60, 30), stretch(60, 120, 5), stretch(240, 300, 2)];
+        let expected = vec![counted(0, 60, 30), counted(60, 120, 5), counted(240, 300, 2)];
         let csv = "at,joined,released\n2027-03-05 11:00:07 UTC,30,1\n2027-03-05T11:01:07Z,5,2\n\"2027-03-05 11:04:07 UTC\",2,3\n";
         assert_eq!(read(csv), Ok(expected.clone()));
         let json = r#"{"minutes": [{"at": 60000, "joined": 30, "waiting": 3}, {"at": 120000, "joined": 5}, {"at": 300000, "joined": 2}]}"#;

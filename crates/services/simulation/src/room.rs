@@ -12,7 +12,7 @@ use page::Polled;
 use parking_lot::Mutex;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
-use waitroom::ports::{Claimant, Clock, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
+use waitroom::ports::{Clock, ConsumerRun, Dispatch, LineBack, PortResult, QuietSwitch, TicketCounter};
 use waitroom::{Epoch, Place, Rate, Room, Settings, Slice, Ticket, Timestamp, ValveSchedule};
 
 use crate::SimClock;
@@ -121,8 +121,8 @@ impl RoomOnClock {
             for slice in &sent {
                 let consumer = Consumer::new(self.ledger.clone(), self.clock.clone());
                 self.consumers += 1;
-                let (slice, claimant) = (*slice, Claimant(self.consumers));
-                self.spawn(async move { drop(consumer.run(slice, claimant).await) });
+                let (slice, consumer_run) = (*slice, ConsumerRun(self.consumers));
+                self.spawn(async move { drop(consumer.run(slice, consumer_run).await) });
             }
             let valve_changed = self.ledger.take_valve_changed();
             if valve_changed {

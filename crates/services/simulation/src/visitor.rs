@@ -153,8 +153,8 @@ mod tests {
             for _ in 0..40 {
                 let ticket = rng.random_range(1..100_000);
                 let line = LineStatus {
-                    served: rng.random_range(0..ticket),
-                    passed: if rng.random_bool(0.2) { 200_000 } else { 0 },
+                    reached: rng.random_range(0..ticket),
+                    overtaken: if rng.random_bool(0.2) { 200_000 } else { 0 },
                     disorder: 0,
                     waiting: rng.random_range(1..2_000_000),
                     rate: Rate::new(rng.random_range(1..60_000)).unwrap(),

@@ -7,7 +7,7 @@
 //! | [`Stage`] | a deployed room: its operator's commands, its ledger, its functions |
 //! | [`SamRoom`] | a room that `sam` deployed to LocalEmu, and whose functions can be killed |
 //! | [`Operator`] | an operator with `beekeeper` and the permissions that the docs list |
-//! | [`proof`] | the same in a real AWS account: `cargo xtask prove-aws` |
+//! | [`trial`] | the same in a real AWS account: `cargo xtask try-aws` |
 //! | [`Crowd`] | visitors who join a room over HTTP, and what happened to each |
 //!
 //! The tests are in `tests/it/plays`. docs/emulators.md lists what LocalEmu cannot emulate.
@@ -17,10 +17,10 @@
 mod crowd;
 mod laptop;
 mod operator_policies;
-pub mod proof;
 pub mod sam;
 mod sam_room;
 mod stage;
+pub mod trial;
 
 pub use crowd::{Crowd, CrowdReport};
 pub use laptop::{Laptop, Operator, Running};

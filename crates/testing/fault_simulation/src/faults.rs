@@ -9,12 +9,13 @@ use parking_lot::Mutex;
 use pass::{KeyRecord, SecretKeys};
 use simulation::SimClock;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Clock, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
+    Admissions, Admitted, Clock, ConsumerRun, Delivery, Dispatch, EntryCount, Fault, KeyBoard, Keys,
     LineBack, LineFront, LineLength, MinuteLog, PlanRecord, Plans, PortError, PortResult, QuietSwitch,
-    Receipt, RoomReader, SliceProgress, Slices, StatusBoard, ThrottleMemory, ThrottleStore, TicketCounter,
+    Receipt, RoomReader, SliceProgress, Slices, StatusBoard, Taken, ThrottleMemory, ThrottleStore,
+    TicketCounter,
 };
 use waitroom::{
-    Admission, IssuedTickets, LinePosition, LineProgress, LineStatus, LineTotals, MinuteRecord, Place, Plan,
+    Admission, IssuedTickets, LineProgress, LineReach, LineStatus, LineTotals, MinuteRecord, Place, Plan,
     Rate, Room, Slice, SliceId, Timestamp, Token,
 };
 
@@ -38,9 +39,9 @@ pub enum PortCall {
     Admit,
     RecentPlans,
     WritePlan,
-    Claim,
+    Take,
     Record,
-    Position,
+    Reach,
     Progress,
     Publish,
     PublishIfChanged,
@@ -60,7 +61,7 @@ impl PortCall {
             | Self::LeaseTickets
             | Self::Admit
             | Self::WritePlan
-            | Self::Claim
+            | Self::Take
             | Self::Record
             | Self::Publish
             | Self::PublishIfChanged
@@ -78,7 +79,7 @@ impl PortCall {
             | Self::CountJoined
             | Self::LookUp
             | Self::RecentPlans
-            | Self::Position
+            | Self::Reach
             | Self::Progress
             | Self::Keys
             | Self::SecretKeys
@@ -309,8 +310,8 @@ impl<S: Plans> Plans for FaultyPorts<S> {
 }
 
 impl<S: Slices> Slices for FaultyPorts<S> {
-    async fn claim(&self, slice: SliceId, claimant: Claimant) -> PortResult<Claimed> {
-        self.call(PortCall::Claim, self.inner.claim(slice, claimant)).await
+    async fn take(&self, slice: SliceId, consumer_run: ConsumerRun) -> PortResult<Taken> {
+        self.call(PortCall::Take, self.inner.take(slice, consumer_run)).await
     }
 
     async fn record(&self, slice: SliceId, progress: SliceProgress) -> PortResult<()> {
@@ -319,16 +320,16 @@ impl<S: Slices> Slices for FaultyPorts<S> {
 }
 
 impl<S: StatusBoard> StatusBoard for FaultyPorts<S> {
-    async fn position(&self) -> PortResult<LinePosition> {
-        self.call(PortCall::Position, self.inner.position()).await
+    async fn reach(&self) -> PortResult<LineReach> {
+        self.call(PortCall::Reach, self.inner.reach()).await
     }
 
     async fn progress(&self) -> PortResult<LineProgress> {
         self.call(PortCall::Progress, self.inner.progress()).await
     }
 
-    async fn pass_by(&self, plan: u64, passed: u64) -> PortResult<()> {
-        self.call(PortCall::Publish, self.inner.pass_by(plan, passed)).await
+    async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {
+        self.call(PortCall::Publish, self.inner.overtake(plan, overtaken)).await
     }
 
     async fn publish(&self, status: LineStatus) -> PortResult<()> {

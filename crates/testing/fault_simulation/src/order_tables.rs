@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use memory::LineBehaviour;
 
-use crate::{Meanwhile, OrderReport, OrderRun};
+use crate::{Meanwhile, SequenceReport, SequenceRun};
 
 /// In a rush, SQS's count may be more than a minute old.
 const COUNT_LAG: Duration = Duration::from_secs(90);
@@ -25,7 +25,7 @@ pub struct OrderTable {
 pub struct OrderRow {
     /// The cells that say what is simulated, as Markdown. They begin the row.
     pub label: String,
-    runs: Vec<OrderRun>,
+    runs: Vec<SequenceRun>,
     cells: fn(&[SeededRuns]) -> Vec<String>,
 }
 
@@ -127,10 +127,10 @@ fn markdown(cells: &str) -> String {
     format!("| {cells} |")
 }
 
-fn run(visitors: u64, rate: u32, disorder: u64, unused: f64, meanwhile: Meanwhile) -> OrderRun {
+fn run(visitors: u64, rate: u32, disorder: u64, unused: f64, meanwhile: Meanwhile) -> SequenceRun {
     let line = LineBehaviour { disorder, unused, count_lag: COUNT_LAG, ..LineBehaviour::default() };
     let visitors = usize::try_from(visitors).unwrap_or(usize::MAX);
-    OrderRun { seed: 0, visitors, rate, meanwhile, line }
+    SequenceRun { seed: 0, visitors, rate, meanwhile, line }
 }
 
 fn cells_of_disorder(runs: &[SeededRuns]) -> Vec<String> {
@@ -142,7 +142,7 @@ fn cells_of_disorder(runs: &[SeededRuns]) -> Vec<String> {
         runs.minutes(|report| report.width.half),
         runs.whole(|report| report.polls.most),
         runs.seconds(|report| report.learned_after.most),
-        runs.whole(|report| report.told_passed as u64),
+        runs.whole(|report| report.told_overtaken as u64),
     ]
 }
 
@@ -169,7 +169,7 @@ fn cells_afterwards(runs: &SeededRuns) -> [String; 4] {
     [
         runs.show(|report| report.in_range, 0),
         runs.seconds(|report| report.learned_after.most),
-        runs.whole(|report| report.told_passed as u64),
+        runs.whole(|report| report.told_overtaken as u64),
         runs.whole(|report| report.entered_late as u64),
     ]
 }
@@ -187,12 +187,12 @@ fn cells_of_ten_minutes(runs: &[SeededRuns]) -> Vec<String> {
 }
 
 /// The same run with several seeds.
-struct SeededRuns(Vec<OrderReport>);
+struct SeededRuns(Vec<SequenceReport>);
 
 impl SeededRuns {
-    fn of(seeds: u64, run: OrderRun) -> Self {
+    fn of(seeds: u64, run: SequenceRun) -> Self {
         let reports = thread::scope(|scope| {
-            let start = |seed| scope.spawn(move || OrderRun { seed, ..run }.run());
+            let start = |seed| scope.spawn(move || SequenceRun { seed, ..run }.run());
             let running: Vec<_> = (1..=seeds).map(start).collect();
             running.into_iter().flat_map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
         });
@@ -205,7 +205,7 @@ impl SeededRuns {
     }
 
     /// The middle of the seeds, and in brackets the least and the most, if they differ.
-    fn show(&self, of: impl Fn(&OrderReport) -> f64, decimals: usize) -> String {
+    fn show(&self, of: impl Fn(&SequenceReport) -> f64, decimals: usize) -> String {
         let mut values: Vec<_> = self.0.iter().map(of).collect();
         values.sort_by(f64::total_cmp);
         let shown = |value: f64| format!("{value:.decimals$}");
@@ -213,15 +213,15 @@ impl SeededRuns {
         if least == most { middle } else { format!("{middle} ({least}–{most})") }
     }
 
-    fn whole(&self, of: impl Fn(&OrderReport) -> u64) -> String {
+    fn whole(&self, of: impl Fn(&SequenceReport) -> u64) -> String {
         self.show(|report| number(of(report)), 0)
     }
 
-    fn seconds(&self, of: impl Fn(&OrderReport) -> u64) -> String {
+    fn seconds(&self, of: impl Fn(&SequenceReport) -> u64) -> String {
         self.show(|report| number(of(report)) / 1000.0, 0)
     }
 
-    fn minutes(&self, of: impl Fn(&OrderReport) -> u64) -> String {
+    fn minutes(&self, of: impl Fn(&SequenceReport) -> u64) -> String {
         self.show(|report| number(of(report)) / 60.0, 1)
     }
 }

@@ -25,8 +25,8 @@ use simulation::SimClock;
 use throttle::{SamplePurpose, Throttle};
 use trigger::{Trigger, TriggerCause};
 use waitroom::ports::{
-    Admissions, Claimant, Clock, Dispatch, KeyAdmin, KeyBoard, LineLength, MinuteLog, PortError, PortResult,
-    RoomAdmin, StatusBoard, TokenSource,
+    Admissions, Clock, ConsumerRun, Dispatch, KeyAdmin, KeyBoard, LineLength, MinuteLog, PortError,
+    PortResult, RoomAdmin, StatusBoard, TokenSource,
 };
 use waitroom::{
     KeyOrder, LineStatus, MinuteCount, Place, Rate, Room, Scheme, Settings, Slice, Timestamp, Token,
@@ -429,14 +429,14 @@ impl World {
     }
 
     fn start_consumer(&mut self, slice: Slice) {
-        let claimant = Claimant(self.rng.random());
+        let consumer_run = ConsumerRun(self.rng.random());
         let observations = self.observations.clone();
         observations.lock().slices.insert(slice.id, slice);
         let consumer = Consumer::new(self.process().store.clone(), self.clock.clone());
         let runs = Arc::new(AtomicBool::new(true));
         let still_runs = runs.clone();
         let handle = self.spawn(async move {
-            if let Ok(SliceOutcome::Done(report)) = consumer.run(slice, claimant).await {
+            if let Ok(SliceOutcome::Done(report)) = consumer.run(slice, consumer_run).await {
                 observations.lock().reports.push((slice.id, report));
             }
             still_runs.store(false, Ordering::Relaxed);

@@ -57,7 +57,7 @@ macro_rules! port_contracts {
             slices::totals_add_up_over_many_plans,
             slices::the_lowest_ticket_of_a_plan_is_kept,
             slices::the_latest_disorder_is_kept,
-            slices::who_was_passed_by_never_decreases,
+            slices::who_was_overtaken_never_decreases,
             room::a_change_is_seen_within_two_seconds,
             room::a_change_of_the_valve_is_scheduled,
             room::a_paused_room_opens_by_itself,

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use futures_util::future;
-use waitroom::ports::{Claimant, Claimed, PlanRecord, Plans, SliceProgress, Slices, StatusBoard};
+use waitroom::ports::{ConsumerRun, PlanRecord, Plans, SliceProgress, Slices, StatusBoard, Taken};
 use waitroom::{Plan, Rate, SliceId, Timestamp, Window};
 
 use crate::Fixture;
 
 /// A slice that nobody has worked on before.
-const NEW: Claimed = Claimed::Granted { released: 0 };
+const NEW: Taken = Taken::Here { released: 0 };
 
 /// A plan of a minute, after `last` or from `start`.
 pub fn plan_from(last: Option<&Plan>, start: Timestamp, rate: Rate) -> Plan {
@@ -35,8 +35,8 @@ fn plan_after(last: Option<&Plan>, rate: u32) -> Plan {
 }
 
 /// The progress of a slice that delivered nobody.
-pub fn progress(released: u32, served: u64) -> SliceProgress {
-    SliceProgress { released, served, lowest: None, disorder: None }
+pub fn progress(released: u32, reached: u64) -> SliceProgress {
+    SliceProgress { released, reached, lowest: None, disorder: None }
 }
 
 fn slice(plan: u64, index: u16) -> SliceId {
@@ -63,7 +63,7 @@ pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
         assert!(fixture.ledger().write(plans[plans.len() - 1]).await.expect("write"));
     }
     for (index, released) in [(0, 400), (2, 70)] {
-        fixture.ledger().claim(slice(3, index), Claimant(1)).await.expect("claim");
+        fixture.ledger().take(slice(3, index), ConsumerRun(1)).await.expect("take");
         fixture.ledger().record(slice(3, index), progress(released, 9)).await.expect("record");
     }
     let recent = fixture.ledger().recent().await.expect("recent");
@@ -78,20 +78,20 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
-    assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim"), NEW);
-    assert_eq!(store.claim(slice(1, 0), Claimant(7)).await.expect("claim again"), NEW);
-    assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim"), Claimed::Taken);
-    assert_eq!(store.claim(slice(1, 1), Claimant(8)).await.expect("another slice"), NEW);
+    assert_eq!(store.take(slice(1, 0), ConsumerRun(7)).await.expect("take"), NEW);
+    assert_eq!(store.take(slice(1, 0), ConsumerRun(7)).await.expect("take again"), NEW);
+    assert_eq!(store.take(slice(1, 0), ConsumerRun(8)).await.expect("take"), Taken::Elsewhere);
+    assert_eq!(store.take(slice(1, 1), ConsumerRun(8)).await.expect("another slice"), NEW);
     store.record(slice(1, 0), progress(5, 5)).await.expect("record");
-    assert_eq!(store.claim(slice(1, 0), Claimant(8)).await.expect("claim after a record"), Claimed::Taken);
+    assert_eq!(store.take(slice(1, 0), ConsumerRun(8)).await.expect("take after a record"), Taken::Elsewhere);
 }
 
 pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
     let fixture = F::new().await;
     assert!(fixture.ledger().write(plan_after(None, 100)).await.expect("write"));
-    let claims = (1..=8).map(|claimant| fixture.ledger().claim(slice(1, 0), Claimant(claimant)));
+    let claims = (1..=8).map(|consumer_run| fixture.ledger().take(slice(1, 0), ConsumerRun(consumer_run)));
     let granted =
-        future::join_all(claims).await.into_iter().filter(|claimed| *claimed.as_ref().expect("claim") == NEW);
+        future::join_all(claims).await.into_iter().filter(|taken| *taken.as_ref().expect("take") == NEW);
     assert_eq!(granted.count(), 1);
 }
 
@@ -100,7 +100,7 @@ pub async fn a_repeated_record_counts_once<F: Fixture>() {
     let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
     for index in [0, 1] {
-        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
+        assert_eq!(store.take(slice(1, index), ConsumerRun(1)).await.expect("take"), NEW);
     }
     store.record(slice(1, 0), progress(10, 1)).await.expect("record");
     store.record(slice(1, 0), progress(10, 1)).await.expect("record");
@@ -116,12 +116,12 @@ pub async fn progress_never_decreases<F: Fixture>() {
     let store = fixture.ledger();
     assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
-    for (index, served, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
-        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
-        store.record(slice(1, index), progress(10, served)).await.expect("record");
-        assert_eq!(store.position().await.expect("position").served, expected);
+    for (index, reached, expected) in [(0, 40, 40), (1, 25, 40), (2, 60, 60)] {
+        assert_eq!(store.take(slice(1, index), ConsumerRun(1)).await.expect("take"), NEW);
+        store.record(slice(1, index), progress(10, reached)).await.expect("record");
+        assert_eq!(store.reach().await.expect("reach").reached, expected);
     }
-    let expected = waitroom::LineProgress { served: 60, released: 30, ..Default::default() };
+    let expected = waitroom::LineProgress { reached: 60, released: 30, ..Default::default() };
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
@@ -136,9 +136,9 @@ pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
     assert_eq!(store.progress().await.expect("progress"), waitroom::LineProgress::default());
     assert_eq!(store.recent().await.expect("recent"), [PlanRecord { plan, released: 0, lowest: None }]);
     assert_eq!(
-        store.claim(slice(1, 0), Claimant(1)).await.expect("claim"),
+        store.take(slice(1, 0), ConsumerRun(1)).await.expect("take"),
         NEW,
-        "the slice can still be claimed"
+        "the slice can still be taken"
     );
 }
 
@@ -150,11 +150,11 @@ pub async fn totals_add_up_over_many_plans<F: Fixture>() {
         let plan = plan_after(last.as_ref(), 18_000);
         assert!(store.write(plan).await.expect("write"));
         for index in [0, 17] {
-            assert_eq!(store.claim(slice(number, index), Claimant(1)).await.expect("claim"), NEW);
+            assert_eq!(store.take(slice(number, index), ConsumerRun(1)).await.expect("take"), NEW);
             store.record(slice(number, index), progress(100, number)).await.expect("record");
         }
         let expected =
-            waitroom::LineProgress { served: number, released: 200 * number, ..Default::default() };
+            waitroom::LineProgress { reached: number, released: 200 * number, ..Default::default() };
         assert_eq!(store.progress().await.expect("progress"), expected);
         last = Some(plan);
     }
@@ -167,7 +167,7 @@ pub async fn the_lowest_ticket_of_a_plan_is_kept<F: Fixture>() {
     for (index, released, lowest) in
         [(0, 10, Some(31)), (17, 10, Some(12)), (17, 20, Some(12)), (1, 10, None)]
     {
-        assert_eq!(store.claim(slice(1, index), Claimant(1)).await.expect("claim"), NEW);
+        assert_eq!(store.take(slice(1, index), ConsumerRun(1)).await.expect("take"), NEW);
         let progress = SliceProgress { lowest, ..progress(released, 40) };
         store.record(slice(1, index), progress).await.expect("record");
     }
@@ -178,22 +178,22 @@ pub async fn the_latest_disorder_is_kept<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
-    assert_eq!(store.claim(slice(1, 0), Claimant(1)).await.expect("claim"), NEW);
+    assert_eq!(store.take(slice(1, 0), ConsumerRun(1)).await.expect("take"), NEW);
     for (released, disorder, expected) in [(10, Some(600), 600), (20, None, 600), (30, Some(200), 200)] {
         let progress = SliceProgress { disorder, ..progress(released, 40) };
         store.record(slice(1, 0), progress).await.expect("record");
-        assert_eq!(store.position().await.expect("position").disorder, expected);
+        assert_eq!(store.reach().await.expect("reach").disorder, expected);
     }
     assert_eq!(store.progress().await.expect("progress").disorder, 200);
 }
 
-pub async fn who_was_passed_by_never_decreases<F: Fixture>() {
+pub async fn who_was_overtaken_never_decreases<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
     assert!(store.write(plan_after(None, 300)).await.expect("write"));
-    for (passed, expected) in [(40, 40), (25, 40), (60, 60)] {
-        store.pass_by(1, passed).await.expect("pass by");
-        assert_eq!(store.position().await.expect("position").passed, expected);
+    for (overtaken, expected) in [(40, 40), (25, 40), (60, 60)] {
+        store.overtake(1, overtaken).await.expect("overtake");
+        assert_eq!(store.reach().await.expect("reach").overtaken, expected);
     }
-    assert_eq!(store.progress().await.expect("progress").passed, 60);
+    assert_eq!(store.progress().await.expect("progress").overtaken, 60);
 }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Fault, Plans, RoomReader, Slices, StatusBoard, Store,
+    Admissions, Admitted, ConsumerRun, Fault, Plans, RoomReader, Slices, StatusBoard, Store, Taken,
     ThrottleStore, TicketCounter,
 };
 use waitroom::{LineProgress, LineStatus, Plan, Rate, SliceId};
@@ -65,17 +65,17 @@ fn two_hundred_and_seventy_slices_are_all_counted() {
         let plan = write_plan(&test, None, Rate::MAX).await;
         for slice in plan.slice_ids() {
             assert_eq!(
-                test.store.claim(slice, Claimant(u128::MAX)).await.unwrap(),
-                Claimed::Granted { released: 0 }
+                test.store.take(slice, ConsumerRun(u128::MAX)).await.unwrap(),
+                Taken::Here { released: 0 }
             );
             test.store.record(slice, progress(1000, 1)).await.unwrap();
         }
-        let expected = LineProgress { served: 1, released: 270_000, ..Default::default() };
+        let expected = LineProgress { reached: 1, released: 270_000, ..Default::default() };
         assert_eq!(test.store.progress().await.unwrap(), expected);
         assert_eq!(test.store.recent().await.unwrap()[0].released, 270_000);
         // DynamoDB charges a write by the kilobytes of the whole item.
-        let page = test.item("window/1/15").await.unwrap();
-        let size: usize = page
+        let group = test.item("window/1/15").await.unwrap();
+        let size: usize = group
             .iter()
             .map(|(name, value)| name.len() + value.as_s().or(value.as_n()).map_or(0, String::len))
             .sum();
@@ -90,7 +90,7 @@ fn a_repeated_record_needs_no_request() {
         let test = TestRoom::new().await;
         write_plan(&test, None, Rate::MIN).await;
         let slice = SliceId { plan: 1, index: 0 };
-        assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
+        assert_eq!(test.store.take(slice, ConsumerRun(1)).await.unwrap(), Taken::Here { released: 0 });
         test.store.record(slice, progress(10, 7)).await.unwrap();
         test.delete_table().await;
         test.store.record(slice, progress(10, 7)).await.expect("no request");
@@ -104,7 +104,7 @@ fn a_claim_on_a_missing_plan_writes_nothing() {
     run(async {
         let test = TestRoom::new().await;
         let slice = SliceId { plan: 5, index: 0 };
-        assert_eq!(test.store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Taken);
+        assert_eq!(test.store.take(slice, ConsumerRun(1)).await.unwrap(), Taken::Elsewhere);
         test.store.record(slice, progress(10, 0)).await.unwrap();
         assert_eq!(test.item("window/5/0").await, None);
     });
@@ -146,8 +146,14 @@ fn one_failed_status_does_not_stop_the_others() {
     run(async {
         let test = TestRoom::new().await;
         test.delete("status/3").await;
-        let status =
-            LineStatus { served: 4100, passed: 0, disorder: 300, waiting: 9120, rate: Rate::MIN, slow: true };
+        let status = LineStatus {
+            reached: 4100,
+            overtaken: 0,
+            disorder: 300,
+            waiting: 9120,
+            rate: Rate::MIN,
+            slow: true,
+        };
         assert_eq!(test.store.publish(status).await.unwrap_err().fault, Fault::Broken);
         assert_eq!(test.item("status/3").await, None, "an incomplete item must not be created");
         for digit in "012456789abcdef".chars() {

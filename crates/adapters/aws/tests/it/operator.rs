@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    AuditTrail, Claimant, Claimed, Clock, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices,
-    StatusBoard, Store, ThrottleStore, TicketCounter,
+    AuditTrail, Clock, ConsumerRun, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices, StatusBoard,
+    Store, Taken, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     AuditEntry, AuditNote, AuditSubject, Author, LineProgress, Plan, Rate, RoomState, SliceId, Stretch,
@@ -149,11 +149,11 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
         let first = plan(None);
         assert!(store.write(first).await.unwrap());
         let old = SliceId { plan: 1, index: 0 };
-        assert_eq!(store.claim(old, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
+        assert_eq!(store.take(old, ConsumerRun(1)).await.unwrap(), Taken::Here { released: 0 });
         store.record(old, progress(3, 3)).await.unwrap();
         assert_eq!(
             store.progress().await.unwrap(),
-            LineProgress { served: 3, released: 3, ..Default::default() }
+            LineProgress { reached: 3, released: 3, ..Default::default() }
         );
 
         let (epoch, clock) = ("next".parse().unwrap(), InstantClock::default());
@@ -175,10 +175,10 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
             last = plan(Some(&last));
             assert!(store.write(last).await.unwrap(), "plan numbers continue");
             let slice = SliceId { plan: number, index: 0 };
-            assert_eq!(store.claim(slice, Claimant(1)).await.unwrap(), Claimed::Granted { released: 0 });
+            assert_eq!(store.take(slice, ConsumerRun(1)).await.unwrap(), Taken::Here { released: 0 });
             store.record(slice, progress(10, number)).await.unwrap();
         }
-        let expected = LineProgress { served: 5, released: 40, ..Default::default() };
+        let expected = LineProgress { reached: 5, released: 40, ..Default::default() };
         assert_eq!(store.progress().await.unwrap(), expected, "records of the old epoch never count");
     });
 }

@@ -12,7 +12,7 @@ use waitroom::{LineStatus, Rate};
 use crate::room::{config, run};
 
 const STATUS: LineStatus =
-    LineStatus { served: 4100, passed: 7, disorder: 300, waiting: 9120, rate: Rate::MIN, slow: false };
+    LineStatus { reached: 4100, overtaken: 7, disorder: 300, waiting: 9120, rate: Rate::MIN, slow: false };
 
 /// The copies of the status, behind the wire protocol of DynamoDB, and the ids of those that were written.
 #[derive(Clone, Default)]
@@ -24,12 +24,12 @@ struct Table {
 impl Table {
     /// Every copy has this status.
     fn with(status: LineStatus) -> Self {
-        let LineStatus { served, passed, disorder, waiting, rate, slow } = status;
+        let LineStatus { reached, overtaken, disorder, waiting, rate, slow } = status;
         let number = |number: u64| json!({ "N": number.to_string() });
         let copy = |digit: u8| {
             json!({
                 "id": { "S": format!("status/{digit:x}") }, "format": { "N": "1" }, "state": { "S": "on" },
-                "served": number(served), "passed": number(passed), "disorder": number(disorder),
+                "served": number(reached), "passed": number(overtaken), "disorder": number(disorder),
                 "waiting": number(waiting), "rate": number(rate.get().into()), "slow": { "BOOL": slow },
             })
         };
@@ -114,8 +114,8 @@ fn an_unchanged_status_is_not_written_again() {
 fn a_changed_status_is_written_to_every_copy() {
     run(async {
         let changes = [
-            LineStatus { served: 4101, ..STATUS },
-            LineStatus { passed: 8, ..STATUS },
+            LineStatus { reached: 4101, ..STATUS },
+            LineStatus { overtaken: 8, ..STATUS },
             LineStatus { disorder: 301, ..STATUS },
             LineStatus { waiting: 9121, ..STATUS },
             LineStatus { rate: Rate::MAX, ..STATUS },

@@ -22,8 +22,8 @@ use port_contracts::slices::progress;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 use tempfile::TempDir;
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, Claimant, Claimed, KeyAdmin, KeyBoard, Keys, LineBack, LineFront,
-    LineLength, MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleMemory,
+    Admissions, Admitted, AuditTrail, ConsumerRun, KeyAdmin, KeyBoard, Keys, LineBack, LineFront, LineLength,
+    MinuteLog, PlanRecord, Plans, RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleMemory,
     ThrottleStore, TicketCounter,
 };
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
@@ -129,9 +129,9 @@ fn a_file_of_format_1_is_opened() {
     assert_eq!(block_on(store.recent()).unwrap(), [PlanRecord { plan: plan(), released: 1, lowest: None }]);
     assert_eq!(
         block_on(store.progress()).unwrap(),
-        LineProgress { served: 1, released: 1, ..Default::default() }
+        LineProgress { reached: 1, released: 1, ..Default::default() }
     );
-    assert_eq!(block_on(store.claim(SLICE, Claimant(2))).unwrap(), Claimed::Granted { released: 1 });
+    assert_eq!(block_on(store.take(SLICE, ConsumerRun(2))).unwrap(), Taken::Here { released: 1 });
     assert_eq!(block_on(store.recall()).unwrap(), memory());
     assert_eq!(block_on(store.entries(10)).unwrap(), [], "this format had no audit trail at first");
     assert_eq!(block_on(store.minutes(Timestamp::default())).unwrap(), [], "no history either");
@@ -267,7 +267,7 @@ fn write_complete() {
     block_on(store.bury(dead[0].receipt.clone(), "not a visitor".into())).unwrap();
     block_on(store.remove(vec![dead[1].receipt.clone()])).unwrap();
     assert!(block_on(store.write(plan())).unwrap());
-    assert_eq!(block_on(store.claim(SLICE, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
+    assert_eq!(block_on(store.take(SLICE, ConsumerRun(1))).unwrap(), Taken::Here { released: 0 });
     for (ticket, by) in [(1, AdmittedBy::Slice(SLICE)), (2, AdmittedBy::Door)] {
         let admitted = block_on(store.admit(waiting(ticket).token, admission(by))).unwrap();
         assert_eq!(admitted, Admitted::Now);

@@ -7,8 +7,8 @@ use futures_executor::block_on;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    Admissions, Admitted, Claimant, Claimed, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
-    RoomAdmin, RoomReader, Slices, StatusBoard, ThrottleStore, TicketCounter,
+    Admissions, Admitted, ConsumerRun, Fault, LineBack, LineFront, LineLength, LineStatusReader, Plans,
+    RoomAdmin, RoomReader, Slices, StatusBoard, Taken, ThrottleStore, TicketCounter,
 };
 use waitroom::{Admission, AdmittedBy, LineProgress, LineStatus, Place, Rate, RoomState, SliceId, Stretch};
 
@@ -99,15 +99,19 @@ fn polls_read_the_current_status_also_after_a_restart() {
         block_on(test.store.line_status(&room)).unwrap()
     };
     let rate = Rate::new(300).unwrap();
-    assert_eq!(line(&test), LineStatus { served: 0, passed: 0, disorder: 0, waiting: 0, rate, slow: false });
+    assert_eq!(
+        line(&test),
+        LineStatus { reached: 0, overtaken: 0, disorder: 0, waiting: 0, rate, slow: false }
+    );
     (1..=3).for_each(|n| block_on(test.store.join(port_contracts::visitor::visitor(n))).unwrap());
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
-    assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
+    assert_eq!(block_on(test.store.take(slice, ConsumerRun(1))).unwrap(), Taken::Here { released: 0 });
     block_on(test.store.record(slice, progress(2, 2))).unwrap();
     block_on(test.store.hold(Some(Rate::MIN))).unwrap();
-    let expected = LineStatus { served: 2, passed: 0, disorder: 0, waiting: 3, rate: Rate::MIN, slow: true };
+    let expected =
+        LineStatus { reached: 2, overtaken: 0, disorder: 0, waiting: 3, rate: Rate::MIN, slow: true };
     assert_eq!(line(&test), expected);
     assert_eq!(line(&test.restarted()), expected);
 }
@@ -121,7 +125,7 @@ fn a_new_epoch_starts_with_an_empty_line_and_ticket_one() {
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let slice = SliceId { plan: 1, index: 0 };
-    assert_eq!(block_on(test.store.claim(slice, Claimant(1))).unwrap(), Claimed::Granted { released: 0 });
+    assert_eq!(block_on(test.store.take(slice, ConsumerRun(1))).unwrap(), Taken::Here { released: 0 });
     let admit = |n: u64| {
         let admission =
             Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
@@ -237,9 +241,10 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     let plan = plan_from(None, test.time.now(), Rate::MAX);
     assert!(block_on(test.store.write(plan)).unwrap());
     let (slice, idle) = (SliceId { plan: 1, index: 0 }, SliceId { plan: 1, index: 1 });
-    let claim =
-        |test: &TestStore, slice, claimant| block_on(test.store.claim(slice, Claimant(claimant))).unwrap();
-    assert_eq!(claim(&test, slice, 1), Claimed::Granted { released: 0 });
+    let take = |test: &TestStore, slice, consumer_run| {
+        block_on(test.store.take(slice, ConsumerRun(consumer_run))).unwrap()
+    };
+    assert_eq!(take(&test, slice, 1), Taken::Here { released: 0 });
     for n in 1..=3 {
         let admission =
             Admission { by: AdmittedBy::Slice(slice), ..port_contracts::visitor::admission(n, 1) };
@@ -253,17 +258,17 @@ fn a_slice_of_an_earlier_process_can_be_resumed() {
     }
     // It recorded only two of the three before the process ended.
     block_on(test.store.record(slice, progress(2, 2))).unwrap();
-    assert_eq!(claim(&test, slice, 2), Claimed::Taken);
+    assert_eq!(take(&test, slice, 2), Taken::Elsewhere);
 
     let test = test.restarted();
-    assert_eq!(claim(&test, slice, 3), Claimed::Granted { released: 3 });
-    assert_eq!(claim(&test, slice, 3), Claimed::Granted { released: 3 });
-    assert_eq!(claim(&test, slice, 4), Claimed::Taken, "its new consumer works on it");
-    assert_eq!(claim(&test, idle, 4), Claimed::Granted { released: 0 });
+    assert_eq!(take(&test, slice, 3), Taken::Here { released: 3 });
+    assert_eq!(take(&test, slice, 3), Taken::Here { released: 3 });
+    assert_eq!(take(&test, slice, 4), Taken::Elsewhere, "its new consumer works on it");
+    assert_eq!(take(&test, idle, 4), Taken::Here { released: 0 });
     block_on(test.store.record(slice, progress(4, 4))).unwrap();
     assert_eq!(
         block_on(test.store.progress()).unwrap(),
-        LineProgress { served: 4, released: 4, ..Default::default() }
+        LineProgress { reached: 4, released: 4, ..Default::default() }
     );
 }
 

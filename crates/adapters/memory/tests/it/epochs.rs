@@ -6,7 +6,7 @@ use futures_executor::block_on;
 use port_contracts::slices::{plan_from, progress};
 use port_contracts::visitor::{admission, visitor};
 use waitroom::ports::{
-    Admissions, AuditTrail, Claimant, EntryCount, LineBack, LineFront, LineLength, MinuteLog, Plans,
+    Admissions, AuditTrail, ConsumerRun, EntryCount, LineBack, LineFront, LineLength, MinuteLog, Plans,
     RoomAdmin, RoomReader, Slices, StatusBoard, TicketCounter,
 };
 use waitroom::{AdmittedBy, Author, LineProgress, Rate, SliceId};
@@ -25,7 +25,7 @@ fn a_reset_begins_anew_and_what_is_late_from_before_does_not_count() {
         let received = line.receive(1, Duration::ZERO).await.unwrap();
         assert!(store.write(plan_from(None, room.now(), Rate::MAX)).await.unwrap());
         let slice = SliceId { plan: 1, index: 3 };
-        store.claim(slice, Claimant(1)).await.unwrap();
+        store.take(slice, ConsumerRun(1)).await.unwrap();
         let of_slice = waitroom::Admission { by: AdmittedBy::Slice(slice), ..admission(1, 1) };
         store.admit(visitor(1).token, of_slice).await.unwrap();
         store.count_entry();
@@ -45,7 +45,7 @@ fn a_reset_begins_anew_and_what_is_late_from_before_does_not_count() {
         line.hand_back(receipts).await.unwrap();
         assert_eq!(line.receive(10, Duration::ZERO).await.unwrap(), []);
         store.record(slice, progress(1, 90)).await.unwrap();
-        store.pass_by(1, 80).await.unwrap();
+        store.overtake(1, 80).await.unwrap();
         assert_eq!(store.progress().await.unwrap(), LineProgress::default());
         store.record(slice, progress(4, 90)).await.unwrap();
         let released = LineProgress { released: 3, ..LineProgress::default() };

@@ -19,7 +19,7 @@ mod plays {
     mod interrupted;
     mod lifecycle;
     mod operating;
-    mod proving;
     mod rehearsing;
     mod roles;
+    mod trying;
 }

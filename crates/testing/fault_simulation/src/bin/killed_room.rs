@@ -16,7 +16,7 @@ use consumer::Consumer;
 use embedded::EmbeddedStore;
 use producer::{DoorRequest, Producer, SystemTokens};
 use trigger::{Trigger, TriggerCause};
-use waitroom::ports::{Admissions, Claimant, Clock, Dispatch, LineLength, PortResult};
+use waitroom::ports::{Admissions, Clock, ConsumerRun, Dispatch, LineLength, PortResult};
 use waitroom::{Rate, Room, Scheme, Settings, Slice, Token};
 
 /// Short, so that windows begin and end within a process that lives a second.
@@ -30,7 +30,7 @@ struct SpawnConsumers(EmbeddedStore);
 impl Dispatch for SpawnConsumers {
     async fn send(&self, slice: Slice) -> PortResult<()> {
         let consumer = Consumer::new(self.0.clone(), SystemClock);
-        tokio::spawn(async move { consumer.run(slice, Claimant(rand::random())).await });
+        tokio::spawn(async move { consumer.run(slice, ConsumerRun(rand::random())).await });
         Ok(())
     }
 }

@@ -134,7 +134,7 @@ fn an_invalid_cookie_counts_as_none() {
 }
 
 #[test]
-fn a_visitor_who_was_passed_by_joins_again_with_the_same_token() {
+fn a_visitor_who_was_overtaken_joins_again_with_the_same_token() {
     let mut world = World::new(31, 1000);
     // This visitor is lost: the place was never put into the line.
     let lost: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
@@ -307,7 +307,7 @@ fn a_client_takes_only_as_many_new_places_as_its_limit_allows() {
 }
 
 #[test]
-fn an_invented_place_that_was_passed_by_counts_as_a_new_one() {
+fn an_invented_place_that_was_overtaken_counts_as_a_new_one() {
     static LIMIT: OnePlace = OnePlace(AtomicU32::new(1));
     let mut world = world();
     let invented: Place = "ab12-00112233445566778899aabbccddeeff-1".parse().unwrap();
@@ -334,7 +334,7 @@ fn both_cookies(answer: &DoorAnswer) -> String {
 }
 
 #[test]
-fn a_proven_place_that_was_passed_by_does_not_count_again() {
+fn a_proven_place_that_was_overtaken_does_not_count_again() {
     static LIMIT: OnePlace = OnePlace(AtomicU32::new(1));
     let mut world = world().with_line(LineBehaviour::default());
     pause(&mut world);

@@ -281,7 +281,7 @@ fn progress_cannot_be_recorded() {
 
 #[test]
 fn claims_and_plans_fail_or_are_not_confirmed() {
-    for call in [PortCall::Claim, PortCall::CountWaiting, PortCall::WritePlan, PortCall::RecentPlans] {
+    for call in [PortCall::Take, PortCall::CountWaiting, PortCall::WritePlan, PortCall::RecentPlans] {
         for fault in [InjectedFault::Refused(Fault::Busy), InjectedFault::Unconfirmed] {
             let mut world = crowded();
             world.set_faults(every(2, call, fault));
@@ -296,7 +296,7 @@ fn claims_and_plans_fail_or_are_not_confirmed() {
 #[test]
 fn an_unconfirmed_claim_does_not_lose_the_slice() {
     let mut world = crowded();
-    world.set_faults(every(2, PortCall::Claim, InjectedFault::Unconfirmed));
+    world.set_faults(every(2, PortCall::Take, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
     assert_eq!(world.outcome().windows()[&3], (600, 600));
     assert_nobody_is_lost(&mut world);
@@ -382,13 +382,13 @@ fn the_door_asks_a_visitor_to_come_again_after_three_seconds() {
 #[test]
 fn those_who_leave_before_the_first_report_count_for_how_far_the_line_is() {
     let mut world = World::new(15, 600);
-    world.set_faults(every(1, PortCall::Position, InjectedFault::Refused(Fault::Busy)));
+    world.set_faults(every(1, PortCall::Reach, InjectedFault::Refused(Fault::Busy)));
     world.join(30);
     world.run(Duration::from_secs(5));
-    assert_eq!((world.outcome().released(), world.status().served), (30, 0));
+    assert_eq!((world.outcome().released(), world.status().reached), (30, 0));
     world.clear_faults();
     world.run(Duration::from_secs(30));
-    assert_eq!(world.status().served, 30);
+    assert_eq!(world.status().reached, 30);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn nobody_enters_last_because_the_ledger_refuses_writes() {
     assert_nobody_enters_last(3000, Fault::Busy, 3, PortCall::writes);
 }
 
-/// Its claims and records are written, so consumers work on every slice.
+/// Who takes them, and their records, are written, so consumers work on every slice.
 #[test]
 fn nobody_enters_last_because_the_ledger_refuses_admissions_alone() {
     for fault in [Fault::Busy, Fault::Unsure] {

@@ -115,7 +115,7 @@ fn a_poll_says_when_the_room_opens_until_it_is_on() {
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
 fn the_largest_numbers_are_not_rounded() {
     let mut ledger = Ledger::new();
-    ledger.line.served = Ticket::MAX;
+    ledger.line.reached = Ticket::MAX;
     ledger.line.waiting = Ticket::MAX - 1;
     ledger.line.rate = Rate::MAX;
     ledger.room.stretch = Stretch::MAX;
@@ -125,13 +125,13 @@ fn the_largest_numbers_are_not_rounded() {
 
 #[test]
 #[ignore = "needs Velocity: cargo xtask test stack_template"]
-fn a_poll_shows_who_was_passed_by_and_how_far_out_of_order_the_line_is() {
+fn a_poll_shows_who_was_overtaken_and_how_far_out_of_order_the_line_is() {
     let mut ledger = Ledger::new();
-    for (passed, disorder) in [(2100, 600), (0, 600), (0, 0)] {
-        (ledger.line.passed, ledger.line.disorder) = (passed, disorder);
+    for (overtaken, disorder) in [(2100, 600), (0, 600), (0, 0)] {
+        (ledger.line.overtaken, ledger.line.disorder) = (overtaken, disorder);
         ledger.check(&[&mine()]);
         let answer = ledger.poll_answer(&[&mine()]);
-        assert_eq!((&answer["passed"], &answer["disorder"]), (&passed.into(), &disorder.into()));
+        assert_eq!((&answer["passed"], &answer["disorder"]), (&overtaken.into(), &disorder.into()));
     }
 }
 

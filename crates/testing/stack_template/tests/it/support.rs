@@ -52,8 +52,11 @@ impl Ledger {
     pub(crate) fn new() -> Self {
         let mut room = fixture::room(300);
         room.settings.shop = "https://shop.example/sale?a=b&c='d'".parse().unwrap();
-        let line =
-            LineStatus::of(&room, waitroom::LinePosition { served: 4100, passed: 2100, disorder: 300 }, 9120);
+        let line = LineStatus::of(
+            &room,
+            waitroom::LineReach { reached: 4100, overtaken: 2100, disorder: 300 },
+            9120,
+        );
         Self {
             room,
             line,
@@ -108,10 +111,10 @@ impl Ledger {
             item["cors"] = json!({ "S": shop.as_url().origin().ascii_serialization() });
         }
         if self.has_progress {
-            item["served"] = json!({ "N": self.line.served.to_string() });
+            item["served"] = json!({ "N": self.line.reached.to_string() });
             // A copy that an earlier version wrote does not have them.
-            if self.line.passed > 0 {
-                item["passed"] = json!({ "N": self.line.passed.to_string() });
+            if self.line.overtaken > 0 {
+                item["passed"] = json!({ "N": self.line.overtaken.to_string() });
             }
             if self.line.disorder > 0 {
                 item["disorder"] = json!({ "N": self.line.disorder.to_string() });

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 
-use super::account::ProofAccount;
-use super::options::ProofOptions;
+use super::account::TrialAccount;
+use super::options::TrialOptions;
 
 /// A file in Markdown. Each line is in it as soon as it is known.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    pub(super) fn create(options: &ProofOptions, account: &ProofAccount) -> Result<Self> {
-        let ProofOptions { folder, room, region, visitors, .. } = options;
+    pub(super) fn create(options: &TrialOptions, account: &TrialAccount) -> Result<Self> {
+        let TrialOptions { folder, room, region, visitors, .. } = options;
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let path = folder.join(format!("{room}-{seconds}.md"));
         fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
@@ -29,7 +29,7 @@ impl Transcript {
         let mut transcript = Self { path, file, account: account.id.clone() };
         let on = options.endpoint.as_ref().map_or("AWS", |_| "an emulator");
         transcript.say(&format!(
-            "# A proof of Beekeeper {} on {on}\n\nRegion {region}, {visitors} visitors, second {seconds} since 1970.\n",
+            "# A trial of Beekeeper {} on {on}\n\nRegion {region}, {visitors} visitors, second {seconds} since 1970.\n",
             env!("CARGO_PKG_VERSION"),
         ))?;
         Ok(transcript)

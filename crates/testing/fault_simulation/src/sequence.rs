@@ -20,7 +20,7 @@ use crate::{InjectedFault, Spread, World};
 
 /// One run: a crowd, a rate and a line.
 #[derive(Clone, Copy, Debug)]
-pub struct OrderRun {
+pub struct SequenceRun {
     pub seed: u64,
     pub visitors: usize,
     pub rate: u32,
@@ -45,7 +45,7 @@ pub enum Meanwhile {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug)]
-pub struct OrderReport {
+pub struct SequenceReport {
     /// How many places from their turn visitors entered.
     pub displaced: Spread,
     /// How many seconds the entry was outside of the range that the page showed, over all polls. Without those before the
@@ -67,8 +67,8 @@ pub struct OrderReport {
     pub heard_after: Spread,
     /// By how many seconds the range that they showed until then ended too early.
     pub too_early: Spread,
-    /// How many were told that the line has passed them, although they were in it.
-    pub told_passed: usize,
+    /// How many were told that the line has overtaken them, although they were in it.
+    pub told_overtaken: usize,
     /// How many of those entered later than the line first delivered them.
     pub entered_late: usize,
     pub lost: usize,
@@ -102,17 +102,17 @@ struct SimCrowd {
     confirmed: usize,
 }
 
-impl OrderRun {
+impl SequenceRun {
     const TICK: Duration = Duration::from_millis(500);
     const RUSH: Duration = Duration::from_mins(2);
     const CHANGED_AFTER: Duration = Duration::from_mins(3);
 
-    pub fn run(&self) -> OrderReport {
+    pub fn run(&self) -> SequenceReport {
         self.run_at_pace(None)
     }
 
     /// The same, with pages that poll at another pace than ours.
-    pub fn run_at_pace(&self, pace: Option<PollPace>) -> OrderReport {
+    pub fn run_at_pace(&self, pace: Option<PollPace>) -> SequenceReport {
         let mut world = World::new(self.seed, self.rate).with_line(self.line);
         world.set_faults(|_| (InjectedFault::None, Duration::from_millis(8)));
         let mut crowd = SimCrowd::new(self.seed);
@@ -221,7 +221,7 @@ impl SimCrowd {
     }
 
     /// `changed`: when the operator changed the rate.
-    fn report(&self, world: &mut World, changed: Option<Timestamp>) -> OrderReport {
+    fn report(&self, world: &mut World, changed: Option<Timestamp>) -> SequenceReport {
         let outcome = world.outcome();
         let mut by_entry: Vec<_> = self.visitors.iter().collect();
         by_entry.sort_by_key(|visitor| (visitor.entered, visitor.first_ticket));
@@ -248,9 +248,9 @@ impl SimCrowd {
             waited.is_some_and(|waited| (Duration::from_mins(9)..=Duration::from_mins(11)).contains(&waited))
         });
         let observations = world.observations.lock();
-        let passed: Vec<_> =
+        let overtaken: Vec<_> =
             self.visitors.iter().filter(|visitor| visitor.tab.kept.asked_door.is_some()).collect();
-        let late = passed.iter().filter(|visitor| {
+        let late = overtaken.iter().filter(|visitor| {
             let delivered = observations.delivered.get(&(visitor.place.token, visitor.first_ticket));
             // A batch that was received is released within a second or two.
             visitor
@@ -258,7 +258,7 @@ impl SimCrowd {
                 .zip(delivered)
                 .is_some_and(|(entered, delivered)| entered > *delivered + Duration::from_secs(5))
         });
-        OrderReport {
+        SequenceReport {
             displaced: Spread::of(displaced.collect()),
             in_range: percent(|seconds| seconds == 0),
             minute_off: percent(|seconds| seconds > 60),
@@ -269,7 +269,7 @@ impl SimCrowd {
             learned_after: Spread::of(learned_after.collect()),
             heard_after: Spread::of(heard_after),
             too_early: Spread::of(too_early),
-            told_passed: passed.len(),
+            told_overtaken: overtaken.len(),
             entered_late: late.count(),
             lost: outcome.lost.len(),
             twice: outcome.twice.len(),
@@ -379,13 +379,13 @@ mod tests {
         let mut world = World::new(1, 600).with_line(LineBehaviour::default());
         let mut crowd = SimCrowd::new(1);
         world.join(60);
-        world.run(OrderRun::TICK);
+        world.run(SequenceRun::TICK);
         world.lose_line();
         world.join(5);
         let mut again = 0;
         while !crowd.everybody_learned(65) {
             assert!(crowd.visitors.iter().all(|visitor| visitor.polls < 200), "they wait for ever");
-            world.run(OrderRun::TICK);
+            world.run(SequenceRun::TICK);
             let before: Vec<_> =
                 crowd.visitors.iter().map(|visitor| (visitor.place, visitor.polls)).collect();
             crowd.read(&world);
@@ -396,7 +396,7 @@ mod tests {
             }
         }
         let report = crowd.report(&mut world, None);
-        assert_eq!((report.told_passed, report.lost, report.twice), (again, 0, 0), "{report:?}");
+        assert_eq!((report.told_overtaken, report.lost, report.twice), (again, 0, 0), "{report:?}");
         // A consumer may have had some of them in hand.
         assert!((40..=60).contains(&again), "{again}");
     }

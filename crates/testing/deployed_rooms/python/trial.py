@@ -1,14 +1,14 @@
-"""Queries and changes the AWS account in which `cargo xtask prove-aws` proves a room, with the caller's permissions.
+"""Queries and changes the AWS account in which `cargo xtask try-aws` tries a room, with the caller's permissions.
 
-    proof.py caller                        prints the account, the caller and the region
-    proof.py credentials                   prints the caller's credentials
-    proof.py operator NAME POLICY…         creates a role with only these policies, which the account may assume; prints its ARN
-    proof.py session ROLE NAME             prints credentials of the role
-    proof.py outputs STACK                 prints the outputs of a stack
-    proof.py alarms PREFIX                 prints the state of each alarm
-    proof.py calls NAME SINCE              prints the calls that CloudTrail recorded of sessions with this name
-    proof.py left ROOM                     prints what still has the room's tag
-    proof.py remove NAME                   removes the role and its policies
+    trial.py caller                        prints the account, the caller and the region
+    trial.py credentials                   prints the caller's credentials
+    trial.py operator NAME POLICY…         creates a role with only these policies, which the account may assume; prints its ARN
+    trial.py session ROLE NAME             prints credentials of the role
+    trial.py outputs STACK                 prints the outputs of a stack
+    trial.py alarms PREFIX                 prints the state of each alarm
+    trial.py calls NAME SINCE              prints the calls that CloudTrail recorded of sessions with this name
+    trial.py left ROOM                     prints what still has the room's tag
+    trial.py remove NAME                   removes the role and its policies
 """
 
 import datetime

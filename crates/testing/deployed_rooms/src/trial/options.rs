@@ -1,4 +1,4 @@
-//! What to prove, and what that costs.
+//! What to try, and what that costs.
 
 use std::env;
 use std::fmt::Write as _;
@@ -10,16 +10,16 @@ use waitroom::Rate;
 
 use crate::stage::SHOP;
 
-/// What to prove, and with what. `cargo xtask prove-aws --help` explains what is said there.
+/// What to try, and with what. `cargo xtask try-aws --help` explains what is said there.
 #[derive(Clone, Debug, Deserialize)]
-pub struct ProofOptions {
+pub struct TrialOptions {
     pub room: String,
     pub region: String,
     pub visitors: u32,
     pub email: String,
     pub domain: Option<String>,
     pub certificate: Option<String>,
-    /// The `beekeeper` to prove, with functions inside.
+    /// The `beekeeper` to try, with functions inside.
     pub beekeeper: PathBuf,
     pub architecture: String,
     /// The folder of the transcript.
@@ -34,24 +34,24 @@ fn emulator() -> Option<String> {
     env::var("AWS_ENDPOINT_URL").ok()
 }
 
-/// How many visitors a minute the proven room releases.
+/// How many visitors a minute the tried room releases.
 pub(super) const RATE: u32 = 600;
 
-/// The proof takes about this long. What AWS charges by the month, it charges for this time.
+/// The trial takes about this long. What AWS charges by the month, it charges for this time.
 const HOURS: f64 = 1.5;
 const HOURS_A_MONTH: f64 = 730.0;
 
-impl ProofOptions {
+impl TrialOptions {
     /// The configuration file of the room, with these settings in addition.
     pub(super) fn settings(&self, more: &str) -> String {
         let Self { region, architecture, .. } = self;
         format!(
-            "title = \"Proof\"\nregion = {region:?}\nshop = {SHOP:?}\nrate = {RATE}\n\
+            "title = \"Trial\"\nregion = {region:?}\nshop = {SHOP:?}\nrate = {RATE}\n\
              architecture = {architecture:?}\n{more}"
         )
     }
 
-    /// What the proof costs in dollars, by the model. Requests of the steps that are not a crowd count as visitors.
+    /// What the trial costs in dollars, by the model. Requests of the steps that are not a crowd count as visitors.
     fn dollars(&self) -> f64 {
         // RATE is in bounds.
         let rate = Rate::new(RATE).unwrap_or(Rate::MAX);
@@ -63,11 +63,11 @@ impl ProofOptions {
         visitors + month * HOURS / HOURS_A_MONTH
     }
 
-    /// What the proof does and costs, in words.
+    /// What the trial does and costs, in words.
     pub(super) fn plan(&self, account: &str, caller: &str) -> String {
         let Self { room, region, visitors, email, .. } = self;
         let mut plan = format!(
-            "This proves the room {room} in account {account}, region {region}, as {caller}.\n\
+            "This tries the room {room} in account {account}, region {region}, as {caller}.\n\
              It creates a role with the permissions of docs/operator-policy.md, deploys the room, lets {visitors} visitors \
              through,\nturns its options on and off, makes its alarms ring, and removes everything. That takes about an hour.\n\
              AWS charges about ${:.2} for it, by the numbers of crates/cloud/model/aws.toml.\n\

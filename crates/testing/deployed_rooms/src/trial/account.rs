@@ -12,16 +12,16 @@ use emulators::boto3;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::options::ProofOptions;
+use super::options::TrialOptions;
 use crate::operator_policies::operator_policies;
 use crate::stage::sdk_config;
 
 /// Asks AWS with the caller's permissions.
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/proof.py");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/trial.py");
 
 /// The account, as the caller sees it.
 #[derive(Debug)]
-pub(super) struct ProofAccount {
+pub(super) struct TrialAccount {
     pub(super) id: String,
     pub(super) caller: String,
     region: String,
@@ -66,8 +66,8 @@ pub(super) struct OperatorRole {
     since: u64,
 }
 
-impl ProofAccount {
-    pub(super) fn new(options: &ProofOptions) -> Result<Self> {
+impl TrialAccount {
+    pub(super) fn new(options: &TrialOptions) -> Result<Self> {
         let region = options.region.clone();
         let caller: Caller = asked(&region, &["caller"])
             .context("AWS does not say who you are; log in, or set AWS_PROFILE, and try again")?;
@@ -79,9 +79,9 @@ impl ProofAccount {
     }
 
     /// The caller's own permissions, for the SDK.
-    pub(super) fn config(&self, options: &ProofOptions) -> Result<SdkConfig> {
+    pub(super) fn config(&self, options: &TrialOptions) -> Result<SdkConfig> {
         let (id, secret, token): (String, String, Option<String>) = self.asked(&["credentials"])?;
-        let credentials = Credentials::new(id, secret, token, None, "proof");
+        let credentials = Credentials::new(id, secret, token, None, "trial");
         Ok(sdk_config(&self.region, credentials, options.endpoint.clone()))
     }
 
@@ -90,7 +90,7 @@ impl ProofAccount {
         let (policy, optional) = (policy.to_string_lossy(), optional.to_string_lossy());
         let arn = self.asked(&["operator", &role_name(room), &policy, &optional])?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        Ok(OperatorRole { arn, session: format!("proof-{since}"), since })
+        Ok(OperatorRole { arn, session: format!("trial-{since}"), since })
     }
 
     /// The environment in which `beekeeper` has this role.

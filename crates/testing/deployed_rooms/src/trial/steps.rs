@@ -1,4 +1,4 @@
-//! The steps of a proof, in their order.
+//! The steps of a trial, in their order.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use http_contract::IN_FORCE;
 use serde_json::Value;
 
-use super::account::{OperatorRole, ProofAccount, RecordedCall};
-use super::options::{ProofOptions, RATE};
+use super::account::{OperatorRole, RecordedCall, TrialAccount};
+use super::options::{RATE, TrialOptions};
 use super::transcript::{StepOutcome, Transcript};
 use crate::laptop::done;
 use crate::operator_policies::operator_policies;
@@ -19,26 +19,26 @@ use crate::{Crowd, Laptop, Stage, until};
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// A step, and what it does.
-type Step = (&'static str, fn(&mut Proof) -> Result<StepOutcome>);
+type Step = (&'static str, fn(&mut Trial) -> Result<StepOutcome>);
 
-/// The first steps; without them there is nothing to prove.
+/// The first steps; without them there is nothing to try.
 const BEGINNING: [Step; 2] = [
-    ("An operator with the permissions of the docs", Proof::make_operator),
-    ("A room is deployed", Proof::deploy),
+    ("An operator with the permissions of the docs", Trial::make_operator),
+    ("A room is deployed", Trial::deploy),
 ];
 
 const WHILE_IT_STANDS: [Step; 5] = [
-    ("The room answers as on one machine", Proof::conform),
-    ("A crowd comes through, each once", Proof::admit_a_crowd),
-    ("Alarms ring", Proof::ring_alarms),
-    ("An update turns each option on", Proof::turn_options_on),
-    ("An update turns each option off", Proof::turn_options_off),
+    ("The room answers as on one machine", Trial::conform),
+    ("A crowd comes through, each once", Trial::admit_a_crowd),
+    ("Alarms ring", Trial::ring_alarms),
+    ("An update turns each option on", Trial::turn_options_on),
+    ("An update turns each option off", Trial::turn_options_off),
 ];
 
 const END: [Step; 3] = [
-    ("The room is removed", Proof::destroy),
-    ("The policy is what the calls need", Proof::compare_calls),
-    ("The operator is removed", Proof::remove_operator),
+    ("The room is removed", Trial::destroy),
+    ("The policy is what the calls need", Trial::compare_calls),
+    ("The operator is removed", Trial::remove_operator),
 ];
 
 /// How long CloudTrail takes to record a call, by its documentation.
@@ -47,7 +47,7 @@ const RECORDED_WITHIN: Duration = Duration::from_mins(20);
 /// How long an alarm may take, after its cause.
 const RINGS_WITHIN: Duration = Duration::from_mins(15);
 
-/// From how many requests to the door on the proof's firewall challenges an address, and refuses it.
+/// From how many requests to the door on the trial's firewall challenges an address, and refuses it.
 const CHALLENGE_ABOVE: u32 = 10;
 const DOOR_REQUESTS: u32 = 200;
 
@@ -55,17 +55,17 @@ const DOOR_REQUESTS: u32 = 200;
 const NO_CONDITIONS: &str = "LocalEmu rejects updates that turn a condition of the template on or off";
 
 #[derive(Debug)]
-pub(super) struct Proof {
-    options: ProofOptions,
-    account: ProofAccount,
+pub(super) struct Trial {
+    options: TrialOptions,
+    account: TrialAccount,
     transcript: Transcript,
     laptop: Laptop,
     operator: Option<OperatorRole>,
     stage: Option<Stage>,
 }
 
-impl Proof {
-    pub(super) fn new(options: &ProofOptions, account: ProofAccount, transcript: Transcript) -> Result<Self> {
+impl Trial {
+    pub(super) fn new(options: &TrialOptions, account: TrialAccount, transcript: Transcript) -> Result<Self> {
         let laptop = Laptop::new(options.beekeeper.clone())?;
         Ok(Self { options: options.clone(), account, transcript, laptop, operator: None, stage: None })
     }
@@ -82,7 +82,7 @@ impl Proof {
         self.close(failed)
     }
 
-    /// Removes what a proof left that was killed.
+    /// Removes what a trial left that was killed.
     pub(super) fn remove(mut self) -> Result<()> {
         let mut failed = self.perform(&BEGINNING[..1])?;
         self.configure("")?;

@@ -1,4 +1,4 @@
-//! `cargo xtask prove-aws` proves a room on LocalEmu, except for what LocalEmu lacks.
+//! `cargo xtask try-aws` tries a room on LocalEmu, except for what LocalEmu lacks.
 
 use std::fs;
 use std::process::Command;
@@ -9,16 +9,16 @@ use serde_json::json;
 
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
-fn a_room_is_proven_and_nothing_is_left() {
+fn a_room_is_tried_and_nothing_is_left() {
     let aws = LocalEmu::shared().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let request = json!({
-        "room": "aws-proof", "region": "us-east-1", "visitors": 40, "email": "operator@shop.example",
+        "room": "aws-trial", "region": "us-east-1", "visitors": 40, "email": "operator@shop.example",
         "beekeeper": workspace::target().join("debug/beekeeper"), "architecture": sam::architecture(),
         "folder": folder.path(), "only_remove": false, "yes": true,
     });
-    let mut prove = Command::new(env!("CARGO_BIN_EXE_prove_aws"));
-    let output = prove.arg(request.to_string()).envs(aws.environment()).output().unwrap();
+    let mut try_room = Command::new(env!("CARGO_BIN_EXE_try_aws"));
+    let output = try_room.arg(request.to_string()).envs(aws.environment()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     println!("{said}");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! Proves a room in an AWS account. Its one argument is a [`ProofRequest`] in JSON, which `cargo xtask prove-aws` writes.
+//! Tries a room in an AWS account. Its one argument is a [`TrialRequest`] in JSON, which `cargo xtask try-aws` writes.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that is read")]
 
@@ -7,13 +7,13 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use deployed_rooms::proof::{ProofOptions, prove, remove};
+use deployed_rooms::trial::{TrialOptions, remove, try_room};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct ProofRequest {
+struct TrialRequest {
     #[serde(flatten)]
-    options: ProofOptions,
+    options: TrialOptions,
     only_remove: bool,
     /// Do not ask.
     yes: bool,
@@ -30,12 +30,12 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let request = env::args().nth(1).context("use cargo xtask prove-aws")?;
-    let request: ProofRequest = serde_json::from_str(&request).context("use cargo xtask prove-aws")?;
+    let request = env::args().nth(1).context("use cargo xtask try-aws")?;
+    let request: TrialRequest = serde_json::from_str(&request).context("use cargo xtask try-aws")?;
     if request.only_remove {
         return remove(&request.options);
     }
-    prove(&request.options, |plan| {
+    try_room(&request.options, |plan| {
         println!("{plan}");
         if request.yes { Ok(true) } else { agreed() }
     })

@@ -1,4 +1,4 @@
-//! `cargo xtask prove-aws`: builds `beekeeper` as operators get it, and proves a room with it.
+//! `cargo xtask try-aws`: builds `beekeeper` as operators get it, and tries a room with it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::package::Arch;
 use crate::process::{cargo, run};
 
 #[derive(Debug, Args, Serialize)]
-pub(crate) struct ProveAws {
+pub(crate) struct TryAws {
     /// The AWS region
     #[arg(long)]
     region: String,
@@ -23,7 +23,7 @@ pub(crate) struct ProveAws {
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=5000))]
     visitors: u32,
     /// The room's name
-    #[arg(long, default_value = "aws-proof")]
+    #[arg(long, default_value = "aws-trial")]
     room: String,
     /// A domain of your own for the room
     #[arg(long, requires = "certificate")]
@@ -39,26 +39,27 @@ pub(crate) struct ProveAws {
     yes: bool,
 }
 
-/// The `ProofRequest` of the program `prove_aws`.
+/// The `TrialRequest` of the program `try_aws`.
 #[derive(Serialize)]
-struct ProofArguments<'a> {
+struct TrialArguments<'a> {
     #[serde(flatten)]
-    arguments: &'a ProveAws,
+    arguments: &'a TryAws,
     beekeeper: PathBuf,
     architecture: &'static str,
     folder: PathBuf,
 }
 
-impl ProveAws {
+impl TryAws {
     pub(crate) fn run(&self) -> Result<()> {
         Dist::for_lambda().make()?;
-        let request = ProofArguments {
+        let request = TrialArguments {
             arguments: self,
             beekeeper: Dist::program(),
             architecture: Arch::Arm64.name(),
-            folder: target().join("prove-aws"),
+            folder: target().join("try-aws"),
         };
-        let prove = ["run", "--locked", "--quiet", "--features", "beekeeper/aws", "--bin", "prove_aws", "--"];
-        run(cargo().args(prove).arg(serde_json::to_string(&request)?))
+        let try_room =
+            ["run", "--locked", "--quiet", "--features", "beekeeper/aws", "--bin", "try_aws", "--"];
+        run(cargo().args(try_room).arg(serde_json::to_string(&request)?))
     }
 }

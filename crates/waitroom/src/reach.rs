@@ -17,8 +17,8 @@ use crate::{BATCH, DisorderEstimate, Ticket};
 
 /// The ticket that the line has reached, as one of several slices sees it that release visitors side by side.
 #[derive(Clone, Copy, Debug)]
-pub struct ServedEstimate {
-    served: u64,
+pub struct ReachEstimate {
+    reached: u64,
     disorder: DisorderEstimate,
     /// How far one visitor moves the estimate.
     step: u64,
@@ -27,21 +27,21 @@ pub struct ServedEstimate {
     lowest_ahead: u64,
 }
 
-impl ServedEstimate {
+impl ReachEstimate {
     /// At most a third of the numbers of a steady crowd are not used.
     const NUMBERS_PER_VISITOR: u64 = 2;
     const JUMP_AFTER: u32 = 100;
 
-    /// `served` is what the line has reached so far, and `disorder` how far out of order it was. The plan has this many `slices`, so while this one releases one
+    /// `reached` is what the line has reached so far, and `disorder` how far out of order it was. The plan has this many `slices`, so while this one releases one
     /// visitor, the others release one each.
-    pub fn new(served: u64, disorder: u64, slices: u32) -> Self {
+    pub fn new(reached: u64, disorder: u64, slices: u32) -> Self {
         let step = Self::NUMBERS_PER_VISITOR * u64::from(slices.max(1));
         let disorder = DisorderEstimate::new(disorder);
-        Self { served, disorder, step, ahead: 0, lowest_ahead: u64::MAX }
+        Self { reached, disorder, step, ahead: 0, lowest_ahead: u64::MAX }
     }
 
-    pub fn served(&self) -> u64 {
-        self.served
+    pub fn reached(&self) -> u64 {
+        self.reached
     }
 
     /// How many places from their turn visitors leave the line.
@@ -58,11 +58,11 @@ impl ServedEstimate {
     }
 
     fn leave_one(&mut self, ticket: u64) {
-        let reachable = self.served.saturating_add(self.step);
+        let reachable = self.reached.saturating_add(self.step);
         // Until its next batch, the others release one batch each. Those are in order.
-        let next_batch = self.served.saturating_add(self.step * u64::from(BATCH));
-        self.disorder.see(self.served.saturating_sub(ticket).max(ticket.saturating_sub(next_batch)));
-        self.served = self.served.max(ticket.min(reachable));
+        let next_batch = self.reached.saturating_add(self.step * u64::from(BATCH));
+        self.disorder.see(self.reached.saturating_sub(ticket).max(ticket.saturating_sub(next_batch)));
+        self.reached = self.reached.max(ticket.min(reachable));
         if ticket <= reachable {
             self.ahead = 0;
             self.lowest_ahead = u64::MAX;
@@ -71,7 +71,7 @@ impl ServedEstimate {
         self.ahead += 1;
         self.lowest_ahead = self.lowest_ahead.min(ticket);
         if self.ahead >= Self::JUMP_AFTER {
-            self.served = self.served.max(self.lowest_ahead);
+            self.reached = self.reached.max(self.lowest_ahead);
             self.ahead = 0;
             self.lowest_ahead = u64::MAX;
         }
@@ -87,16 +87,16 @@ mod tests {
 
     use super::*;
 
-    fn leave(estimate: &mut ServedEstimate, tickets: impl IntoIterator<Item = u64>) {
+    fn leave(estimate: &mut ReachEstimate, tickets: impl IntoIterator<Item = u64>) {
         estimate.leave(tickets.into_iter().map(|ticket| Ticket::new(ticket).unwrap()).collect());
     }
 
     fn after(tickets: impl IntoIterator<Item = u64>) -> u64 {
-        let mut estimate = ServedEstimate::new(0, 0, 1);
+        let mut estimate = ReachEstimate::new(0, 0, 1);
         for ticket in tickets {
             leave(&mut estimate, [ticket]);
         }
-        estimate.served()
+        estimate.reached()
     }
 
     #[test]
@@ -109,11 +109,11 @@ mod tests {
             "a third of the numbers is not used"
         );
         for slices in [1, 3, 270] {
-            let mut mine = ServedEstimate::new(0, 0, slices);
+            let mut mine = ReachEstimate::new(0, 0, slices);
             for batch in (0..10_000).filter(|batch| batch % u64::from(slices) == 0) {
                 leave(&mut mine, (1..=10).map(|n| 10 * batch + n));
                 assert_eq!(
-                    mine.served(),
+                    mine.reached(),
                     10 * batch + 10,
                     "of {slices} slices, each releases every so many batches"
                 );
@@ -124,15 +124,15 @@ mod tests {
 
     #[test]
     fn a_batch_of_strays_does_not_move_it() {
-        let mut estimate = ServedEstimate::new(0, 0, 1);
+        let mut estimate = ReachEstimate::new(0, 0, 1);
         leave(&mut estimate, 1..=1000);
         leave(&mut estimate, 50_001..=50_010);
-        assert_eq!(estimate.served(), 1020);
+        assert_eq!(estimate.reached(), 1020);
         leave(&mut estimate, 1001..=1010);
         leave(&mut estimate, [1]);
-        assert_eq!(estimate.served(), 1020, "and it never goes back");
+        assert_eq!(estimate.reached(), 1020, "and it never goes back");
         leave(&mut estimate, 1011..=1100);
-        assert_eq!(estimate.served(), 1100, "the line catches up");
+        assert_eq!(estimate.reached(), 1100, "the line catches up");
     }
 
     #[test]
@@ -149,12 +149,12 @@ mod tests {
         for block in tickets.chunks_mut(1000) {
             block.shuffle(&mut rng);
         }
-        let mut estimate = ServedEstimate::new(0, 0, 1);
+        let mut estimate = ReachEstimate::new(0, 0, 1);
         for (turn, ticket) in (1_u64..).zip(&tickets) {
             let stray = rng.random_bool(1.0 / 3.0).then_some(ticket + 20_000);
             leave(&mut estimate, [stray.unwrap_or(*ticket)]);
-            assert!(estimate.served() <= turn + 2000, "{} after {turn}", estimate.served());
-            assert!(turn < 5000 || estimate.served() >= turn - 2000, "{} after {turn}", estimate.served());
+            assert!(estimate.reached() <= turn + 2000, "{} after {turn}", estimate.reached());
+            assert!(turn < 5000 || estimate.reached() >= turn - 2000, "{} after {turn}", estimate.reached());
         }
     }
 
@@ -163,13 +163,13 @@ mod tests {
         fn it_never_goes_back_and_never_beyond_the_highest_ticket(
             tickets in prop::collection::vec(1..2000_u64, 1..500), start in 0..1000_u64, slices in 1..300_u32,
         ) {
-            let mut estimate = ServedEstimate::new(start, 0, slices);
+            let mut estimate = ReachEstimate::new(start, 0, slices);
             let mut highest = start;
             for ticket in tickets {
-                let before = estimate.served();
+                let before = estimate.reached();
                 leave(&mut estimate, [ticket]);
                 highest = highest.max(ticket);
-                prop_assert!((before..=highest).contains(&estimate.served()));
+                prop_assert!((before..=highest).contains(&estimate.reached()));
             }
         }
     }

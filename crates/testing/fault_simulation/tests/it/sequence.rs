@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fault_simulation::{Meanwhile, OrderRun, OrderTable, PollPace, World};
+use fault_simulation::{Meanwhile, OrderTable, PollPace, SequenceRun, World};
 use futures_executor::block_on;
 use memory::{LineBehaviour, MemoryLine};
 use page::line::{self, PageForecast};
@@ -100,9 +100,9 @@ fn visitors_of_a_line_out_of_order_are_told_what_is_true() {
     for (disorder, places, seconds) in [(0, 30, 10), (1000, 1000, 60)] {
         for meanwhile in [Meanwhile::Nothing, Meanwhile::Throttled] {
             let line = LineBehaviour { disorder, count_lag: Duration::from_secs(90), ..Default::default() };
-            let report = OrderRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line }.run();
+            let report = SequenceRun { seed: 3, visitors: 6000, rate: 1200, meanwhile, line }.run();
             assert_eq!((report.lost, report.twice, report.above_plan), (0, 0, false), "{report:?}");
-            assert_eq!(report.told_passed, 0, "{report:?}");
+            assert_eq!(report.told_overtaken, 0, "{report:?}");
             assert!(
                 report.displaced.most <= places && report.displaced.largest <= disorder + 30,
                 "{report:?}"
@@ -120,7 +120,7 @@ fn the_range_is_as_wide_as_the_line_has_shown_although_few_are_released() {
     for unused in [0.0, 1.0 / 3.0] {
         let line = LineBehaviour { disorder: 1000, unused, ..Default::default() };
         let meanwhile = Meanwhile::Nothing;
-        let report = OrderRun { seed: 1, visitors: 3000, rate: 60, meanwhile, line }.run();
+        let report = SequenceRun { seed: 1, visitors: 3000, rate: 60, meanwhile, line }.run();
         assert!(report.displaced.most > 400, "the line is out of order: {report:?}");
         assert!(report.in_range >= 90.0 && report.minute_off <= 10.0, "{unused}: {report:?}");
         // And no wider than that: visitors are up to eleven minutes from their turn, in either direction.
@@ -134,7 +134,7 @@ fn in_a_line_in_order_the_range_holds_and_is_narrow() {
         let line = LineBehaviour { unused, ..Default::default() };
         let meanwhile = Meanwhile::Nothing;
         let visitors = 10 * rate as usize;
-        let report = OrderRun { seed: 1, visitors, rate, meanwhile, line }.run();
+        let report = SequenceRun { seed: 1, visitors, rate, meanwhile, line }.run();
         assert!(report.in_range >= 97.0 && report.width.half <= 4 * 60, "{rate}, {unused}: {report:?}");
     }
 }
@@ -169,7 +169,7 @@ fn the_disorder_rises_and_falls_although_a_window_releases_few() {
 fn when_the_rate_falls_pages_hear_of_it_within_two_minutes_and_tell_the_truth_from_then_on() {
     let line = LineBehaviour { disorder: 1000, count_lag: Duration::from_secs(90), ..Default::default() };
     let meanwhile = Meanwhile::Lowered;
-    let report = OrderRun { seed: 1, visitors: 6000, rate: 600, meanwhile, line }.run();
+    let report = SequenceRun { seed: 1, visitors: 6000, rate: 600, meanwhile, line }.run();
     assert!(report.too_early.most > 30 * 60, "they were promised an hour too early: {report:?}");
     assert!(report.heard_after.largest <= 122_000, "{report:?}");
     assert!(report.in_range >= 90.0, "{report:?}");
@@ -177,21 +177,21 @@ fn when_the_rate_falls_pages_hear_of_it_within_two_minutes_and_tell_the_truth_fr
 
 #[test]
 #[ignore = "simulates large crowds, for a minute: cargo xtask test fault_simulation"]
-fn nobody_in_line_is_told_that_they_were_passed_by_although_the_rate_falls_over_a_line_far_out_of_order() {
+fn nobody_in_line_is_told_that_they_were_overtaken_although_the_rate_falls_over_a_line_far_out_of_order() {
     // Between the largest and the smallest, the numbers are farther apart if a third of them is unused.
     for seed in [1, 3] {
         let count_lag = Duration::from_secs(90);
         let line = LineBehaviour { disorder: 10_000, unused: 1.0 / 3.0, count_lag, ..Default::default() };
         let meanwhile = Meanwhile::Lowered;
-        let report = OrderRun { seed, visitors: 30_000, rate: 3000, meanwhile, line }.run();
-        assert_eq!((report.told_passed, report.lost, report.twice), (0, 0, 0), "{report:?}");
+        let report = SequenceRun { seed, visitors: 30_000, rate: 3000, meanwhile, line }.run();
+        assert_eq!((report.told_overtaken, report.lost, report.twice), (0, 0, 0), "{report:?}");
     }
 }
 
 /// A crowd of which the last wait for eleven minutes.
-fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile) -> OrderRun {
+fn crowd(rate: u32, disorder: u64, meanwhile: Meanwhile) -> SequenceRun {
     let line = LineBehaviour { disorder, ..Default::default() };
-    OrderRun { seed: 1, visitors: 13 * rate as usize, rate, meanwhile, line }
+    SequenceRun { seed: 1, visitors: 13 * rate as usize, rate, meanwhile, line }
 }
 
 /// Until November 2026, pages asked after a quarter of the time that was left at least, however near it was.
@@ -247,7 +247,7 @@ fn a_page_in_a_line_that_is_1000_places_out_of_order_learns_within_a_minute() {
 fn in_a_line_that_is_far_out_of_order_nobody_enters_later_than_it_delivers_them() {
     let line = LineBehaviour { disorder: 10_000, count_lag: Duration::from_secs(90), ..Default::default() };
     let meanwhile = Meanwhile::Throttled;
-    let report = OrderRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
+    let report = SequenceRun { seed: 3, visitors: 12_000, rate: 600, meanwhile, line }.run();
     assert_eq!((report.entered_late, report.lost, report.twice, report.above_plan), (0, 0, 0, false));
     assert!(report.displaced.largest > 2000, "the line is far out of order: {report:?}");
 }
