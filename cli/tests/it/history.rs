@@ -1,7 +1,9 @@
 //! `beekeeper history` and `beekeeper undo`.
 
+use std::thread;
+
 use emulators::console;
-use http_contract::{Client, Order, RoomUnderTest};
+use http_contract::{Client, IN_FORCE, Order, RoomUnderTest};
 use serde_json::Value;
 
 use crate::support::{Local, text};
@@ -86,6 +88,8 @@ fn an_undo_that_turns_the_room_off_asks_first_if_visitors_wait() {
     let room = Local::start(&["--rate", "1", "--minute", "60s"]);
     said(&room, &["off", "--local"]);
     said(&room, &["pause", "--local"]);
+    // Until the first order is in force, somebody who joins a room without a line is released at once.
+    thread::sleep(IN_FORCE);
     let client = Client::new(&room.base(), "demo");
     client.join();
     let (code, error) = refused(&room, &["undo", "--local"]);

@@ -15,17 +15,19 @@ use emulators::workspace::{root, target};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-/// How many programs run at once, and how many tests of each. They wait more than they compute, so these are more than
-/// processors.
-const PROGRAMS: usize = 3;
-const TESTS: &str = "6";
+/// How many programs run at once, and how many tests of each. Emulators answer too late if more of them are asked at once.
+const PROGRAMS: usize = 2;
+const TESTS: &str = "2";
+
+/// The tests of the command do little but wait, so more of them run at once.
+const COMMAND: &str = "cli";
+const TESTS_OF_COMMAND: &str = "8";
+
+/// The programs in these folders wait for minutes. They start first, so that none of them is left alone at the end.
+const FIRST: [&str; 2] = [COMMAND, "crates/testing/emulators"];
 
 /// The environment variable that says how many tests of a program run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
-
-/// The programs in these folders take longest. They start first, so that none of them is left alone at the end.
-const LONGEST: [&str; 4] =
-    ["cli", "crates/testing/fault_simulation", "crates/testing/stack_template", "crates/adapters/aws"];
 
 /// A line of `cargo test --message-format=json`.
 #[derive(Debug, Deserialize)]
@@ -61,9 +63,6 @@ pub(crate) fn run_side_by_side(mut cargo_test: Command, arguments: &[&str]) -> R
     let programs = build(&mut cargo_test)?;
     let all = programs.len();
     ensure!(all > 0, "{cargo_test:?} built no test");
-    if env::var_os(THREADS).is_none() {
-        cargo_test.env(THREADS, TESTS);
-    }
     let environment: Vec<_> =
         cargo_test.get_envs().map(|(name, value)| (name.to_owned(), value.map(OsString::from))).collect();
     let (waiting, failed) = (Mutex::new(programs.into_iter()), Mutex::new(Vec::new()));
@@ -87,17 +86,15 @@ pub(crate) fn run_side_by_side(mut cargo_test: Command, arguments: &[&str]) -> R
     Ok(())
 }
 
-/// The test programs, those that take longest first.
+/// The test programs, in the order in which they start.
 fn build(cargo_test: &mut Command) -> Result<Vec<TestProgram>> {
     cargo_test.args(["--no-run", "--message-format=json-render-diagnostics"]);
     let built = cargo_test.stderr(Stdio::inherit()).output().context("could not start cargo")?;
     ensure!(built.status.success(), "{cargo_test:?} failed: {}", built.status);
     let messages = String::from_utf8(built.stdout)?;
     let mut programs: Vec<_> = messages.lines().filter_map(TestProgram::of_message).collect();
-    let rank = |program: &TestProgram| {
-        LONGEST.iter().position(|package| program.name.starts_with(package)).unwrap_or(LONGEST.len())
-    };
-    programs.sort_by_key(rank);
+    programs
+        .sort_by_key(|program| FIRST.iter().position(|first| program.is_in(first)).unwrap_or(FIRST.len()));
     Ok(programs)
 }
 
@@ -109,6 +106,10 @@ impl TestProgram {
         let folder = message.manifest_path?.parent()?.to_owned();
         let package = folder.strip_prefix(root()).ok()?.display();
         Some(Self { name: format!("{package} {}", message.target?.name), path, folder })
+    }
+
+    fn is_in(&self, folder: &str) -> bool {
+        self.folder == root().join(folder)
     }
 
     /// Runs it, and prints all that it said once it has ended. Until then that is in a file below `target`. Returns whether
@@ -125,6 +126,9 @@ impl TestProgram {
                 Some(value) => program.env(name, value),
                 None => program.env_remove(name),
             };
+        }
+        if env::var_os(THREADS).is_none() {
+            program.env(THREADS, if self.is_in(COMMAND) { TESTS_OF_COMMAND } else { TESTS });
         }
         let begun = Instant::now();
         let status = program.stdout(output.try_clone()?).stderr(output).status();
