@@ -33,7 +33,7 @@ fn json(directory: &TempDir, arguments: &[&str]) -> Value {
         output.status.success() && said.contains("demo isn't running; this is how it stood at 20"),
         "{said}"
     );
-    serde_json::from_slice(&output.stdout).unwrap()
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
 }
 
 fn assert_tells_everything(directory: &TempDir) {

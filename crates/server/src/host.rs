@@ -64,15 +64,16 @@ impl HostedRoom {
 
     /// Answers whoever has asked already, and returns how many wait. Every place is kept.
     pub async fn close(self) -> Result<u64, JoinError> {
-        self.end.send_replace(());
-        for site in self.sites {
-            site.await?;
-        }
+        // Ended first, or the throttle would find a demonstration shop that has just closed, and hold the rate down for it.
         for task in &self.background {
             task.abort();
         }
         for task in self.background {
             drop(task.await);
+        }
+        self.end.send_replace(());
+        for site in self.sites {
+            site.await?;
         }
         schedule::note_last_minute(&self.store, self.minute).await;
         let waiting = self.store.status().waiting;
