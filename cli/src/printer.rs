@@ -259,9 +259,9 @@ mod tests {
 
     #[test]
     fn a_live_line_ends_between_two_facts() {
-        let line = "290 joined, 120 waiting, served up to 170, rate 60 a minute";
+        let line = "290 joined, 120 waiting, line reached 170, rate 60 a minute";
         assert_eq!(first_facts(line, 60), line);
-        assert_eq!(first_facts(line, 59), "290 joined, 120 waiting, served up to 170");
+        assert_eq!(first_facts(line, 59), "290 joined, 120 waiting, line reached 170");
         assert_eq!(first_facts(line, 40), "290 joined, 120 waiting");
         assert_eq!(first_facts(line, 5), "290 joined", "at least one");
         assert_eq!(first_facts("", 5), "");

@@ -55,7 +55,7 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("waiting        {}{}", line.waiting, for_newcomers(status)),
         format!("released       {released}{}", rest(status)),
         format!("longest wait   {}", of_those_released(status)),
-        format!("served up to   {}", line.reached),
+        format!("line reached   {}", line.reached),
         format!("this window    {}", windows.first().map_or("none yet", String::as_str)),
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
@@ -164,7 +164,7 @@ joined         about 13210
 waiting        9120, 30 min for somebody who joins now
 released       4090
 longest wait   28 min, of those released in the last two minutes
-served up to   4100
+line reached   4100
 this window    31 of 300
 window before  298 of 300
 rate           600 a minute, throttled to 300: the shop is slow or fails
