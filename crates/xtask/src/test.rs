@@ -121,6 +121,7 @@ fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
 }
 
 fn plays(mut tests: Command, filter: Option<&str>) -> Result<()> {
-    tests.args(["--test", "deployed"]).args(filter);
+    // Another crate has a test program of this name, which ran with the others.
+    tests.args(["--test", "deployed", filter.unwrap_or(PLAYS)]);
     run(tests.args(["--", "--ignored", "--nocapture", "--test-threads", PLAYS_AT_ONCE]))
 }
