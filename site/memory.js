@@ -52,7 +52,7 @@ export const keepWanted = (name, isOn) => write(lasting, name, isOn);
 
 /**
  * What this tab keeps over a reload: the reasons for which it went to the door since a poll last confirmed its place, which
- * prevents a redirect loop; and when it last asked the door whether the line has passed by without admitting the visitor.
+ * prevents a redirect loop; and when it last asked the door whether the line has overtaken it without admitting the visitor.
  */
 export const inTab = () => ({ trips: read(tab, "trips") ?? [], passedCheck: read(tab, "passedCheck") ?? 0 });
 

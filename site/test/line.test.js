@@ -201,7 +201,7 @@ test("the state shown follows the status and the forecast", () => {
   assert.equal(waitingState({ state: "on", slow: false }, { latest: 2 * MINUTE }), "soon");
 });
 
-test("the room says which tickets the line has passed by", () => {
+test("the room says which tickets the line has overtaken", () => {
   assert.equal(isPassed(100, { served: 9_000, passed: 100 }), false);
   assert.equal(isPassed(100, { served: 9_000, passed: 101 }), true);
   assert.equal(isPassed(100, { served: 9_000 }), false, "a room of an earlier version does not say it");

@@ -359,8 +359,8 @@ impl Slices for EmbeddedStore {
             draft.set_progress(progress)?;
             Ok(true)
         });
-        let is_claimed = record.await?;
-        if let Some(lowest) = lowest.filter(|_| is_claimed) {
+        let is_taken = record.await?;
+        if let Some(lowest) = lowest.filter(|_| is_taken) {
             self.shared.lowest_tickets.lock().add(slice.plan, lowest);
         }
         Ok(())

@@ -74,7 +74,7 @@ pub async fn recent_returns_the_two_latest_plans_newest_first<F: Fixture>() {
     assert_eq!(recent, expected);
 }
 
-pub async fn a_slice_is_claimed_once<F: Fixture>() {
+pub async fn a_slice_is_taken_once<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
     assert!(store.write(plan_after(None, 3300)).await.expect("write"));
@@ -86,12 +86,12 @@ pub async fn a_slice_is_claimed_once<F: Fixture>() {
     assert_eq!(store.take(slice(1, 0), ConsumerRun(8)).await.expect("take after a record"), Taken::Elsewhere);
 }
 
-pub async fn of_concurrent_claims_one_wins<F: Fixture>() {
+pub async fn of_concurrent_consumers_one_takes_a_slice<F: Fixture>() {
     let fixture = F::new().await;
     assert!(fixture.ledger().write(plan_after(None, 100)).await.expect("write"));
-    let claims = (1..=8).map(|consumer_run| fixture.ledger().take(slice(1, 0), ConsumerRun(consumer_run)));
+    let runs = (1..=8).map(|consumer_run| fixture.ledger().take(slice(1, 0), ConsumerRun(consumer_run)));
     let granted =
-        future::join_all(claims).await.into_iter().filter(|taken| *taken.as_ref().expect("take") == NEW);
+        future::join_all(runs).await.into_iter().filter(|taken| *taken.as_ref().expect("take") == NEW);
     assert_eq!(granted.count(), 1);
 }
 
@@ -125,7 +125,7 @@ pub async fn progress_never_decreases<F: Fixture>() {
     assert_eq!(store.progress().await.expect("progress"), expected);
 }
 
-pub async fn records_of_an_unclaimed_slice_are_ignored<F: Fixture>() {
+pub async fn records_of_a_slice_that_nobody_took_are_ignored<F: Fixture>() {
     let fixture = F::new().await;
     let store = fixture.ledger();
     let plan = plan_after(None, 3300);

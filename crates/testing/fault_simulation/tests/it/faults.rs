@@ -280,7 +280,7 @@ fn progress_cannot_be_recorded() {
 }
 
 #[test]
-fn claims_and_plans_fail_or_are_not_confirmed() {
+fn taking_and_planning_fail_or_are_not_confirmed() {
     for call in [PortCall::Take, PortCall::CountWaiting, PortCall::WritePlan, PortCall::RecentPlans] {
         for fault in [InjectedFault::Refused(Fault::Busy), InjectedFault::Unconfirmed] {
             let mut world = crowded();
@@ -294,7 +294,7 @@ fn claims_and_plans_fail_or_are_not_confirmed() {
 }
 
 #[test]
-fn an_unconfirmed_claim_does_not_lose_the_slice() {
+fn a_slice_that_was_taken_without_an_answer_is_not_lost() {
     let mut world = crowded();
     world.set_faults(every(2, PortCall::Take, InjectedFault::Unconfirmed));
     world.run(3 * MINUTE);
