@@ -51,25 +51,33 @@ pub(crate) fn time(at: Timestamp) -> DateTime {
     DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The entries of one page. An error if `CloudWatch` could not read them all: then the answer is a success without them.
-fn entries_of(result: &MetricDataResult, attempt: &str) -> Result<Vec<(Timestamp, u64)>, CloudError> {
+/// The sums of one page, each with when its minute began. An error if `CloudWatch` could not read them all: then the answer is a
+/// success without them.
+pub(crate) fn sums_of(
+    result: &MetricDataResult,
+    attempt: &str,
+) -> Result<impl Iterator<Item = (Timestamp, f64)>, CloudError> {
     if matches!(result.status_code(), Some(StatusCode::InternalError | StatusCode::Forbidden)) {
         return Err(CloudError::incomplete(attempt, "all values"));
     }
-    let values = result.timestamps().iter().zip(result.values());
-    Ok(values.filter_map(|(began, sum)| entry(began, *sum)).collect())
+    let began = |at: &DateTime| at.to_millis().ok().and_then(|millis| u64::try_from(millis).ok());
+    let sums = result.timestamps().iter().zip(result.values());
+    Ok(sums.filter_map(move |(at, sum)| Some((Timestamp::from_millis(began(at)?), *sum))))
 }
 
-/// `None` for a time or a sum that no visitors can have.
-fn entry(began: &DateTime, sum: f64) -> Option<(Timestamp, u64)> {
-    let began = u64::try_from(began.to_millis().ok()?).ok()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is a whole number, not below one"
-    )]
-    let visitors = (sum >= 1.0).then_some(sum as u64)?;
-    Some((Timestamp::from_millis(began), visitors))
+/// The entries of one page.
+fn entries_of(result: &MetricDataResult, attempt: &str) -> Result<Vec<(Timestamp, u64)>, CloudError> {
+    Ok(sums_of(result, attempt)?.filter_map(|(began, sum)| Some((began, visitors(sum)?))).collect())
+}
+
+/// `None` for a sum that no visitors can have.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is a whole number, not below one"
+)]
+fn visitors(sum: f64) -> Option<u64> {
+    (sum >= 1.0).then_some(sum as u64)
 }
 
 #[cfg(test)]

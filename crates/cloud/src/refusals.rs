@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aws_sdk_cloudwatch::types::{
-    Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
-};
+use aws_sdk_cloudwatch::operation::get_metric_data::GetMetricDataOutput;
+use aws_sdk_cloudwatch::types::{Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy};
 use control::Refusals;
 use waitroom::{RoomId, Timestamp};
 
-use crate::entered::{MINUTE, time};
+use crate::entered::{MINUTE, sums_of, time};
 use crate::kept_refusals::LatelyRefused;
 use crate::{Account, CloudError, DeployedRoom};
 
@@ -74,22 +73,17 @@ impl Account {
         let stack = crate::names::stack(source.room);
         let counted = counted(&stack, source);
         let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
-        let (mut minutes, mut next_page) = (BTreeMap::new(), None);
-        loop {
-            let get = cloudwatch
-                .get_metric_data()
-                .set_metric_data_queries(Some(counted.iter().map(Counted::query).collect()));
-            let get = get.start_time(time(now - LOOKED_BACK)).end_time(time(now));
-            let page = get.scan_by(ScanBy::TimestampAscending).set_next_token(next_page).send().await;
-            let page = page.map_err(|error| self.errors.call_failed(&attempt, error))?;
-            for result in page.metric_data_results() {
-                add(&mut minutes, &counted, result, &attempt)?;
-            }
-            next_page = page.next_token;
-            if next_page.is_none() {
-                return Ok(refusals(&minutes, source.room, now));
-            }
+        let get = cloudwatch
+            .get_metric_data()
+            .set_metric_data_queries(Some(counted.iter().map(Counted::query).collect()));
+        let get = get.start_time(time(now - LOOKED_BACK)).end_time(time(now));
+        let pages = get.scan_by(ScanBy::TimestampAscending).into_paginator().send().try_collect().await;
+        let pages = pages.map_err(|error| self.errors.call_failed(&attempt, error))?;
+        let mut minutes = BTreeMap::new();
+        for result in pages.iter().flat_map(GetMetricDataOutput::metric_data_results) {
+            add(&mut minutes, &counted, result, &attempt)?;
         }
+        Ok(refusals(&minutes, source.room, now))
     }
 }
 
@@ -135,22 +129,16 @@ impl Counted<'_> {
     }
 }
 
-/// An error if `CloudWatch` could not read all values: then the answer is a success without them.
 fn add(
     minutes: &mut BTreeMap<Timestamp, MinuteCounts>,
     counted: &[Counted<'_>],
     result: &MetricDataResult,
     attempt: &str,
 ) -> Result<(), CloudError> {
-    if matches!(result.status_code(), Some(StatusCode::InternalError | StatusCode::Forbidden)) {
-        return Err(CloudError::incomplete(attempt, "all values"));
-    }
+    let sums = sums_of(result, attempt)?;
     let Some(counted) = counted.iter().find(|counted| result.id() == Some(counted.id)) else { return Ok(()) };
-    for (began, sum) in result.timestamps().iter().zip(result.values()) {
-        let Some(began) = began.to_millis().ok().and_then(|millis| u64::try_from(millis).ok()) else {
-            continue;
-        };
-        *(counted.of)(minutes.entry(Timestamp::from_millis(began)).or_default()) += sum;
+    for (began, sum) in sums {
+        *(counted.of)(minutes.entry(began).or_default()) += sum;
     }
     Ok(())
 }
@@ -242,6 +230,8 @@ impl MinuteCounts {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_cloudwatch::types::StatusCode;
+
     use super::*;
 
     /// What AWS counted in the minutes that began so many minutes ago.
