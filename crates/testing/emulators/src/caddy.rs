@@ -1,9 +1,10 @@
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::server::{self, EmulatorServer};
 use crate::shipped::replace;
@@ -40,6 +41,17 @@ impl Caddy {
         let server =
             EmulatorServer::start(&mut caddy, folder, PATIENCE, listens).context("could not start Caddy")?;
         Ok(Self { port, server })
+    }
+
+    /// Whether Caddy takes this file, in an environment with these variables. The error has what it says.
+    pub fn accepts(file: &Path, environment: &[(&str, &str)]) -> Result<()> {
+        let mut caddy = Command::new(program()?);
+        caddy.args(["validate", "--adapter", "caddyfile", "--config"]).arg(file);
+        let output = caddy.envs(environment.iter().copied()).output().context(GET_CADDY)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        // It only warns of a file that is written in another way than it would.
+        ensure!(output.status.success() && !said.contains("not formatted"), "{}: {said}", file.display());
+        Ok(())
     }
 
     pub fn port(&self) -> u16 {

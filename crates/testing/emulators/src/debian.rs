@@ -17,13 +17,24 @@ pub(crate) fn program(name: &str, in_package: &str, get: &str) -> Result<PathBuf
         return Ok(found);
     }
     let tool = workspace::tools().join(name);
+    // Newer releases have everything below usr.
+    let unpacked = |tool: &Path| {
+        [tool.join(in_package), tool.join("usr").join(in_package)].into_iter().find(|path| path.is_file())
+    };
     install::once(
         &tool,
         &format!("{name} of this release of Debian or Ubuntu"),
-        |tool| tool.join(in_package).is_file(),
+        |tool| unpacked(tool).is_some(),
         |tool| unpack(name, tool, get),
     )?;
-    Ok(tool.join(in_package))
+    unpacked(&tool).with_context(|| format!("there is no {in_package} in Debian's package {name}"))
+}
+
+/// The tools of a small machine, in one program.
+pub fn busybox() -> Result<PathBuf> {
+    const GET: &str = "busybox is needed: on Debian and Ubuntu `sudo apt-get install busybox`, or only `apt-get update` as root, and \
+                       the test unpacks the package itself";
+    program("busybox", "bin/busybox", GET)
 }
 
 /// Downloads a package of this release of Debian or Ubuntu, and unpacks it into the folder. That needs no root, and runs
