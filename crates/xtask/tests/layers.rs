@@ -114,6 +114,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emulators", &[]),
     ("connectors", &["pass", "emulators"]),
     ("frozen_names", &[]),
+    ("installed", &[]),
     ("stack_template", &["cloud", "emulators"]),
     ("deployed_rooms", &["waitroom", "aws_model", "clock", "control", "aws", "http_contract", "emulators"]),
     ("xtask", &["emulators"]),

@@ -1,0 +1,11 @@
+//! What people download is installed and runs, and what they copy is valid.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
+
+mod copied;
+mod install;
+mod installer;
+mod interrupted;
+mod refused;
+mod releases;
+mod topology;
