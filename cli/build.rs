@@ -1,4 +1,4 @@
-//! Includes the function packages from the folder that `BEEKEEPER_PACKAGES` names: `<architecture>/<function>.zip`, as
+//! Includes the function packages from the folder that `BEEKEEPER_PACKAGES` names: `<architecture>/functions.zip`, as
 //! `cargo xtask package` writes them. Without the variable there are none.
 
 use std::env;
@@ -15,13 +15,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(folder) = env::var_os("BEEKEEPER_PACKAGES").filter(|folder| !folder.is_empty()) {
         // `include_bytes!` resolves a relative path from the file that includes it, so the path must be absolute.
         for architecture in entries(&fs::canonicalize(&folder)?)? {
-            for zip in entries(&architecture)? {
-                if zip.extension().is_some_and(|end| end == "zip") {
-                    let (architecture, function) = (text(architecture.file_name())?, text(zip.file_stem())?);
-                    let path = text(Some(zip.as_os_str()))?;
-                    println!("cargo::rerun-if-changed={path}");
-                    writeln!(packages, "({architecture:?}, {function:?}, include_bytes!({path:?})),")?;
-                }
+            let zip = architecture.join("functions.zip");
+            if zip.exists() {
+                let (architecture, path) = (text(architecture.file_name())?, text(Some(zip.as_os_str()))?);
+                println!("cargo::rerun-if-changed={path}");
+                writeln!(packages, "({architecture:?}, include_bytes!({path:?})),")?;
             }
         }
         if packages.is_empty() {

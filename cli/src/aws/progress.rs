@@ -39,17 +39,12 @@ pub(crate) async fn interruptible(
     Err(interrupted.advising(format!("to follow it, run again: beekeeper {command} {room}")).into())
 }
 
-/// The function packages in this program: architecture, function, zip. Only `cargo xtask dist` includes them: see
-/// `build.rs`.
-const PACKAGES: &[(&str, &str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packages.rs"));
+/// The function packages in this program: architecture and zip. Only `cargo xtask dist` includes them: see `build.rs`.
+const PACKAGES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packages.rs"));
 
 pub(crate) fn bundle() -> Bundle {
-    Bundle::new(PACKAGES.iter().filter_map(|&(architecture, function, zip)| {
-        Some(FunctionPackage {
-            architecture: Architecture::named(architecture)?,
-            function: function.to_owned(),
-            zip: zip.into(),
-        })
+    Bundle::new(PACKAGES.iter().filter_map(|&(architecture, zip)| {
+        Some(FunctionPackage { architecture: Architecture::named(architecture)?, zip: zip.into() })
     }))
 }
 

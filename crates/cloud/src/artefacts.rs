@@ -1,4 +1,4 @@
-//! The bucket for what a stack is created from: the function packages and the template.
+//! The bucket for what a stack is created from: the function package and the template.
 //!
 //! Each room has one. It is created before the stack and deleted after it. Objects are named by their content, so nothing
 //! is uploaded twice. Packages of the last deployment stay until an update has succeeded: CloudFormation needs them to

@@ -10,7 +10,7 @@ use ::page::Page;
 use aws_sdk_cloudformation::types::{
     Capability, ChangeSetStatus, ChangeSetType, OnStackFailure, Parameter, ResourceStatus, StackStatus, Tag,
 };
-use config::{Architecture, RoomConfig};
+use config::RoomConfig;
 use tokio::time::{Instant, sleep};
 
 use crate::artefacts::ArtefactBucket;
@@ -19,7 +19,8 @@ use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
 use crate::{
-    Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, bundle, check_page, names, remove,
+    Account, Bundle, CloudError, CloudErrorKind, DeployEvent, DeployedRoom, FunctionPackage, bundle,
+    check_page, names, remove,
 };
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,8 +48,7 @@ pub struct ResourceChange {
 /// What one deployment needs: the configuration, and what to upload.
 pub(crate) struct Deployment<'a> {
     config: &'a RoomConfig,
-    bundle: &'a Bundle,
-    architecture: Architecture,
+    package: &'a FunctionPackage,
     artefacts: ArtefactBucket<'a>,
     template: String,
 }
@@ -61,10 +61,10 @@ impl<'a> Deployment<'a> {
         bundle: &'a Bundle,
     ) -> Result<Self, CloudError> {
         custom_page.map_or(Ok(()), check_page)?;
-        let architecture = bundle.choose(config.architecture)?;
+        let package = bundle.choose(config.architecture)?;
         let artefacts = ArtefactBucket::new(account, &config.room);
-        let template = bundle.template(architecture, &artefacts.name)?;
-        Ok(Self { config, bundle, architecture, artefacts, template })
+        let template = package.template(&artefacts.name)?;
+        Ok(Self { config, package, artefacts, template })
     }
 
     fn template_key(&self) -> String {
@@ -73,14 +73,12 @@ impl<'a> Deployment<'a> {
 
     /// Every object that this deployment needs.
     fn keys(&self) -> BTreeSet<String> {
-        let packages = self.bundle.packages(self.architecture).map(crate::FunctionPackage::key);
-        packages.chain([self.template_key()]).collect()
+        [self.package.key(), self.template_key()].into()
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
-        let mut parameters = bundle::parameters(self.config, self.architecture);
-        parameters
-            .extend(self.bundle.page_version(self.architecture).map(|version| ("PageVersion", version)));
+        let mut parameters = bundle::parameters(self.config, self.package.architecture);
+        parameters.insert("PageVersion", self.package.page_version());
         bundle::with_defaults(&parameters)
     }
 
@@ -90,12 +88,10 @@ impl<'a> Deployment<'a> {
     }
 
     async fn upload(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {
-        for package in self.bundle.packages(self.architecture) {
-            let size = package.zip.len() / 1000;
-            let text = format!("upload the function {} ({size} kB)", package.function);
-            report_step(on_event, DeployStep::Upload, text);
-            self.artefacts.upload(&package.key(), "application/zip", &package.zip).await?;
-        }
+        let package = self.package;
+        let text = format!("upload the functions ({} kB)", package.zip.len() / 1000);
+        report_step(on_event, DeployStep::Upload, text);
+        self.artefacts.upload(&package.key(), "application/zip", &package.zip).await?;
         self.upload_template(on_event).await.map(drop)
     }
 

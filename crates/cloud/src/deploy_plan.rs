@@ -92,7 +92,7 @@ impl Account {
         bundle: &Bundle,
         expected: Option<u64>,
     ) -> Result<DeployPlan, CloudError> {
-        let architecture = bundle.choose(config.architecture)?;
+        let architecture = bundle.choose(config.architecture)?.architecture;
         let stack = RoomStack::new(self, &config.room);
         let found = stack.find().await?;
         // Fails if the bucket belongs to another account.

@@ -15,7 +15,7 @@ pub(crate) fn stack(room: &RoomId) -> String {
     format!("beekeeper-{room}")
 }
 
-/// The bucket for function packages and template. The name depends only on room, account and region, so a run after
+/// The bucket for function package and template. The name depends only on room, account and region, so a run after
 /// an interrupted one finds the bucket.
 pub(crate) fn artefact_bucket(room: &RoomId, account: &str, region: &str) -> String {
     let name = format!("beekeeper-{room}-{account}-{region}");

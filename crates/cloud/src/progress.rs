@@ -24,7 +24,7 @@ pub enum DeployStep {
     Clear,
     /// Create the bucket for packages and template.
     Bucket,
-    /// Upload packages and template to it.
+    /// Upload package and template to it.
     Upload,
     /// CloudFormation computes the changes.
     Plan,

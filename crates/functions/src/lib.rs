@@ -1,5 +1,5 @@
-//! The handlers as Lambda functions. Each program in `src/bin` only wires things together: it reads its environment
-//! once, builds the ports, opens their connections and runs. This library is the code that they share.
+//! The handlers as Lambda functions, all in one program. Each file in `src/handlers` only wires things together: it reads
+//! its environment once, builds the ports, opens their connections and runs. This library is the code that they share.
 
 pub mod authorizer;
 pub mod cloudformation;

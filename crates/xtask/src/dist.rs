@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use emulators::workspace::target;
 
-use crate::package::{Arch, Function, PackageArguments};
+use crate::package::{Arch, PACKAGE, PackageArguments};
 use crate::process::{cargo, run};
 
 /// The environment variable that tells the build script of `beekeeper` where the packages are.
@@ -48,8 +48,11 @@ fn packages(archs: &[Arch], host_glibc: bool) -> Result<PathBuf> {
     fs::create_dir_all(&packages)?;
     fs::remove_dir_all(&packages)?;
     for &arch in archs {
-        let from = PackageArguments::of_a_room(arch, host_glibc).make()?;
-        copy(&from, &packages.join(arch.name()))?;
+        let package = PackageArguments { arch, host_glibc }.make()?;
+        let folder = packages.join(arch.name());
+        fs::create_dir_all(&folder)?;
+        fs::copy(&package, folder.join(PACKAGE))
+            .with_context(|| format!("could not copy {}", package.display()))?;
     }
     Ok(packages)
 }
@@ -65,15 +68,5 @@ fn keep(program: &Path) -> Result<()> {
     fs::copy(program, &new).with_context(|| format!("could not copy {}", program.display()))?;
     fs::rename(&new, &made)?;
     eprintln!("{:>10} bytes  {}", fs::metadata(&made)?.len(), made.display());
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for function in Function::of_a_room() {
-        let name = function.name() + ".zip";
-        let package = from.join(&name);
-        fs::copy(&package, to.join(name)).with_context(|| format!("could not copy {}", package.display()))?;
-    }
     Ok(())
 }

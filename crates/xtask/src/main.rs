@@ -60,10 +60,8 @@ enum Task {
     Screenshots,
     /// Write the fixtures of a new format that are missing: what is stored, as this version stores it
     Fixtures,
-    /// Build the Lambda functions and zip each, as target/lambda/<arch>/<function>.zip
-    #[command(
-        after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64 producer consumer"
-    )]
+    /// Build and zip the program of the Lambda functions, as target/lambda/<arch>/functions.zip
+    #[command(after_help = "Examples:\n  cargo xtask package\n  cargo xtask package --arch x86_64")]
     Package(package::PackageArguments),
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]

@@ -1,10 +1,10 @@
-//! Packages the functions for Lambda: one zip for each, with one executable named `bootstrap`.
+//! Packages the functions for Lambda: one program for all, in a zip as the executable `bootstrap`.
 
 use std::env::{self, consts};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Cursor, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +16,13 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use crate::process::{cargo, run};
 
 /// The size limit of a package, in bytes. Lambda downloads and unpacks it before a function answers its first request.
-const LARGEST: usize = 4_000_000;
+const LARGEST: usize = 5_000_000;
+
+/// The crate of the functions, and its program.
+pub(crate) const PROGRAM: &str = "functions";
+
+/// The package of an architecture, in the folder of its name.
+pub(crate) const PACKAGE: &str = "functions.zip";
 
 /// The minor version of glibc in Amazon Linux 2023.
 const GLIBC: u32 = 34;
@@ -28,13 +34,10 @@ const CARGO_HOME: &str = "/cargo";
 pub(crate) struct PackageArguments {
     /// What the functions are to run on
     #[arg(long, value_enum, default_value_t = Arch::Arm64)]
-    arch: Arch,
+    pub(crate) arch: Arch,
     /// Accept functions that need this machine's glibc: they run here, but not on Lambda
     #[arg(long)]
-    host_glibc: bool,
-    /// Which functions; all, unless named
-    #[arg(value_enum)]
-    functions: Vec<Function>,
+    pub(crate) host_glibc: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -73,81 +76,39 @@ impl Arch {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Function {
-    Producer,
-    Trigger,
-    Consumer,
-    Throttle,
-    Setup,
-    /// Not of a room: `infra/lambda-authorizer.yaml` deploys it beside a shop's API.
-    Authorizer,
-}
-
-impl Function {
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        Self::value_variants().iter().copied()
-    }
-
-    /// Those that `beekeeper deploy` deploys.
-    pub(crate) fn of_a_room() -> impl Iterator<Item = Self> {
-        Self::all().filter(|function| !matches!(function, Self::Authorizer))
-    }
-
-    pub(crate) fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-}
-
 impl PackageArguments {
-    /// Selects the functions of a room.
-    pub(crate) fn of_a_room(arch: Arch, host_glibc: bool) -> Self {
-        Self { arch, host_glibc, functions: Function::of_a_room().collect() }
-    }
-
-    /// Builds the packages, and returns the folder that contains them.
+    /// Builds the package, and returns its path.
     pub(crate) fn make(&self) -> Result<PathBuf> {
-        let all = Function::value_variants();
-        let functions = if self.functions.is_empty() { all } else { &self.functions };
-        let folder = target().join("lambda").join(self.arch.name());
-        fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-        let names: Vec<_> = functions.iter().map(|function| function.name()).collect();
-        for (name, program) in names.iter().zip(self.build(&names)?) {
-            let program =
-                fs::read(&program).with_context(|| format!("could not read {}", program.display()))?;
-            self.check_glibc(name, &program)?;
-            check_paths(name, &program)?;
-            let package = zipped(&program, Compression::Best)?;
-            ensure!(
-                package.len() <= LARGEST,
-                "{name} is {} bytes zipped, and {LARGEST} are too many: what has it come to depend on?",
-                package.len()
-            );
-            let path = folder.join(name).with_extension("zip");
-            // Replaced in one step, so that nobody uploads half a package.
-            let new = path.with_extension("zip.new");
-            File::create(&new)?.write_all(&package)?;
-            fs::rename(&new, &path)?;
-            eprintln!("{:>10} bytes  {} ({} unzipped)", package.len(), path.display(), program.len());
-        }
-        Ok(folder)
+        let program = self.build()?;
+        let program = fs::read(&program).with_context(|| format!("could not read {}", program.display()))?;
+        self.check_glibc(&program)?;
+        check_paths(&program)?;
+        let package = zipped(&program, Compression::Best)?;
+        ensure!(
+            package.len() <= LARGEST,
+            "the functions are {} bytes zipped, and {LARGEST} are too many: what have they come to depend on?",
+            package.len()
+        );
+        let path = target().join("lambda").join(self.arch.name()).join(PACKAGE);
+        write_package(&path, &package)?;
+        Ok(path)
     }
 
     /// Builds only the functions. Built with the rest of the workspace, they would get features that they do not need.
-    /// Returns the path of each program.
-    fn build(&self, names: &[String]) -> Result<Vec<PathBuf>> {
+    /// Returns the path of the program.
+    fn build(&self) -> Result<PathBuf> {
         let triple = self.arch.target();
         let mut build = cargo();
         let has_cargo_lambda = runs("cargo-lambda", &["lambda", "--version"]) && has_zig();
-        let folder = if has_cargo_lambda {
-            // cargo-lambda moves the programs here. Its default folder is the same for both architectures.
+        let program = if has_cargo_lambda {
+            // cargo-lambda moves the program here. Its default folder is the same for both architectures.
             let folder = target().join("cargo-lambda").join(self.arch.name());
             build.args(["lambda", "build", "--target", &format!("{triple}.2.{GLIBC}"), "--lambda-dir"]);
             build.arg(&folder);
-            folder
+            folder.join(PROGRAM).join("bootstrap")
         } else if self.arch.is_this_machine() {
             build.arg("build");
-            target().join("function")
+            target().join("function").join(PROGRAM)
         } else {
             bail!(
                 "to build for {} on this machine, cargo-lambda and zig are needed: pip install cargo-lambda ziglang, \
@@ -155,27 +116,27 @@ impl PackageArguments {
                 self.arch.name()
             );
         };
-        build.args(["--profile", "function", "--locked", "--package", "functions"]);
-        build.args(names.iter().flat_map(|name| ["--bin", name]));
+        build.args(["--profile", "function", "--locked", "--package", PROGRAM]);
         build.env("CARGO_TARGET_DIR", target());
-        // This variable overrides all other compiler flags, so that flags of this machine do not change the programs.
+        // This variable overrides all other compiler flags, so that flags of this machine do not change the program.
         run(build.env("CARGO_ENCODED_RUSTFLAGS", flags()?))?;
-        let programs = names.iter().map(|name| folder.join(name));
-        Ok(programs.map(|path| if has_cargo_lambda { path.join("bootstrap") } else { path }).collect())
+        Ok(program)
     }
 
-    fn check_glibc(&self, name: &str, program: &[u8]) -> Result<()> {
+    fn check_glibc(&self, program: &[u8]) -> Result<()> {
         let needed = glibc_needed(program);
         if needed <= GLIBC {
             return Ok(());
         }
         if self.host_glibc {
-            eprintln!("{name} needs glibc 2.{needed}: it runs here, but not on Lambda, which has 2.{GLIBC}");
+            eprintln!(
+                "the functions need glibc 2.{needed}: they run here, but not on Lambda, which has 2.{GLIBC}"
+            );
             return Ok(());
         }
         bail!(
-            "{name} was linked with this machine's glibc and needs 2.{needed}; Lambda has 2.{GLIBC}. Build with zig: pip \
-             install cargo-lambda ziglang. To run it on this machine only: --host-glibc"
+            "the functions were linked with this machine's glibc and need 2.{needed}; Lambda has 2.{GLIBC}. Build with zig: \
+             pip install cargo-lambda ziglang. To run them on this machine only: --host-glibc"
         )
     }
 }
@@ -199,13 +160,13 @@ fn cargo_home() -> Result<PathBuf> {
 }
 
 /// Fails if the program contains the path where it was built: a build elsewhere would give a different program.
-fn check_paths(name: &str, program: &[u8]) -> Result<()> {
+fn check_paths(program: &[u8]) -> Result<()> {
     let mut folders = vec![root().join("crates"), cargo_home()?.join("registry")];
     folders.retain(|folder| !folder.starts_with(CARGO_HOME));
     for folder in folders {
         ensure!(
             !contains(program, folder.as_os_str().as_encoded_bytes()),
-            "{name} has {} in it and would be another program if it were built elsewhere: which crate puts it there?",
+            "the program has {} in it and would be another one if it were built elsewhere: which crate puts it there?",
             folder.display()
         );
     }
@@ -258,10 +219,19 @@ pub(crate) fn zipped(program: &[u8], compression: Compression) -> Result<Vec<u8>
     Ok(zip.finish()?.into_inner())
 }
 
+/// Writes a package in one step, so that nobody uploads or includes half of it.
+pub(crate) fn write_package(path: &Path, package: &[u8]) -> Result<()> {
+    fs::create_dir_all(path.parent().context("a package has a folder")?)?;
+    let new = path.with_extension("zip.new");
+    fs::write(&new, package)?;
+    fs::rename(&new, path)?;
+    eprintln!("{:>10} bytes  {}", package.len(), path.display());
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::path::Path;
 
     use zip::ZipArchive;
 
@@ -286,7 +256,7 @@ mod tests {
     fn a_program_that_says_where_it_was_built_is_refused() {
         let says = |folder: &Path| {
             let program = [b"before ", folder.as_os_str().as_encoded_bytes(), b"/src/lib.rs"].concat();
-            check_paths("producer", &program)
+            check_paths(&program)
         };
         assert!(says(&root().join("crates/producer")).is_err());
         assert!(says(Path::new("crates/producer")).is_ok());

@@ -28,7 +28,7 @@ pub(crate) struct TestArguments {
     /// All random runs and interruptions, not today's third of them
     #[arg(long, conflicts_with = "quick")]
     all: bool,
-    /// Deploy the packages that `cargo xtask package` makes, and not those of the dev profile
+    /// Deploy the package that `cargo xtask package` makes, and not that of the dev profile
     #[arg(long, requires = "part")]
     release: bool,
     /// Only the tests of this crate; `site` for those of the page, `deployed` for those on deployed rooms
@@ -108,7 +108,7 @@ fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
     test.args(["test", "--locked", "--package", name]);
     match name {
         "beekeeper" => drop(test.args(["--features", "aws"])),
-        // One of its tests deploys a room with the function packages.
+        // One of its tests deploys a room with the function package.
         "cloud" => drop(FunctionPackages::build()?),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Builds the programs and packages that tests run in the same way as the tests themselves: the whole workspace, one
+//! Builds the programs and the package that tests run in the same way as the tests themselves: the whole workspace, one
 //! set of features, the dev profile. So no dependency is compiled twice.
 
 use std::fs;
@@ -9,14 +9,14 @@ use anyhow::{Context, Result};
 use emulators::workspace::target;
 
 use crate::dist::PACKAGES;
-use crate::package::{Arch, Compression, Function, PackageArguments, zipped};
+use crate::package::{Arch, Compression, PACKAGE, PROGRAM, PackageArguments, write_package, zipped};
 use crate::process::{cargo, run};
 
 /// All tests are built with these features. A separate test covers a build without AWS.
 const FEATURES: [&str; 3] = ["--workspace", "--features", "beekeeper/aws"];
 
-/// The function packages that the tests deploy; none for tests that deploy nothing. `beekeeper` includes the packages,
-/// so it is compiled again when they change.
+/// The function package that the tests deploy; none for tests that deploy nothing. `beekeeper` includes it, so it is
+/// compiled again when the package changes.
 #[derive(Debug)]
 pub(crate) struct FunctionPackages(Option<PathBuf>);
 
@@ -25,26 +25,21 @@ impl FunctionPackages {
         Self(None)
     }
 
-    /// Builds one zip for each function, for this machine. Unlike the packages of `cargo xtask package`, these are
-    /// large and do not run on Lambda.
+    /// Builds the package for this machine. Unlike that of `cargo xtask package`, it is large and does not run on Lambda.
     pub(crate) fn build() -> Result<Self> {
         let arch = Arch::of_this_machine()?;
-        let names: Vec<_> = Function::all().map(Function::name).collect();
         // To build a crate's test, Cargo also builds all of the crate's programs.
         run(cargo_test(&Self::none()).args(["--no-run", "--test", "programs"]))?;
         let folder = target().join("test-packages");
-        fs::create_dir_all(folder.join(arch.name()))?;
-        for name in &names {
-            let program = target().join("debug").join(name);
-            pack(&program, &folder.join(arch.name()).join(name).with_extension("zip"))
-                .with_context(|| format!("could not pack {}", program.display()))?;
-        }
+        let program = target().join("debug").join(PROGRAM);
+        pack(&program, &folder.join(arch.name()).join(PACKAGE))
+            .with_context(|| format!("could not pack {}", program.display()))?;
         Ok(Self(Some(folder)))
     }
 
-    /// Builds the packages of `cargo xtask package`, for this machine.
+    /// Builds the package of `cargo xtask package`, for this machine.
     pub(crate) fn release() -> Result<Self> {
-        PackageArguments::of_a_room(Arch::of_this_machine()?, true).make()?;
+        PackageArguments { arch: Arch::of_this_machine()?, host_glibc: true }.make()?;
         Ok(Self(Some(target().join("lambda"))))
     }
 
@@ -68,12 +63,7 @@ fn pack(program: &Path, package: &Path) -> Result<()> {
     // The debug information is many times as large as the rest of the program.
     let mut strip = Command::new("strip");
     run(strip.arg("-o").arg(&stripped).arg(program)).context("strip is needed; it comes with binutils")?;
-    let zip = zipped(&fs::read(&stripped)?, Compression::Fast)?;
-    let new = package.with_extension("zip.new");
-    fs::write(&new, &zip)?;
-    fs::rename(&new, package)?;
-    eprintln!("{:>10} bytes  {}", zip.len(), package.display());
-    Ok(())
+    write_package(package, &zipped(&fs::read(&stripped)?, Compression::Fast)?)
 }
 
 /// `cargo test` for the whole workspace. The caller may add arguments.

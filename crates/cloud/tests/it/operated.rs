@@ -48,20 +48,17 @@ fn room_config(room: &str) -> RoomConfig {
     )
 }
 
-/// The packages of this machine's architecture.
-fn bundle() -> Bundle {
-    Bundle::new(packages())
+/// The package for this machine's architecture.
+fn package() -> FunctionPackage {
+    let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
+    let path = workspace::test_packages().join(name).join("functions.zip");
+    let zip = fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test cloud", path.display()));
+    FunctionPackage { architecture: Architecture::named(name).unwrap(), zip: zip.into() }
 }
 
-fn packages() -> [FunctionPackage; 5] {
-    let name = if consts::ARCH == "aarch64" { "arm64" } else { consts::ARCH };
-    let architecture = Architecture::named(name).unwrap();
-    ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| {
-        let path = workspace::test_packages().join(name).join(function).with_extension("zip");
-        let zip = fs::read(&path)
-            .unwrap_or_else(|error| panic!("{}: {error}; run cargo xtask test cloud", path.display()));
-        FunctionPackage { architecture, function: function.into(), zip: zip.into() }
-    })
+fn bundle() -> Bundle {
+    Bundle::new([package()])
 }
 
 /// How many executions each function of the stack reserves: producer, trigger, consumer.
@@ -148,8 +145,7 @@ async fn reservations_end_where_they_no_longer_fit(account: &Account, mut config
 /// A function that belongs to no room.
 async fn other_function(lambda: &aws_sdk_lambda::Client) -> &'static str {
     let name = "another-program";
-    let [package, ..] = packages();
-    let code = FunctionCode::builder().zip_file(Blob::new(package.zip)).build();
+    let code = FunctionCode::builder().zip_file(Blob::new(package().zip)).build();
     let create = lambda.create_function().function_name(name).runtime(Runtime::Providedal2023);
     let create =
         create.handler("bootstrap").role("arn:aws:iam::000000000000:role/another-program").code(code);
@@ -253,13 +249,9 @@ async fn a_stack_that_is_not_this_rooms_is_neither_changed_nor_removed() {
     cloudformation.create_stack().stack_name("beekeeper-taken").template_body(template).send().await.unwrap();
     let account = account().await;
     let config = room_config("taken");
-    let packages = ["producer", "trigger", "consumer", "throttle", "setup"].map(|function| FunctionPackage {
-        architecture: Architecture::Arm64,
-        function: function.into(),
-        zip: b"".as_slice().into(),
-    });
+    let package = FunctionPackage { architecture: Architecture::Arm64, zip: b"".as_slice().into() };
     let on_event = |_: DeployEvent| {};
-    let refused = account.deploy(&config, None, &Bundle::new(packages), &on_event).await.unwrap_err();
+    let refused = account.deploy(&config, None, &Bundle::new([package]), &on_event).await.unwrap_err();
     assert_eq!(refused.kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.destroy(&config.room, &on_event).await.unwrap_err().kind(), CloudErrorKind::NameTaken);
     assert_eq!(account.room(&config.room).await.unwrap_err().kind(), CloudErrorKind::NameTaken);

@@ -11,39 +11,34 @@ use anyhow::{Context, Result, anyhow, bail};
 use emulators::{LocalEmu, Venv, workspace};
 use serde_json::Value;
 
-const FUNCTIONS: &[&str] = &["producer", "trigger", "consumer", "throttle", "setup"];
-
 /// Stacks are deployed one after the other, because they share the bucket that `sam` creates for packages.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The room's template as `sam build` writes it, with the packages for this machine's architecture unpacked beside it.
+/// The room's template as `sam build` writes it, with the package for this machine's architecture unpacked beside it.
 /// It is built only once.
 pub fn built() -> Result<&'static Path> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        build("template.yaml", "../target/lambda", FUNCTIONS).map_err(|error| format!("{error:#}"))
-    });
+    let built = BUILT
+        .get_or_init(|| build("template.yaml", "../target/lambda").map_err(|error| format!("{error:#}")));
     built.as_deref().map_err(|error| anyhow!("{error}"))
 }
 
 /// The same for the template of the Lambda authorizer.
 pub fn built_authorizer() -> Result<PathBuf> {
-    build("authorizers/lambda.yaml", "../../target/lambda", &["authorizer"])
+    build("authorizers/lambda.yaml", "../../target/lambda")
 }
 
-/// Builds a template of `infra/` that names its packages by this relative path.
-fn build(template: &str, packages_in: &str, functions: &[&str]) -> Result<PathBuf> {
+/// Builds a template of `infra/` that names its package by this relative path.
+fn build(template: &str, packages_in: &str) -> Result<PathBuf> {
     let packages = workspace::test_packages();
-    for function in functions {
-        let package = packages.join(architecture()).join(function).with_extension("zip");
-        if !package.exists() {
-            bail!("{} is missing; run cargo xtask test deployed", package.display());
-        }
+    let package = packages.join(architecture()).join("functions.zip");
+    if !package.exists() {
+        bail!("{} is missing; run cargo xtask test deployed", package.display());
     }
     let source = workspace::root().join("infra").join(template);
     let folder = workspace::target().join("deployed-rooms").join(source.file_stem().unwrap_or_default());
     fs::create_dir_all(&folder)?;
-    // The shipped template, with the test packages in place of its own.
+    // The shipped template, with the test package in place of its own.
     let text = fs::read_to_string(source)?;
     let named = text.replace(packages_in, &packages.to_string_lossy());
     if named == text {

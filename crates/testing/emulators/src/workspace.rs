@@ -19,8 +19,8 @@ pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
-/// The function packages that tests deploy, `<architecture>/<function>.zip`. `cargo xtask test` builds them, and
-/// sets `BEEKEEPER_PACKAGES` if they are not in the default place.
+/// The function package that tests deploy, `<architecture>/functions.zip`. `cargo xtask test` builds it, and sets
+/// `BEEKEEPER_PACKAGES` if it is not in the default place.
 pub fn test_packages() -> PathBuf {
     env::var_os("BEEKEEPER_PACKAGES").map_or_else(|| target().join("test-packages"), PathBuf::from)
 }

@@ -12,15 +12,16 @@ use serde_json::{Value, json};
 use super::stand_in::{KeptItems, StandIn};
 use super::table::BenchTable;
 use super::usage::{cpu, resident};
+use crate::package::PROGRAM;
 use crate::process::{cargo, run};
 
 const STARTS: usize = 9;
 const JOINS: u32 = 5000;
 
 pub(super) fn producer(table: &mut BenchTable) -> Result<()> {
-    let build = ["build", "--profile", "function", "--locked", "--package", "functions", "--bin", "producer"];
+    let build = ["build", "--profile", "function", "--locked", "--package", PROGRAM];
     run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
-    let program = target().join("function/producer");
+    let program = target().join("function").join(PROGRAM);
     // The room's first producer creates its signing keys, so it is not measured.
     let first = RunningFunction::start(&program, furnished())?;
     let kept = first.services.kept();
@@ -92,6 +93,7 @@ impl RunningFunction {
             ("AWS_REGION", "eu-central-1"),
             ("AWS_ACCESS_KEY_ID", "bench"),
             ("AWS_SECRET_ACCESS_KEY", "bench"),
+            ("_HANDLER", "producer"),
             ("AWS_LAMBDA_FUNCTION_NAME", "producer"),
             ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
             ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
@@ -173,9 +175,9 @@ mod tests {
     use super::*;
 
     #[test]
-    #[ignore = "needs the function programs: cargo xtask test"]
+    #[ignore = "needs the function program: cargo xtask test"]
     fn the_producer_lets_visitors_join_with_the_stand_in_services() {
-        let function = RunningFunction::start(&target().join("debug/producer"), furnished()).unwrap();
+        let function = RunningFunction::start(&target().join("debug").join(PROGRAM), furnished()).unwrap();
         function.services.calls();
         function.join().unwrap();
         assert_eq!(function.services.calls().get("SendMessage"), Some(&1));

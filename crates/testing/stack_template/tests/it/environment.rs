@@ -75,6 +75,7 @@ fn each_function_has_its_own_role_and_log_which_are_deleted_with_the_room() {
         assert_eq!(properties["LoggingConfig"]["LogGroup"], format!("{function}Log"));
         assert_eq!(stack.properties(&format!("{function}Log")).unwrap()["RetentionInDays"], 14);
         assert_eq!(properties["CodeUri"], "../target/lambda/arm64");
+        assert_eq!(properties["Handler"], function.to_lowercase(), "the program of all asks which one it is");
     }
     let resources = stack.template["Resources"].as_object().unwrap();
     let kept: Vec<_> =

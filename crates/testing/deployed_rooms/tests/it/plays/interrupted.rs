@@ -10,7 +10,7 @@ use super::lifecycle::{DEPLOY, account};
 /// Lines that `beekeeper deploy` prints, in this order.
 const DEPLOYING: [&str; 9] = [
     "\"step\":\"bucket\"",
-    "upload the function setup",
+    "upload the functions",
     "upload the template",
     "\"step\":\"plan\"",
     "\"step\":\"stack\"",

@@ -19,8 +19,7 @@ struct ThrottleEvent {
     baseline: bool,
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
+pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start_with_trigger()?;
     warm_up(store.warm_up()).await;
     let throttle = Throttle::new(store, SystemClock, HttpProbe::new()?, Duration::from_mins(1));

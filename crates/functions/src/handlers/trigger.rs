@@ -19,8 +19,7 @@ struct TriggerEvent {
     valve_changed: bool,
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
+pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { config, store, metrics, room } = FunctionSetup::start()?;
     let dispatch = FunctionDispatch::new(&config, variable("CONSUMER_FUNCTION")?);
     warm_up(store.warm_up_with_line()).await;

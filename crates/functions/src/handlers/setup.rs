@@ -41,8 +41,7 @@ impl SetupPorts for OnAws {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
+pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { config, store, room, .. } = FunctionSetup::start_with_trigger()?;
     let ports = OnAws { store, site: PageBucket::new(&config, variable("PAGE_BUCKET")?) };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SetupEvent>| {

@@ -8,8 +8,7 @@ use tracing::Instrument;
 use waitroom::Slice;
 use waitroom::ports::{Clock, ConsumerRun};
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
+pub(crate) async fn run() -> Result<(), lambda_runtime::Error> {
     let FunctionSetup { store, metrics, room, .. } = FunctionSetup::start()?;
     warm_up(store.warm_up_with_line()).await;
     let consumer = Consumer::new(store, SystemClock);

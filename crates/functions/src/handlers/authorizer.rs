@@ -14,8 +14,7 @@ use waitroom::ports::Clock;
 /// API Gateway answers with status 401 when a function fails with exactly this text.
 const UNAUTHORIZED: &str = "Unauthorized";
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), LambdaError> {
+pub(crate) async fn run() -> Result<(), LambdaError> {
     start_log();
     let rules = GuardRules::new(&variable("ROOM_URL")?, &variable("ROOM_NAME")?);
     let key = match variable("SESSION_KEY_SECRET") {

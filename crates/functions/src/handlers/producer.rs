@@ -10,8 +10,7 @@ use tracing::Instrument;
 use waitroom::Scheme;
 use waitroom::ports::Clock;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_http::Error> {
+pub(crate) async fn run() -> Result<(), lambda_http::Error> {
     let FunctionSetup { config, store, metrics, room } = FunctionSetup::start_with_trigger()?;
     // While an update runs, the program may be newer than its variables. Then visitors join, and get no passes.
     let store = match variable("KEY_SECRET") {
