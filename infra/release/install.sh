@@ -43,8 +43,13 @@ detect() {
     cpu=$(uname -m)
     case $(uname -s) in
     Linux) ;;
-    Darwin) fail "this script installs on Linux only" "on macOS there is a Homebrew formula: $repository/blob/main/docs/install.md#macos" ;;
-    MINGW* | MSYS* | CYGWIN* | Windows*) fail "there is no beekeeper for Windows itself" "it runs in WSL: \`wsl --install\`, and then the same command there" ;;
+    Darwin)
+        fail "this script installs on Linux only" \
+            "on macOS there is a Homebrew formula: $repository/blob/main/docs/install.md#macos"
+        ;;
+    MINGW* | MSYS* | CYGWIN* | Windows*)
+        fail "there is no beekeeper for Windows itself" "it runs in WSL: \`wsl --install\`, and then the same command there"
+        ;;
     *) fail "there is no beekeeper for $(uname -s) to download" "with Rust you can try to build it: $from_source" ;;
     esac
     case $cpu in
@@ -57,7 +62,8 @@ detect() {
 # Says early which tool is missing.
 look_for_tools() {
     has curl || has wget || fail "neither curl nor wget is installed" "install one of them"
-    has sha256sum || has shasum || fail "neither sha256sum nor shasum is installed, so the download can't be checked" "install coreutils or perl"
+    has sha256sum || has shasum ||
+        fail "neither sha256sum nor shasum is installed, so the download can't be checked" "install coreutils or perl"
     { has tar && has gzip; } || fail "tar and gzip are needed to unpack the download"
 }
 
@@ -66,8 +72,9 @@ download() {
     if has curl; then
         # Not even a redirect leaves https.
         case $1 in https:*) only='=https' ;; *) only='=http,https' ;; esac
+        # The shell opens the file: a curl from snap may not write into hidden folders.
         LC_ALL=C curl --fail --silent --show-error --location --proto "$only" --retry 3 --connect-timeout 30 \
-            --output "$2" "$1" 2>"$temporary/said" </dev/null && return
+            "$1" >"$2" 2>"$temporary/said" </dev/null && return
     else
         LC_ALL=C wget -t 3 -O "$2" "$1" 2>"$temporary/said" </dev/null && return
     fi
