@@ -13,6 +13,7 @@ use crate::releases::Releases;
 
 const CADDYFILE: &str = include_str!("../../../../../infra/release/compose/Caddyfile");
 const COMPOSE: &str = include_str!("../../../../../infra/release/compose/compose.yaml");
+const KUBERNETES: &str = include_str!("../../../../../infra/release/kubernetes.yaml");
 const TRY: &str = include_str!("../../../../../infra/release/compose/compose.override.yaml");
 
 /// The guard asks every ten seconds for a room that was not there yet.
@@ -24,11 +25,15 @@ fn free_port() -> u16 {
 
 /// The command of a service, one argument a line.
 fn command_of(compose: &str, service: &str) -> Vec<String> {
-    let service = compose.split(&format!("\n  {service}:\n")).nth(1).unwrap();
-    let lines = service.split("    command:\n").nth(1).unwrap().lines();
-    let of_command =
+    list_after(compose, &format!("\n  {service}:\n"), "    command:\n")
+}
+
+/// The list below a key that comes after another text.
+fn list_after(text: &str, after: &str, key: &str) -> Vec<String> {
+    let lines = text.split(after).nth(1).unwrap().split(key).nth(1).unwrap().lines();
+    let of_list =
         lines.map(str::trim_start).take_while(|line| line.starts_with("- ") || line.starts_with('#'));
-    of_command.filter_map(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
+    of_list.filter_map(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
 }
 
 /// A service with the command that is shipped, except what depends on the machine.
@@ -131,5 +136,16 @@ fn the_try_is_the_real_one_by_http() {
         });
         let tried = command_of(TRY, service).into_iter().filter(|argument| argument != "--http");
         assert_eq!(tried.collect::<Vec<_>>(), real.collect::<Vec<_>>(), "{service}");
+    }
+}
+
+/// Kubernetes runs the same. Which proxy to trust depends on the cluster.
+#[test]
+fn kubernetes_runs_what_compose_does() {
+    for service in ["room", "guard"] {
+        let container = list_after(KUBERNETES, &format!("        - name: {service}\n"), "          args:\n");
+        let mut compose = command_of(COMPOSE, service);
+        compose.retain(|argument| !argument.starts_with("--trust-proxy="));
+        assert_eq!(container, compose, "{service}");
     }
 }
