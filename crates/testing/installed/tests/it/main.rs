@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 
 mod copied;
+mod image;
 mod install;
 mod installer;
 mod interrupted;
