@@ -1,9 +1,8 @@
 //! When a room opens: which instant is meant.
 
-use std::env;
 use std::time::Duration;
 
-use document::words::{at_zoned, in_zone, roughly};
+use document::words::{at_zoned, in_zone, local_zone, roughly};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{ToSpan, Zoned};
@@ -104,23 +103,22 @@ fn typed(at: DateTime) -> String {
     at.strftime(format).to_string()
 }
 
-/// The time zone of a typed time. A zone that `TZ` misspells is no UTC: the room would open hours away from what was meant.
+/// The time zone of a typed time. An unknown one matters only if the time depends on it.
 pub(crate) fn zone_of(typed: TypedTime) -> Result<TimeZone, Failure> {
-    match (TimeZone::try_system(), env::var("TZ")) {
-        (Ok(zone), _) => Ok(zone),
-        (Err(_), Ok(name)) if !matches!(typed, TypedTime::Instant(_) | TypedTime::In(_)) => {
-            let unknown = format!("this machine knows no time zone `{name}`, which the variable TZ names");
+    match local_zone() {
+        Err(unknown) if !matches!(typed, TypedTime::Instant(_) | TypedTime::In(_)) => {
             let advice =
                 "set TZ to a name like Europe/Berlin, or write the time with its offset: 2027-03-05T12:00Z";
-            Err(Failure::new(Exit::Usage, unknown).advising(advice))
+            Err(Failure::new(Exit::Usage, unknown.to_string()).advising(advice))
         }
-        (Err(_), _) => Ok(TimeZone::UTC),
+        zone => Ok(zone.unwrap_or(TimeZone::UTC)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use document::words::ahead;
+    use jiff::tz::TimeZoneDatabase;
 
     use super::*;
     use crate::ending;
@@ -128,8 +126,9 @@ mod tests {
     /// Sunday, 22 November 2026, 12:00 in Berlin.
     const NOW: &str = "2026-11-22T12:00:00+01:00";
 
+    /// As the program has it where a machine has no rules of time zones.
     fn berlin() -> TimeZone {
-        TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()
+        TimeZoneDatabase::bundled().get("Europe/Berlin").unwrap()
     }
 
     fn millis(at: &str) -> Timestamp {
@@ -216,13 +215,13 @@ mod tests {
     fn a_time_that_does_not_exist_or_comes_twice_is_refused() {
         assert_eq!(
             resolved("2027-03-28T02:30"),
-            Err("there is no 02:30 on 2027-03-28 in this time zone: the clocks are put forward; \
+            Err("there is no 02:30 on 2027-03-28 in Europe/Berlin: the clocks are put forward; \
                  for the time after that: --at 2027-03-28T03:30"
                 .into())
         );
         assert_eq!(
             resolved("2027-10-31T02:30"),
-            Err("02:30 comes twice on 2027-10-31 in this time zone: the clocks are put back; \
+            Err("02:30 comes twice on 2027-10-31 in Europe/Berlin: the clocks are put back; \
                  --at 2027-10-31T02:30+02:00 is the first, --at 2027-10-31T02:30+01:00 is the second"
                 .into())
         );

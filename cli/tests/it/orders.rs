@@ -1,5 +1,7 @@
 //! How soon an order is in force, in a real room. The simulation tries every state and a dozen rates.
 
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -127,4 +129,33 @@ fn a_misspelled_time_zone_is_not_taken_for_utc() {
     }
     // Nothing depends on the zone, and no room runs.
     assert_eq!(on_at("in 2h").0, Some(3));
+}
+
+/// In a mount namespace, a machine whose `/etc` has only this link to a time zone, and which has no rules of any.
+#[cfg(target_os = "linux")]
+fn past_noon_where(localtime: Option<&str>) -> String {
+    const EMPTY: &str = "mount -t tmpfs tmpfs /etc
+        if [ -d /usr/share/zoneinfo ]; then mount -t tmpfs tmpfs /usr/share/zoneinfo; fi
+        if [ -n \"$1\" ]; then ln -s \"$1\" /etc/localtime; fi
+        exec \"$0\" on --local --at 2020-03-05T12:00";
+
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-ec", EMPTY, env!("CARGO_BIN_EXE_beekeeper")]);
+    command.arg(localtime.unwrap_or_default()).env_remove("TZ").env_remove("TZDIR");
+    let output = command.env("HOME", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    text(&output.stderr)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_machine_without_rules_of_time_zones_knows_its_own() {
+    let berlin = past_noon_where(Some("/usr/share/zoneinfo/Europe/Berlin"));
+    assert!(berlin.starts_with("error: 2020-03-05 12:00 CET (11:00 UTC) is past"), "{berlin}");
+    let none = past_noon_where(None);
+    assert!(none.starts_with("error: 2020-03-05 12:00 UTC is past"), "{none}");
+    let unknown = past_noon_where(Some("/usr/share/zoneinfo/Europe/Berlinn"));
+    let expected =
+        "error: could not read this machine's time zone from /etc/localtime\nhint: set TZ to a name like";
+    assert!(unknown.starts_with(expected), "{unknown}");
 }

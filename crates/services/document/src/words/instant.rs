@@ -4,9 +4,12 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 use waitroom::Timestamp;
 
-/// In the time zone of this machine, and in UTC: `2027-03-05 12:00 CET (11:00 UTC)`.
+use super::zone::local_zone;
+
+/// In the time zone of this machine, and in UTC: `2027-03-05 12:00 CET (11:00 UTC)`. In UTC alone, and named so, if the zone is
+/// unknown.
 pub fn at(at: Timestamp) -> String {
-    at_zoned(&in_zone(at, &TimeZone::try_system().unwrap_or(TimeZone::UTC)))
+    at_zoned(&in_zone(at, &local_zone().unwrap_or(TimeZone::UTC)))
 }
 
 /// The same in another time zone.

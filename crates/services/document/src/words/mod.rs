@@ -1,8 +1,10 @@
 //! How counts, durations, instants and money are worded, so that every screen and page says them alike.
 
 mod instant;
+mod zone;
 
 pub use instant::{ahead, at, at_zoned, in_zone, roughly};
+pub use zone::{UnknownZone, local_zone};
 
 /// A count in full: `12,345`.
 #[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
