@@ -36,7 +36,7 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
         room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
         has_demo_shop: false,
         visitors: arguments.visitors,
-        probe: HttpProbe::new().context("could not read the CA certificates of this machine")?,
+        probe: HttpProbe::new().context("could not prepare requests")?,
         advise: advice_for,
     });
     let mut screen = DoctorScreen::new(json);

@@ -134,8 +134,7 @@ async fn keys(arguments: &GuardArguments, rules: &GuardRules) -> Result<RoomKeys
         })?;
         return Ok(RoomKeys::given(rules, keys));
     }
-    let room = HttpRoom::new(rules)
-        .context("could not read the CA certificates of this machine, which the guard needs")?;
+    let room = HttpRoom::new(rules).context("the guard cannot ask the room")?;
     let discovery = room.discovery().await.ok();
     if let Some(Discovery { issuer, .. }) = &discovery
         && *issuer != rules.room

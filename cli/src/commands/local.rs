@@ -99,8 +99,7 @@ async fn watch_shop(
     minute: Duration,
 ) -> Result<()> {
     if throttle {
-        let probe = HttpProbe::new()
-            .context("could not read the CA certificates of this machine, which the throttle needs")?;
+        let probe = HttpProbe::new().context("the throttle cannot ask the shop")?;
         host.keep_running(schedule::run_throttle(store, probe, minute));
     } else if room.throttled.is_some() {
         // Without a throttle, nothing would end the limit that an earlier run set.

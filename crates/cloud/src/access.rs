@@ -1,5 +1,6 @@
 //! An AWS account: signing in, and the clients of its services.
 
+use std::error::Error;
 use std::time::Duration;
 
 use aws_config::profile::ProfileFileCredentialsProvider;
@@ -7,7 +8,10 @@ use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_sdk_sts::config::SharedHttpClient;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore, rustls_provider::CryptoMode};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use url::Url;
 use waitroom::RoomId;
 
@@ -44,6 +48,19 @@ pub struct Account {
     pub(crate) errors: ErrorTranslator,
 }
 
+/// Trusts what all our clients trust. The SDK's own would trust nobody on a machine without certificate authorities.
+fn http_client() -> Result<SharedHttpClient, Box<dyn Error + Send + Sync>> {
+    let pem = roots::certificates()?.iter().fold(String::new(), |pem, certificate| {
+        format!(
+            "{pem}-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+            STANDARD.encode(certificate)
+        )
+    });
+    let trusted = TlsContext::builder().with_trust_store(TrustStore::empty().with_pem_certificate(pem));
+    let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
+    Ok(http.tls_context(trusted.build()?).build_https())
+}
+
 impl Account {
     /// The emulator of AWS that is asked instead of AWS.
     pub(crate) fn endpoint(&self) -> Option<Url> {
@@ -52,8 +69,10 @@ impl Account {
 
     /// Finds credentials, and asks AWS for their account.
     pub async fn sign_in(access: &Access) -> Result<Self, CloudError> {
-        let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
-        let (http, region) = (http.build_https(), Region::new(access.region.clone()));
+        let http = http_client().map_err(|error| {
+            CloudError::caused_by(CloudErrorKind::Other, "prepare connections to AWS", error)
+        })?;
+        let region = Region::new(access.region.clone());
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
             .region(region.clone())
             .http_client(http.clone())

@@ -55,8 +55,8 @@ impl SmokeClient {
     /// Asks the room at this URL. For a custom domain, `target` is where its CNAME record has to point. The client connects
     /// there, so that it needs no record yet, and nothing that stands before the room can hide what the room does.
     pub(crate) fn new(endpoint: Option<&str>, url: &str, target: Option<&str>) -> Result<Self, String> {
-        let trusted = HttpsConnectorBuilder::new().with_native_roots().map_err(|error| error.to_string())?;
-        Self::trusting(trusted, endpoint, url, target)
+        let config = roots::client_config().map_err(|error| error.to_string())?;
+        Self::trusting(HttpsConnectorBuilder::new().with_tls_config(config), endpoint, url, target)
     }
 
     fn trusting(

@@ -28,8 +28,9 @@ pub enum SendError {
 
 /// Puts the answer to the response URL of the event.
 pub async fn send(url: &str, answer: &SetupAnswer) -> Result<(), SendError> {
-    let connector = HttpsConnectorBuilder::new().with_native_roots().map_err(SendError::Certificates)?;
-    let connector = connector.https_or_http().enable_http1().build();
+    let config = roots::client_config().map_err(SendError::Certificates)?;
+    let connector =
+        HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build();
     let client = Client::builder(TokioExecutor::new()).build(connector);
     let body = Bytes::from(serde_json::to_vec(answer).unwrap_or_default());
     let mut attempt = 1;

@@ -31,10 +31,13 @@ impl HttpRoom {
     /// A room has two or three keys, of less than half a kilobyte each.
     const LARGEST: usize = 64 << 10;
 
-    /// Fails if the machine has no trusted root certificates.
+    /// Fails if it finds no certificate authorities.
     pub fn new(rules: &GuardRules) -> io::Result<Self> {
-        let connector =
-            HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(roots::client_config()?)
+            .https_or_http()
+            .enable_http1()
+            .build();
         // A new connection for every question: it shows whether the room accepts any.
         let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         Ok(Self { client, rules: rules.clone() })

@@ -11,7 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pass", &[]),
     ("waitroom", &["pass"]),
-    ("guard", &["pass"]),
+    ("guard", &["pass", "roots"]),
     ("config", &["waitroom"]),
     ("control", &["waitroom", "pass", "clock", "document"]),
     // What services answer with, for a person.
@@ -26,7 +26,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("throttle", &["waitroom"]),
     // Adapters.
     ("clock", &["waitroom"]),
-    ("probe", &["waitroom"]),
+    ("probe", &["waitroom", "roots"]),
+    // Whom TLS clients trust.
+    ("roots", &[]),
     ("embedded", &["waitroom", "pass"]),
     ("memory", &["waitroom", "pass"]),
     ("aws", &["waitroom", "pass", "clock", "guard"]),
@@ -42,7 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "functions",
         &[
             "waitroom", "config", "clock", "probe", "page", "producer", "trigger", "consumer", "throttle",
-            "aws", "guard",
+            "aws", "guard", "roots",
         ],
     ),
     // What a room on AWS bears and costs. It needs no SDK, so every build may use it.
@@ -52,7 +54,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "simulation",
         &["waitroom", "page", "trigger", "consumer", "throttle", "memory", "aws_model", "document"],
     ),
-    ("rehearsal", &["waitroom", "pass", "config", "control", "document", "page", "aws_model", "simulation"]),
+    (
+        "rehearsal",
+        &["waitroom", "pass", "config", "control", "document", "page", "aws_model", "simulation", "roots"],
+    ),
     (
         "cloud",
         &[
@@ -67,6 +72,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "throttle",
             "aws",
             "aws_model",
+            "roots",
         ],
     ),
     (
@@ -89,6 +95,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "cloud",
             "aws_model",
             "simulation",
+            "roots",
         ],
     ),
     // Testing.

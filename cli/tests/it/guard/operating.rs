@@ -10,7 +10,7 @@ use pass::Discovery;
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
 use crate::hosting::eventually;
-use crate::support::{Home, web_server, web_server_with_bodies};
+use crate::support::{Home, text, web_server, web_server_with_bodies};
 
 #[test]
 fn monitoring_says_whether_passes_can_be_verified() {
@@ -93,6 +93,15 @@ fn mistakes_are_explained() {
     let (code, error) = refused(&["--room", "https://a.example", "--keys", missing.to_str().unwrap()]);
     assert_eq!(code, 1);
     assert!(error.starts_with("error: could not read the keys in ~/"), "{error}");
+}
+
+#[test]
+fn certificates_that_were_named_are_not_replaced_by_others() {
+    let guard = ["guard", "demo", "--listen", "0", "--room", "https://a.example"];
+    let output = Home::new().command(&guard).env("SSL_CERT_FILE", "/nowhere/ca.pem").output().unwrap();
+    let said = text(&output.stderr);
+    let expected = "error: the guard cannot ask the room: could not read the CA certificates of SSL_CERT_FILE=/nowhere/ca.pem: ";
+    assert!(output.status.code() == Some(1) && said.starts_with(expected), "{said}");
 }
 
 /// A guard, and the file with what it logs.

@@ -39,16 +39,20 @@ pub fn functions_config() -> Result<SdkConfig, ConfigError> {
     Ok(tuned(builder.build()))
 }
 
-/// Adds timeouts and other common settings to a configuration that has a region and credentials.
+/// Adds timeouts and other common settings to a configuration that has a region and credentials, and an HTTP client if it has
+/// none.
 ///
 /// The SDK's own retries are off. [`retry::with_retries`](crate::retry::with_retries) retries instead, because the
 /// handlers must know whether any of the attempts may have succeeded.
 pub fn tuned(config: SdkConfig) -> SdkConfig {
-    let http = aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc));
+    let http = config.http_client().unwrap_or_else(|| {
+        let http = aws_smithy_http_client::Builder::new();
+        http.tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
+    });
     config
         .into_builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
-        .http_client(http.build_https())
+        .http_client(http)
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts(LEDGER_TIMEOUT))
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())

@@ -9,7 +9,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
 use url::Url;
 use waitroom::Timestamp;
 
@@ -94,11 +94,9 @@ struct RecordingVerifier {
 
 impl RecordingVerifier {
     fn new() -> io::Result<Self> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let trusted = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::new(default_provider()))
-            .build()
-            .map_err(|_| io::Error::other("this machine has no trusted root certificates"))?;
+        let roots = roots::store()?.into();
+        let trusted = WebPkiServerVerifier::builder_with_provider(roots, Arc::new(default_provider()));
+        let trusted = trusted.build().map_err(io::Error::other)?;
         Ok(Self { trusted, shown: Mutex::default() })
     }
 }

@@ -44,10 +44,13 @@ impl HttpProbe {
     /// Larger than any response of a room.
     const LARGEST: usize = 4 << 20;
 
-    /// Fails if the machine has no trusted root certificates.
+    /// Fails if it finds no certificate authorities.
     pub fn new() -> io::Result<Self> {
-        let connector =
-            HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(roots::client_config()?)
+            .https_or_http()
+            .enable_http1()
+            .build();
         Ok(Self(Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector)))
     }
 

@@ -67,12 +67,15 @@ pub(crate) struct VisitorWire {
 }
 
 impl VisitorWire {
-    /// Fails if the machine has no trusted root certificates.
+    /// Fails if it finds no certificate authorities.
     pub(crate) fn new(room: Url, host: Option<String>) -> io::Result<Self> {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
-        let connector = HttpsConnectorBuilder::new().with_native_roots()?.https_or_http().enable_http1();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(roots::client_config()?)
+            .https_or_http()
+            .enable_http1();
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
