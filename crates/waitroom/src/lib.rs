@@ -37,6 +37,7 @@ mod line_count;
 mod minute;
 mod mistakes;
 mod name;
+mod newtypes;
 mod overtaken;
 mod pace;
 mod place;

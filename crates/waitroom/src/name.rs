@@ -3,21 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::newtypes::stored_as_text;
 
 /// The room's name: used in commands and as part of the cookie's name and of resource names.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RoomId(String);
 
 /// The room's name as visitors see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title(String);
 
 /// The operator's text to waiting visitors. Empty if there is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,24 +97,11 @@ macro_rules! text {
                 f.write_str(&self.0)
             }
         }
-
-        impl TryFrom<String> for $type {
-            type Error = NameError;
-
-            fn try_from(text: String) -> Result<Self, NameError> {
-                text.parse()
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(text: $type) -> Self {
-                text.0
-            }
-        }
     )*};
 }
 
 text!(RoomId, Title, Message);
+stored_as_text!(RoomId, Title, Message);
 
 #[cfg(test)]
 mod tests {

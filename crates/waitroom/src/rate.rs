@@ -1,7 +1,8 @@
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::newtypes::whole_number;
 
 /// How many visitors are released in a minute: a whole number from 1 to 270,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,10 +25,6 @@ impl Rate {
         }
     }
 
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-
     /// Half of the rate, rounded up, so that it never becomes 0.
     #[must_use]
     pub const fn halved(self) -> Self {
@@ -43,19 +40,7 @@ impl Rate {
     }
 }
 
-impl TryFrom<u32> for Rate {
-    type Error = RateError;
-
-    fn try_from(per_minute: u32) -> Result<Self, RateError> {
-        Self::new(per_minute)
-    }
-}
-
-impl From<Rate> for u32 {
-    fn from(rate: Rate) -> Self {
-        rate.0
-    }
-}
+whole_number!(Rate(u32), RateError);
 
 impl FromStr for Rate {
     type Err = RateError;
@@ -65,12 +50,6 @@ impl FromStr for Rate {
         let (number, thousands) = text.strip_suffix(['k', 'K']).map_or((text, 1), |number| (number, 1000));
         let number: u32 = number.parse().map_err(|_| RateError)?;
         number.checked_mul(thousands).ok_or(RateError).and_then(Self::new)
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

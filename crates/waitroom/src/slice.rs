@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::newtypes::stored_as_text;
 use crate::time::millis;
 use crate::{Plan, Rate, Timestamp, Window};
 
@@ -90,8 +91,7 @@ pub fn most_in_a_second(people: u32, time: Duration) -> u32 {
 }
 
 /// Identifies a slice. Every admission contains the ID of the slice that wrote it, so that only that slice counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SliceId {
     pub plan: u64,
     pub index: u16,
@@ -108,6 +108,8 @@ impl SliceId {
     }
 }
 
+stored_as_text!(SliceId);
+
 impl fmt::Display for SliceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.plan, self.index)
@@ -123,20 +125,6 @@ impl FromStr for SliceId {
             plan: plan.parse().map_err(|_| SliceIdError)?,
             index: index.parse().map_err(|_| SliceIdError)?,
         })
-    }
-}
-
-impl TryFrom<String> for SliceId {
-    type Error = SliceIdError;
-
-    fn try_from(text: String) -> Result<Self, SliceIdError> {
-        text.parse()
-    }
-}
-
-impl From<SliceId> for String {
-    fn from(id: SliceId) -> Self {
-        id.to_string()
     }
 }
 

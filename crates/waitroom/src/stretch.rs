@@ -1,7 +1,8 @@
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::newtypes::whole_number;
 
 /// The factor by which every waiting page polls less often. The operator raises it when there are too many polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,29 +22,13 @@ impl Stretch {
     pub const fn new(factor: u32) -> Result<Self, StretchError> {
         if factor < Self::USUAL.0 || factor > Self::MAX.0 { Err(StretchError) } else { Ok(Self(factor)) }
     }
-
-    pub const fn get(self) -> u32 {
-        self.0
-    }
 }
+
+whole_number!(Stretch(u32), StretchError);
 
 impl Default for Stretch {
     fn default() -> Self {
         Self::USUAL
-    }
-}
-
-impl TryFrom<u32> for Stretch {
-    type Error = StretchError;
-
-    fn try_from(factor: u32) -> Result<Self, StretchError> {
-        Self::new(factor)
-    }
-}
-
-impl From<Stretch> for u32 {
-    fn from(stretch: Stretch) -> Self {
-        stretch.0
     }
 }
 
@@ -52,12 +37,6 @@ impl FromStr for Stretch {
 
     fn from_str(text: &str) -> Result<Self, StretchError> {
         text.parse().map_err(|_| StretchError).and_then(Self::new)
-    }
-}
-
-impl fmt::Display for Stretch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

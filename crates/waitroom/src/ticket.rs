@@ -1,7 +1,8 @@
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::newtypes::whole_number;
 
 /// A visitor's number in line: 1, 2, 3 … in each epoch.
 ///
@@ -22,31 +23,9 @@ impl Ticket {
     pub const fn new(number: u64) -> Result<Self, TicketError> {
         if number == 0 || number > Self::MAX { Err(TicketError) } else { Ok(Self(number)) }
     }
-
-    pub const fn get(self) -> u64 {
-        self.0
-    }
 }
 
-impl TryFrom<u64> for Ticket {
-    type Error = TicketError;
-
-    fn try_from(number: u64) -> Result<Self, TicketError> {
-        Self::new(number)
-    }
-}
-
-impl From<Ticket> for u64 {
-    fn from(ticket: Ticket) -> Self {
-        ticket.0
-    }
-}
-
-impl fmt::Display for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+whole_number!(Ticket(u64), TicketError);
 
 impl FromStr for Ticket {
     type Err = TicketError;

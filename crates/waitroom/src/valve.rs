@@ -8,8 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
+use crate::newtypes::stored_as_text;
 use crate::{Rate, Timestamp};
 
 /// Whether and how fast the room releases visitors.
@@ -48,8 +47,7 @@ pub(crate) struct WantedValve {
 /// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
 ///
 /// In text: `0=300 1700000000000=closed`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValveSchedule(Vec<ValveChange>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -162,6 +160,8 @@ impl ValveSchedule {
     }
 }
 
+stored_as_text!(ValveSchedule);
+
 impl fmt::Display for ValveSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, change) in self.0.iter().enumerate() {
@@ -187,20 +187,6 @@ impl FromStr for ValveSchedule {
         let changes: Vec<_> = changes.collect::<Option<_>>().ok_or(ValveScheduleError)?;
         let increasing = changes.is_sorted_by(|one, next| one.from < next.from);
         if increasing { Ok(Self(changes)) } else { Err(ValveScheduleError) }
-    }
-}
-
-impl TryFrom<String> for ValveSchedule {
-    type Error = ValveScheduleError;
-
-    fn try_from(text: String) -> Result<Self, ValveScheduleError> {
-        text.parse()
-    }
-}
-
-impl From<ValveSchedule> for String {
-    fn from(schedule: ValveSchedule) -> Self {
-        schedule.to_string()
     }
 }
 

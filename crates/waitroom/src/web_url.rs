@@ -1,12 +1,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::newtypes::stored_as_text;
+
 /// An http or https URL with query and fragment: the shop's, its health check's or the room's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebUrl(Url);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +55,8 @@ impl WebUrl {
     }
 }
 
+stored_as_text!(WebUrl);
+
 impl FromStr for WebUrl {
     type Err = WebUrlError;
 
@@ -75,20 +77,6 @@ impl FromStr for WebUrl {
             return Err(WebUrlError::Credentials);
         }
         Ok(Self(url))
-    }
-}
-
-impl TryFrom<String> for WebUrl {
-    type Error = WebUrlError;
-
-    fn try_from(text: String) -> Result<Self, WebUrlError> {
-        text.parse()
-    }
-}
-
-impl From<WebUrl> for String {
-    fn from(url: WebUrl) -> Self {
-        url.0.into()
     }
 }
 

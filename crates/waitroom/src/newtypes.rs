@@ -1,0 +1,99 @@
+//! What the small types of this crate have in common.
+
+/// A number within bounds: shown, stored and sent as one.
+macro_rules! whole_number {
+    ($type:ident($number:ty), $error:ident) => {
+        impl $type {
+            pub const fn get(self) -> $number {
+                self.0
+            }
+        }
+
+        impl TryFrom<$number> for $type {
+            type Error = $error;
+
+            fn try_from(number: $number) -> Result<Self, $error> {
+                Self::new(number)
+            }
+        }
+
+        impl From<$type> for $number {
+            fn from(value: $type) -> Self {
+                value.0
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+/// Stored and sent as the text that it is shown as.
+macro_rules! stored_as_text {
+    ($($type:ty),*) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+
+/// Random characters, as many as `LENGTH`.
+macro_rules! random_characters {
+    ($type:ident, $error:ident) => {
+        impl $type {
+            /// 32 characters, so that five random bits choose one without bias. Without `l`, `o`, `0` and `1`, which look
+            /// alike.
+            const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+            pub fn random<R: rand::TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
+                let mut bytes = [0; Self::LENGTH];
+                rng.try_fill_bytes(&mut bytes)?;
+                Ok(Self(bytes.map(|byte| Self::ALPHABET[usize::from(byte % 32)])))
+            }
+        }
+
+        impl TryFrom<&[u8]> for $type {
+            type Error = $error;
+
+            fn try_from(bytes: &[u8]) -> Result<Self, $error> {
+                let bytes: [u8; Self::LENGTH] = bytes.try_into().map_err(|_| $error)?;
+                let valid = bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+                valid.then_some(Self(bytes)).ok_or($error)
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $error;
+
+            fn from_str(text: &str) -> Result<Self, $error> {
+                text.as_bytes().try_into()
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.iter().try_for_each(|&byte| write!(f, "{}", char::from(byte)))
+            }
+        }
+
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({self})", stringify!($type))
+            }
+        }
+    };
+}
+
+pub(crate) use {random_characters, stored_as_text, whole_number};
