@@ -6,7 +6,9 @@ use std::time::Duration;
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 use waitroom::{AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
 
-use crate::tables::{TableError, Tables, encode_waiting, record_slices, single, to_json, unrecorded};
+use crate::tables::{
+    TableError, Tables, encode_waiting, joined_at, record_slices, single, to_json, unrecorded,
+};
 
 /// How precisely the time is kept at which visitors joined.
 const PRECISION: Duration = Duration::from_secs(1);
@@ -14,18 +16,14 @@ const PRECISION: Duration = Duration::from_secs(1);
 /// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
     pub(crate) tables: Tables<'tx>,
-    /// The key for the next visitor that joins.
-    next_in_line: u64,
     next_ticket: Option<u64>,
-    joined: u64,
-    begins_epoch: bool,
-    room: Option<Arc<Room>>,
-    progress: Option<LineProgress>,
+    after: Committed,
 }
 
 /// What changes in memory after a commit.
 pub(crate) struct Committed {
     pub(crate) waiting: u64,
+    /// The key for the next visitor that joins.
     pub(crate) next_in_line: u64,
     pub(crate) joined: u64,
     pub(crate) begins_epoch: bool,
@@ -40,16 +38,9 @@ impl<'tx> Draft<'tx> {
         next_in_line: u64,
         joined: u64,
     ) -> Result<Self, TableError> {
-        let tables = Tables::open(transaction)?;
-        Ok(Self {
-            tables,
-            next_in_line,
-            next_ticket: None,
-            joined,
-            begins_epoch: false,
-            room: None,
-            progress: None,
-        })
+        let (waiting, begins_epoch, room, progress) = (0, false, None, None);
+        let after = Committed { waiting, next_in_line, joined, begins_epoch, room, progress };
+        Ok(Self { tables: Tables::open(transaction)?, next_ticket: None, after })
     }
 
     /// Puts a visitor at the end of the line.
@@ -58,9 +49,9 @@ impl<'tx> Draft<'tx> {
             // The first of this transaction. Those after it join within the same second.
             self.record_join_time(at)?;
         }
-        self.tables.line.insert(self.next_in_line, encode_waiting(visitor).as_slice())?;
-        self.next_in_line += 1;
-        self.joined += 1;
+        self.tables.line.insert(self.after.next_in_line, encode_waiting(visitor).as_slice())?;
+        self.after.next_in_line += 1;
+        self.after.joined += 1;
         // Stored, so that only higher numbers are leased after a crash.
         self.next_ticket = self.next_ticket.max(Some(visitor.ticket.get() + 1));
         Ok(())
@@ -68,9 +59,8 @@ impl<'tx> Draft<'tx> {
 
     /// Records when visitors join, at most once a second.
     fn record_join_time(&mut self, at: Timestamp) -> Result<(), TableError> {
-        let first = self.next_in_line;
-        let last = self.tables.joined_at.range(..=first)?.next_back().transpose()?;
-        let last = last.map(|(_, last)| Timestamp::from_millis(last.value()));
+        let first = self.after.next_in_line;
+        let last = joined_at(&self.tables.joined_at, first)?;
         if last.is_some_and(|last| (last..last + PRECISION).contains(&at)) {
             return Ok(());
         }
@@ -82,12 +72,12 @@ impl<'tx> Draft<'tx> {
 
     /// The room, if an earlier change in this transaction wrote it.
     pub(crate) fn room(&self) -> Option<Arc<Room>> {
-        self.room.clone()
+        self.after.room.clone()
     }
 
     pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), TableError> {
         self.tables.write(single::ROOM, &**room)?;
-        self.room = Some(room.clone());
+        self.after.room = Some(room.clone());
         Ok(())
     }
 
@@ -107,10 +97,7 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn push_entry(&mut self, entry: impl FnOnce(u64) -> AuditEntry) -> Result<(), TableError> {
         let entry = entry(self.next_entry()?);
         self.tables.audit.insert(entry.number, to_json(&entry)?.as_slice())?;
-        while self.tables.audit.len()? > AuditEntry::KEPT.into() {
-            self.tables.audit.pop_first()?;
-        }
-        Ok(())
+        self.tables.forget_old_entries()
     }
 
     fn next_entry(&self) -> Result<u64, TableError> {
@@ -124,14 +111,14 @@ impl<'tx> Draft<'tx> {
         at: Timestamp,
         entered: u64,
     ) -> Result<(), TableError> {
-        let progress = match self.progress {
+        let progress = match self.after.progress {
             Some(progress) => progress,
             None => self.tables.read(single::PROGRESS)?.unwrap_or_default(),
         };
         let counts = LineCounts {
-            joined: self.joined,
+            joined: self.after.joined,
             released: progress.released.saturating_add(unrecorded(&self.tables.slice)?),
-            entered: Some(if self.begins_epoch { 0 } else { entered }),
+            entered: Some(if self.after.begins_epoch { 0 } else { entered }),
             waiting: self.tables.line.len()?,
         };
         let stored = self.tables.read(single::NEXT_TICKET)?.unwrap_or(1);
@@ -140,7 +127,7 @@ impl<'tx> Draft<'tx> {
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {
         self.tables.write(single::PROGRESS, &progress)?;
-        self.progress = Some(progress);
+        self.after.progress = Some(progress);
         Ok(())
     }
 
@@ -155,8 +142,8 @@ impl<'tx> Draft<'tx> {
         self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
         self.tables.write(single::NEXT_TICKET, &1)?;
         self.tables.write(single::JOINED, &0)?;
-        (self.next_ticket, self.joined) = (None, 0);
-        self.begins_epoch = true;
+        (self.next_ticket, self.after.joined) = (None, 0);
+        self.after.begins_epoch = true;
         self.set_progress(LineProgress::default())?;
         self.set_room(room)?;
         Ok(waiting)
@@ -167,15 +154,8 @@ impl<'tx> Draft<'tx> {
             if self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next) {
                 self.tables.write(single::NEXT_TICKET, &next)?;
             }
-            self.tables.write(single::JOINED, &self.joined)?;
+            self.tables.write(single::JOINED, &self.after.joined)?;
         }
-        Ok(Committed {
-            waiting: self.tables.line.len()?,
-            next_in_line: self.next_in_line,
-            joined: self.joined,
-            begins_epoch: self.begins_epoch,
-            room: self.room,
-            progress: self.progress,
-        })
+        Ok(Committed { waiting: self.tables.line.len()?, ..self.after })
     }
 }

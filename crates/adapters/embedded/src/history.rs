@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use redb::ReadableTable;
+use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{MinuteLog, PortResult};
 use waitroom::{LineTotals, MinuteRecord, Timestamp};
 
 use crate::EmbeddedStore;
-use crate::ports::read_failed;
 use crate::tables::{CLOSING, LONGEST_WAIT, MINUTE, TableError, from_json, open_if_any, to_json};
 
 impl MinuteLog for EmbeddedStore {
@@ -32,74 +31,70 @@ impl MinuteLog for EmbeddedStore {
     }
 
     async fn longest_wait(&self, since: Timestamp) -> PortResult<Option<Duration>> {
-        let read = || {
-            let transaction = self.shared.database.begin_read()?;
-            let Some(waits) = open_if_any(&transaction, LONGEST_WAIT)? else { return Ok(None) };
+        self.read("read the longest wait", |transaction| {
+            let Some(waits) = open_if_any(transaction, LONGEST_WAIT)? else { return Ok(None) };
             let mut longest = None;
             for noted in waits.range(MinuteRecord::number(since)..)? {
                 longest = longest.max(Some(Duration::from_secs(noted?.1.value())));
             }
             Ok(longest)
-        };
-        read().map_err(read_failed("read the longest wait"))
+        })
     }
 
     async fn minutes(&self, since: Timestamp) -> PortResult<Vec<MinuteRecord>> {
-        self.read_minutes(MinuteRecord::number(since)).map_err(read_failed("read the history of the line"))
+        let since = MinuteRecord::number(since);
+        self.read("read the history of the line", |transaction| read_minutes(transaction, since))
     }
 }
 
-impl EmbeddedStore {
-    /// From this minute on, after the last record before it, and the last ones of other epochs: a restore may have brought one back.
-    fn read_minutes(&self, since: u64) -> Result<Vec<MinuteRecord>, TableError> {
-        let transaction = self.shared.database.begin_read()?;
-        let mut found = Vec::new();
-        if let Some(closing) = open_if_any(&transaction, CLOSING)? {
-            // Those before it are few, one for each time that a line ended.
-            for record in closing.iter()? {
-                found.push(Found::Closing(from_json(record?.1.value(), "closing")?));
-            }
+/// From this minute on, after the last record before it, and the last ones of other epochs: a restore may have brought one back.
+fn read_minutes(transaction: &ReadTransaction, since: u64) -> Result<Vec<MinuteRecord>, TableError> {
+    let mut found = Vec::new();
+    if let Some(closing) = open_if_any(transaction, CLOSING)? {
+        // Those before it are few, one for each time that a line ended.
+        for record in closing.iter()? {
+            found.push(Found::Closing(from_json(record?.1.value(), "closing")?));
         }
-        if let Some(minutes) = open_if_any(&transaction, MINUTE)? {
-            let before = minutes.range(..since)?.next_back();
-            for record in before.into_iter().chain(minutes.range(since..)?) {
-                let (number, totals) = record?;
-                found.push(Found::Minute(number.value(), from_json(totals.value(), "minute")?));
-            }
-        }
-        found.sort_by_key(Found::at);
-        let mut epochs = Vec::new();
-        let first = found.partition_point(|found| found.number() < since);
-        let later = found.split_off(first);
-        let is_last = |found: &Found| {
-            let is_last = !epochs.contains(&found.totals().epoch);
-            epochs.push(found.totals().epoch);
-            is_last
-        };
-        let mut before: Vec<_> = found.into_iter().rev().filter(is_last).collect();
-        before.reverse();
-        let waits = open_if_any(&transaction, LONGEST_WAIT)?;
-        let mut records = Vec::new();
-        let mut unreported = 0;
-        for found in before.into_iter().chain(later) {
-            let number = found.number();
-            // Nobody needs the waits of the record before `since`.
-            let from = if number < since { number } else { unreported };
-            // Those of its own minute are in the closing record.
-            let (mut record, to) = match found {
-                Found::Minute(_, totals) => (MinuteRecord { totals, longest_wait: None }, number + 1),
-                Found::Closing(record) => (record, number),
-            };
-            if let Some(waits) = &waits {
-                for wait in waits.range(from..to.max(from))? {
-                    record.longest_wait = record.longest_wait.max(Some(wait?.1.value()));
-                }
-            }
-            records.push(record);
-            unreported = to;
-        }
-        Ok(records)
     }
+    if let Some(minutes) = open_if_any(transaction, MINUTE)? {
+        let before = minutes.range(..since)?.next_back();
+        for record in before.into_iter().chain(minutes.range(since..)?) {
+            let (number, totals) = record?;
+            found.push(Found::Minute(number.value(), from_json(totals.value(), "minute")?));
+        }
+    }
+    found.sort_by_key(Found::at);
+    let mut epochs = Vec::new();
+    let first = found.partition_point(|found| found.number() < since);
+    let later = found.split_off(first);
+    let is_last = |found: &Found| {
+        let is_last = !epochs.contains(&found.totals().epoch);
+        epochs.push(found.totals().epoch);
+        is_last
+    };
+    let mut before: Vec<_> = found.into_iter().rev().filter(is_last).collect();
+    before.reverse();
+    let waits = open_if_any(transaction, LONGEST_WAIT)?;
+    let mut records = Vec::new();
+    let mut unreported = 0;
+    for found in before.into_iter().chain(later) {
+        let number = found.number();
+        // Nobody needs the waits of the record before `since`.
+        let from = if number < since { number } else { unreported };
+        // Those of its own minute are in the closing record.
+        let (mut record, to) = match found {
+            Found::Minute(_, totals) => (MinuteRecord { totals, longest_wait: None }, number + 1),
+            Found::Closing(record) => (record, number),
+        };
+        if let Some(waits) = &waits {
+            for wait in waits.range(from..to.max(from))? {
+                record.longest_wait = record.longest_wait.max(Some(wait?.1.value()));
+            }
+        }
+        records.push(record);
+        unreported = to;
+    }
+    Ok(records)
 }
 
 /// A record of the history. The one of a minute has its waits in another table.

@@ -8,7 +8,6 @@ use waitroom::ports::{KeyAdmin, KeyBoard, Keys, PortResult};
 use waitroom::{AuditEntry, Author, KeyOrder};
 
 use crate::EmbeddedStore;
-use crate::ports::read_failed;
 use crate::tables::{SINGLE, TableError, Tables, read_single, single};
 
 type Secrets = BTreeMap<u64, SecretKeys>;
@@ -42,8 +41,7 @@ fn take_keys_of_before(tables: &mut Tables<'_>) -> Result<Option<(KeyRing, Optio
 
 impl KeyBoard for EmbeddedStore {
     async fn key_record(&self) -> PortResult<KeyRecord> {
-        let read = || record(&self.shared.database.begin_read()?.open_table(SINGLE)?);
-        read().map_err(read_failed("read the published keys"))
+        self.read("read the published keys", |transaction| record(&transaction.open_table(SINGLE)?))
     }
 }
 
@@ -52,7 +50,7 @@ impl Keys for EmbeddedStore {
     async fn publish_keys(&self, next: KeyRecord) -> PortResult<bool> {
         self.change("publish the keys", move |draft| {
             let tables = &mut draft.tables;
-            if record(tables.singles())?.version != next.version {
+            if record(&tables.single)?.version != next.version {
                 return Ok(false);
             }
             let next = write_record(tables, next)?;
@@ -65,12 +63,11 @@ impl Keys for EmbeddedStore {
     }
 
     async fn secret_keys(&self, number: u64) -> PortResult<Option<SecretKeys>> {
-        let read = || {
-            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
-            let secrets: Option<Secrets> = read_single(&table, single::SECRET_KEYS)?;
+        self.read("read a signing key", |transaction| {
+            let secrets: Option<Secrets> =
+                read_single(&transaction.open_table(SINGLE)?, single::SECRET_KEYS)?;
             Ok(secrets.and_then(|mut secrets| secrets.remove(&number)))
-        };
-        read().map_err(read_failed("read a signing key"))
+        })
     }
 
     async fn create_secret_keys(&self, number: u64, first: SecretKeys) -> PortResult<SecretKeys> {
@@ -99,7 +96,7 @@ impl KeyAdmin for EmbeddedStore {
         let shared = self.shared.clone();
         self.change("change the keys", move |draft| {
             let now = (shared.now)();
-            let mut record = record(draft.tables.singles())?;
+            let mut record = record(&draft.tables.single)?;
             let change = match order.carry_out(&mut record, now) {
                 Ok(change) => change,
                 Err(refusal) => return Ok(Err(refusal)),

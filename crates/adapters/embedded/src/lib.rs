@@ -9,14 +9,13 @@
 //! The file is a [redb](redb) database. `docs/decisions/0001-embedded-store.md` has the reasons.
 
 mod commit;
-mod consumer_runs;
 mod deliveries;
 mod draft;
 mod history;
 mod keys;
 mod look;
-mod lowest_tickets;
 mod ports;
+mod recent_plans;
 mod restore;
 mod shared;
 mod sweep;
@@ -33,8 +32,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redb::{Builder, Database, DatabaseError, StorageBackend};
-use waitroom::ports::PortResult;
+use redb::{Builder, Database, DatabaseError, ReadTransaction, StorageBackend};
+use waitroom::ports::{Fault, PortError, PortResult};
 use waitroom::{AuditNote, LineStatus, Room, Timestamp, ValveSchedule};
 
 pub use commit::Committer;
@@ -211,6 +210,20 @@ impl EmbeddedStore {
     /// Waits until the valve has changed since the last call. Then the trigger has to run.
     pub async fn valve_changed(&self) {
         self.shared.valve_changed.notified().await;
+    }
+
+    /// Reads what was committed last.
+    fn read<T>(
+        &self,
+        attempt: &'static str,
+        read: impl FnOnce(&ReadTransaction) -> Result<T, TableError>,
+    ) -> PortResult<T> {
+        let transaction = self.shared.database.begin_read().map_err(TableError::from);
+        transaction.and_then(|transaction| read(&transaction)).map_err(|error| {
+            // Nothing was changed. If the storage failed, the next change opens it again, so a retry may succeed.
+            let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
+            PortError::new(attempt, fault, error)
+        })
     }
 
     async fn change<T: Send + 'static>(

@@ -30,7 +30,7 @@ impl EmbeddedStore {
         }
         let open = move || builder().create_with_backend(medium.clone());
         let database = open().map_err(|error| failed(error.into()))?;
-        let room = shared::stored_room(&database).map_err(failed)?;
+        let room = shared::stored_room(&database).map_err(|error| failed(shared::unreadable(error)))?;
         drop(database);
         let room = room.ok_or_else(|| OpenError::NoRoom(file.into()))?;
         let stopped_at = last_write(file).map_err(|error| failed(error.into()))?;

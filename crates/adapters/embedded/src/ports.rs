@@ -1,17 +1,17 @@
 //! The ports. Reads use the memory or the last commit. Every change is one closure over the tables, and is durable
 //! when its future resolves.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use redb::ReadableTable;
+use redb::{ReadTransaction, ReadableTable};
 use waitroom::ports::{
-    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, Fault, LineBack, LineFront,
-    LineLength, LineStatusReader, PlanRecord, Plans, PortError, PortResult, QuietSwitch, Receipt, RoomAdmin,
-    RoomReader, SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore,
-    TicketCounter,
+    Admissions, Admitted, AuditTrail, ConsumerRun, Delivery, EntryCount, LineBack, LineFront, LineLength,
+    LineStatusReader, PlanRecord, Plans, PortResult, QuietSwitch, Receipt, RoomAdmin, RoomReader,
+    SliceProgress, Slices, StatusBoard, Store, Taken, ThrottleMemory, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, BATCH, Epoch, IssuedTickets,
@@ -19,18 +19,11 @@ use waitroom::{
 };
 
 use crate::EmbeddedStore;
+use crate::deliveries::Deliveries;
 use crate::tables::{
     ADMISSION, AUDIT, JOINED_AT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
-    encode_admission, from_json, open_if_any, read_single, single, slice_key, to_json,
+    encode_admission, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
 };
-
-/// A failed read changed nothing. If the storage failed, the next change opens it again, so a retry may succeed.
-pub(crate) fn read_failed(attempt: &'static str) -> impl FnOnce(TableError) -> PortError {
-    move |error| {
-        let fault = if matches!(error, TableError::Storage(_)) { Fault::Busy } else { Fault::Broken };
-        PortError::new(attempt, fault, error)
-    }
-}
 
 /// The line and the ledger lie in one file, so one handle is both.
 impl Store for EmbeddedStore {
@@ -94,18 +87,15 @@ impl RoomAdmin for EmbeddedStore {
 
 impl AuditTrail for EmbeddedStore {
     async fn entries(&self, most: u16) -> PortResult<Vec<AuditEntry>> {
-        let read = || {
-            let Some(table) = open_if_any(&self.shared.database.begin_read()?, AUDIT)? else {
-                return Ok(Vec::new());
-            };
+        self.read("read the audit trail", |transaction| {
+            let Some(table) = open_if_any(transaction, AUDIT)? else { return Ok(Vec::new()) };
             let mut entries = Vec::new();
             for entry in table.iter()?.rev().take(most.into()) {
                 entries.push(from_json(entry?.1.value(), "audit")?);
             }
             entries.reverse();
             Ok(entries)
-        };
-        read().map_err(read_failed("read the audit trail"))
+        })
     }
 }
 
@@ -133,7 +123,13 @@ impl LineBack for EmbeddedStore {
 
 impl LineFront for EmbeddedStore {
     async fn receive(&self, most: u32, _patience: Duration) -> PortResult<Vec<Delivery>> {
-        self.receive_now(most.min(BATCH)).map_err(read_failed("receive visitors from the line"))
+        let most = most.min(BATCH) as usize;
+        // Locked from reading to marking, so that no two receivers get the same visitor.
+        let mut deliveries = self.shared.deliveries.lock();
+        let now = (self.shared.now)();
+        self.read("receive visitors from the line", |transaction| {
+            receive(transaction, &mut deliveries, most, now)
+        })
     }
 
     async fn keep(&self, receipts: Vec<Receipt>) -> PortResult<()> {
@@ -187,42 +183,37 @@ impl EmbeddedStore {
         let mut deliveries = self.shared.deliveries.lock();
         keys(receipts).for_each(|key| deliveries.hide_until(key, until));
     }
-
-    fn receive_now(&self, most: u32) -> Result<Vec<Delivery>, TableError> {
-        // Locked from reading to marking, so that no two receivers get the same visitor.
-        let mut deliveries = self.shared.deliveries.lock();
-        let now = (self.shared.now)();
-        let transaction = self.shared.database.begin_read()?;
-        let line = transaction.open_table(LINE)?;
-        let times = open_if_any(&transaction, JOINED_AT)?;
-        let delivery = |key: u64, record: &[u8]| -> Result<Delivery, TableError> {
-            let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
-            let joined = times.as_ref().map(|times| joined_at(times, key)).transpose()?.flatten();
-            Ok(Delivery { receipt: Receipt(key.to_string()), visitor, joined })
-        };
-        let mut received = Vec::new();
-        for key in deliveries.returned(most as usize, now) {
-            match line.get(key)? {
-                Some(record) => received.push((key, delivery(key, record.value())?)),
-                None => deliveries.forget(key),
-            }
-        }
-        let left = most as usize - received.len();
-        for entry in line.range(deliveries.cursor()..)?.take(left) {
-            let (key, record) = entry?;
-            received.push((key.value(), delivery(key.value(), record.value())?));
-        }
-        for (key, _) in &received {
-            deliveries.deliver(*key, now);
-        }
-        Ok(received.into_iter().map(|(_, delivery)| delivery).collect())
-    }
 }
 
-/// When the visitor with this key of the line joined, to the second.
-fn joined_at(times: &impl ReadableTable<u64, u64>, key: u64) -> Result<Option<Timestamp>, TableError> {
-    let last = times.range(..=key)?.next_back().transpose()?;
-    Ok(last.map(|(_, at)| Timestamp::from_millis(at.value())))
+fn receive(
+    transaction: &ReadTransaction,
+    deliveries: &mut Deliveries,
+    most: usize,
+    now: Timestamp,
+) -> Result<Vec<Delivery>, TableError> {
+    let line = transaction.open_table(LINE)?;
+    let times = open_if_any(transaction, JOINED_AT)?;
+    let delivery = |key: u64, record: &[u8]| -> Result<Delivery, TableError> {
+        let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
+        let joined = times.as_ref().map(|times| joined_at(times, key)).transpose()?.flatten();
+        Ok(Delivery { receipt: Receipt(key.to_string()), visitor, joined })
+    };
+    let mut received = Vec::new();
+    for key in deliveries.returned(most, now) {
+        match line.get(key)? {
+            Some(record) => received.push((key, delivery(key, record.value())?)),
+            None => deliveries.forget(key),
+        }
+    }
+    let left = most - received.len();
+    for entry in line.range(deliveries.cursor()..)?.take(left) {
+        let (key, record) = entry?;
+        received.push((key.value(), delivery(key.value(), record.value())?));
+    }
+    for (key, _) in &received {
+        deliveries.deliver(*key, now);
+    }
+    Ok(received.into_iter().map(|(_, delivery)| delivery).collect())
 }
 
 impl LineLength for EmbeddedStore {
@@ -253,11 +244,10 @@ impl EntryCount for EmbeddedStore {
 
 impl Admissions for EmbeddedStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-        let read = || {
-            let admissions = self.shared.database.begin_read()?.open_table(ADMISSION)?;
+        self.read("read an admission", |transaction| {
+            let admissions = transaction.open_table(ADMISSION)?;
             admissions.get(token.as_bytes())?.map(|record| decode_admission(record.value())).transpose()
-        };
-        read().map_err(read_failed("read an admission"))
+        })
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
@@ -288,8 +278,7 @@ impl Admissions for EmbeddedStore {
 
 impl Plans for EmbeddedStore {
     async fn recent(&self) -> PortResult<Vec<PlanRecord>> {
-        let read = || {
-            let transaction = self.shared.database.begin_read()?;
+        self.read("read the latest plans", |transaction| {
             let (plans, slices) = (transaction.open_table(PLAN)?, transaction.open_table(SLICE)?);
             let mut recent = Vec::new();
             for entry in plans.iter()?.rev().take(2) {
@@ -300,12 +289,11 @@ impl Plans for EmbeddedStore {
                 for slice in slices.range::<(u64, u16)>(own)? {
                     released += u64::from(slice?.1.value().1);
                 }
-                let lowest = self.shared.lowest_tickets.lock().of(plan.number);
+                let lowest = self.shared.lowest_tickets.lock().of(plan.number).copied().flatten();
                 recent.push(PlanRecord { plan, released, lowest });
             }
             Ok(recent)
-        };
-        read().map_err(read_failed("read the latest plans"))
+        })
     }
 
     async fn write(&self, plan: Plan) -> PortResult<bool> {
@@ -328,10 +316,11 @@ impl Slices for EmbeddedStore {
         self.change("take a slice", move |draft| {
             let key = slice_key(slice);
             let mut consumer_runs = shared.consumer_runs.lock();
-            consumer_runs.add(slice.plan, by);
+            consumer_runs.note(slice.plan, |runs| _ = runs.insert(by));
             let found = draft.tables.slice.get(key)?.map(|record| record.value());
             let (consumer_run, recorded, admitted) = found.unwrap_or((by.0, 0, 0));
-            if consumer_run != by.0 && consumer_runs.contains(slice.plan, ConsumerRun(consumer_run)) {
+            let runs_here = |runs: &HashSet<_>| runs.contains(&ConsumerRun(consumer_run));
+            if consumer_run != by.0 && consumer_runs.of(slice.plan).is_some_and(runs_here) {
                 return Ok(Taken::Elsewhere);
             }
             draft.tables.slice.insert(key, (by.0, recorded, admitted))?;
@@ -361,7 +350,9 @@ impl Slices for EmbeddedStore {
         });
         let is_taken = record.await?;
         if let Some(lowest) = lowest.filter(|_| is_taken) {
-            self.shared.lowest_tickets.lock().add(slice.plan, lowest);
+            let add =
+                |known: &mut Option<u64>| *known = Some(known.map_or(lowest, |known| known.min(lowest)));
+            self.shared.lowest_tickets.lock().note(slice.plan, add);
         }
         Ok(())
     }
@@ -404,11 +395,9 @@ impl LineStatusReader for EmbeddedStore {
 
 impl ThrottleStore for EmbeddedStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
-        let read = || {
-            let table = self.shared.database.begin_read()?.open_table(SINGLE)?;
-            Ok(read_single(&table, single::THROTTLE)?.unwrap_or_default())
-        };
-        read().map_err(read_failed("read the throttle's memory"))
+        self.read("read the throttle's memory", |transaction| {
+            Ok(read_single(&transaction.open_table(SINGLE)?, single::THROTTLE)?.unwrap_or_default())
+        })
     }
 
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {

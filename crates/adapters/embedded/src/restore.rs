@@ -17,14 +17,14 @@ use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use waitroom::{AuditEntry, Epoch, LineCounts, LineProgress, LineTotals, Room};
+use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Room};
 
 use crate::keys::record;
 use crate::shared::{is_full, unreadable};
 use crate::tables::{
     ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
-    TableError, Tables, decode_waiting, from_json, open_if_any, read_single, record_slices, single,
-    unrecorded,
+    TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,
+    single, take_over, unrecorded,
 };
 use crate::{BackedUp, BackupError, EmbeddedStore, builder};
 
@@ -80,7 +80,7 @@ fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
     let transaction = database.begin_write()?;
     let restored = {
         let mut tables = Tables::open(&transaction).map_err(unreadable)?;
-        take_over(&mut tables, replaced, &from).map_err(unreadable)?
+        merge_tables(&mut tables, replaced, &from).map_err(unreadable)?
     };
     transaction.commit()?;
     Ok(restored)
@@ -93,7 +93,7 @@ struct Counts {
     next_ticket: u64,
 }
 
-fn take_over(
+fn merge_tables(
     tables: &mut Tables<'_>,
     replaced: &EmbeddedStore,
     from: &ReadTransaction,
@@ -102,7 +102,8 @@ fn take_over(
     let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
     let other = replaced.shared.room();
 
-    take_admissions(tables, from)?;
+    take_over(from, ADMISSION, &mut tables.admission)?;
+    take_over(from, EXPIRY, &mut tables.expiry)?;
     let (admitted_since, mut known) = remove_admitted(tables)?;
     let is_same_line = room.epoch == other.epoch;
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
@@ -112,7 +113,9 @@ fn take_over(
     let is_same_room = is_same_line || !counted.is_empty();
     let mut counts = Counts::of_backup(tables, admitted_since, joined_since, counted)?;
     let later = Counts::of_replaced(replaced, from)?;
-    take_minutes(tables, from)?;
+    take_over(from, MINUTE, &mut tables.minute)?;
+    take_over(from, CLOSING, &mut tables.closing)?;
+    take_over(from, LONGEST_WAIT, &mut tables.longest_wait)?;
     if is_same_line {
         counts.raise_to(&later);
         if other.rehearsal.is_some() {
@@ -186,27 +189,17 @@ impl Counts {
 /// The audit trail and the keys, if they are the backup's and have only grown.
 fn take_keys(tables: &mut Tables<'_>, from: &ReadTransaction, is_same_room: bool) -> Result<(), TableError> {
     let singles = from.open_table(SINGLE)?;
-    let (ours, theirs) = (record(tables.singles())?, record(&singles)?);
+    let (ours, theirs) = (record(&tables.single)?, record(&singles)?);
     if theirs.version < ours.version || !(is_same_room || shares_a_key(&ours, &theirs)) {
         return Ok(());
     }
-    take_orders(tables, from)?;
+    take_over(from, AUDIT, &mut tables.audit)?;
+    tables.forget_old_entries()?;
     for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
         match singles.get(name)? {
-            Some(keys) => tables.write_raw(name, keys.value())?,
+            Some(keys) => _ = tables.single.insert(name, keys.value())?,
             None => tables.remove(name)?,
         }
-    }
-    Ok(())
-}
-
-fn take_admissions(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
-    for admission in from.open_table(ADMISSION)?.iter()? {
-        let (token, admission) = admission?;
-        tables.admission.insert(token.value(), admission.value())?;
-    }
-    for expiry in from.open_table(EXPIRY)?.iter()? {
-        tables.expiry.insert(expiry?.0.value(), ())?;
     }
     Ok(())
 }
@@ -236,7 +229,7 @@ fn append_line(
     from: &ReadTransaction,
     known: &mut BTreeSet<[u8; 16]>,
 ) -> Result<u64, TableError> {
-    let joined_at = open_if_any(from, JOINED_AT)?;
+    let times = open_if_any(from, JOINED_AT)?;
     let (last, latest) = (tables.line.last()?.map(|(key, _)| key.value()), tables.joined_at.last()?);
     let latest = latest.map(|(key, _)| key.value());
     // Behind everybody, and behind the instants that are known of those who have left.
@@ -249,14 +242,9 @@ fn append_line(
         if tables.admission.get(token)?.is_some() || !known.insert(token) {
             continue;
         }
-        let joined = match &joined_at {
-            Some(joined_at) => {
-                joined_at.range(..=key.value())?.next_back().transpose()?.map(|(_, at)| at.value())
-            }
-            None => None,
-        };
+        let joined = times.as_ref().map(|times| joined_at(times, key.value())).transpose()?.flatten();
         if let Some(joined) = joined.filter(|_| joined != noted) {
-            tables.joined_at.insert(next, joined)?;
+            tables.joined_at.insert(next, joined.as_millis())?;
             noted = Some(joined);
         }
         tables.line.insert(next, visitor.value())?;
@@ -302,34 +290,4 @@ fn counted(from: &ReadTransaction, epoch: Epoch) -> Result<Vec<ClosingRecord>, T
 fn shares_a_key(backup: &KeyRecord, replaced: &KeyRecord) -> bool {
     let is_in_backup = |id: &str| backup.keys().iter().any(|key| key.jwk.kid() == id);
     replaced.keys().iter().any(|key| is_in_backup(key.jwk.kid()))
-}
-
-fn take_minutes(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
-    for (table, to) in [(MINUTE, &mut tables.minute), (CLOSING, &mut tables.closing)] {
-        let Some(records) = open_if_any(from, table)? else { continue };
-        for record in records.iter()? {
-            let (at, record) = record?;
-            to.insert(at.value(), record.value())?;
-        }
-    }
-    if let Some(waits) = open_if_any(from, LONGEST_WAIT)? {
-        for wait in waits.iter()? {
-            let (minute, wait) = wait?;
-            tables.longest_wait.insert(minute.value(), wait.value())?;
-        }
-    }
-    Ok(())
-}
-
-fn take_orders(tables: &mut Tables<'_>, from: &ReadTransaction) -> Result<(), TableError> {
-    if let Some(entries) = open_if_any(from, AUDIT)? {
-        for entry in entries.iter()? {
-            let (number, entry) = entry?;
-            tables.audit.insert(number.value(), entry.value())?;
-        }
-        while tables.audit.len()? > AuditEntry::KEPT.into() {
-            tables.audit.pop_first()?;
-        }
-    }
-    Ok(())
 }

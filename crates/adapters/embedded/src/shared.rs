@@ -1,5 +1,6 @@
 //! What all handles to the store share: the database, and in memory the values that every request needs.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,13 +14,12 @@ use redb::{
     WriteTransaction,
 };
 use tokio::sync::Notify;
-use waitroom::ports::{Fault, PortError};
+use waitroom::ports::{ConsumerRun, Fault, PortError};
 use waitroom::{LineProgress, LineTotals, Room, Timestamp};
 
-use crate::consumer_runs::ConsumerRuns;
 use crate::deliveries::Deliveries;
 use crate::draft::Committed;
-use crate::lowest_tickets::LowestTickets;
+use crate::recent_plans::RecentPlans;
 use crate::tables::{
     CLOSING, LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single,
 };
@@ -41,8 +41,12 @@ pub(crate) struct SharedState {
     /// How long before it is in force a change of the valve is written.
     pub(crate) lead_time: Duration,
     pub(crate) deliveries: Mutex<Deliveries>,
-    pub(crate) consumer_runs: Mutex<ConsumerRuns>,
-    pub(crate) lowest_tickets: Mutex<LowestTickets>,
+    /// The consumers of this process that have taken a slice. A slice with another run was taken by an earlier process,
+    /// which no longer runs.
+    pub(crate) consumer_runs: Mutex<RecentPlans<HashSet<ConsumerRun>>>,
+    /// The lowest ticket that the line delivered in the window of each plan. While it is not known, nobody is found to be
+    /// overtaken.
+    pub(crate) lowest_tickets: Mutex<RecentPlans<Option<u64>>>,
     room: RwLock<Arc<Room>>,
     pub(crate) valve_changed: Notify,
     reached: AtomicU64,
@@ -119,25 +123,22 @@ impl SharedState {
     pub(crate) fn open(&self) -> Result<(), redb::Error> {
         self.database.close();
         let database = (self.open)()?;
-        if let Err(error) = self.load(&database) {
-            match error {
-                redb::Error::TableDoesNotExist(_) => {
-                    self.create_tables(&database)?;
-                    self.load(&database)?;
-                }
-                other => return Err(other),
+        match self.load(&database) {
+            Err(TableError::Storage(redb::Error::TableDoesNotExist(_))) => {
+                self.create_tables(&database).and_then(|()| self.load(&database)).map_err(unreadable)?;
             }
+            loaded => loaded.map_err(unreadable)?,
         }
         *self.database.0.write() = Some(database);
         Ok(())
     }
 
     /// Only reads, so that polls still work when the disk is full.
-    fn load(&self, database: &Database) -> Result<(), redb::Error> {
+    fn load(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
         check_format(&singles)?;
-        if let Some(room) = read_single::<Room>(&singles, single::ROOM).map_err(unreadable)? {
+        if let Some(room) = read_single::<Room>(&singles, single::ROOM)? {
             let mut kept = self.room.write();
             if kept.epoch != room.epoch {
                 // A reset whose transaction failed, but was committed: as in `apply`.
@@ -146,25 +147,25 @@ impl SharedState {
             }
             *kept = Arc::new(room);
         }
-        let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS).map_err(unreadable)?;
+        let progress: Option<LineProgress> = read_single(&singles, single::PROGRESS)?;
         let progress = progress.unwrap_or_default();
         self.set_progress(progress);
-        let next_ticket = read_single(&singles, single::NEXT_TICKET).map_err(unreadable)?.unwrap_or(1);
+        let next_ticket = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
         self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
         let line = transaction.open_table(LINE)?;
         let next_in_line = line.last()?.map_or(0, |(key, _)| key.value() + 1);
         self.next_in_line.fetch_max(next_in_line, Ordering::Relaxed);
         let waiting = line.len()?;
         self.waiting.store(waiting, Ordering::Relaxed);
-        let joined = read_single(&singles, single::JOINED).map_err(unreadable)?;
+        let joined = read_single(&singles, single::JOINED)?;
         // A file that was written before those who join were counted.
         self.joined.store(joined.unwrap_or(progress.released + waiting), Ordering::Relaxed);
         let epoch = self.room.read().epoch;
         for records in [MINUTE, CLOSING] {
-            let Some(records) = open_if_any(&transaction, records).map_err(unreadable)? else { continue };
+            let Some(records) = open_if_any(&transaction, records)? else { continue };
             // After a restore, the last ones may be of the line that was replaced.
             for record in records.iter()?.rev() {
-                let totals: LineTotals = from_json(record?.1.value(), "minute").map_err(unreadable)?;
+                let totals: LineTotals = from_json(record?.1.value(), "minute")?;
                 if totals.epoch == epoch {
                     self.entered.fetch_max(totals.entered.unwrap_or(0), Ordering::Relaxed);
                     break;
@@ -175,12 +176,12 @@ impl SharedState {
     }
 
     /// Creates the tables of a new store, and its room.
-    fn create_tables(&self, database: &Database) -> Result<(), redb::Error> {
+    fn create_tables(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_write()?;
         {
-            let mut tables = Tables::open(&transaction).map_err(unreadable)?;
-            tables.write(single::FORMAT, &FORMAT).map_err(unreadable)?;
-            tables.write(single::ROOM, &**self.room.read()).map_err(unreadable)?;
+            let mut tables = Tables::open(&transaction)?;
+            tables.write(single::FORMAT, &FORMAT)?;
+            tables.write(single::ROOM, &**self.room.read())?;
         }
         Ok(transaction.commit()?)
     }
@@ -288,22 +289,22 @@ impl SharedState {
 }
 
 /// The room in a file; `None` if the file is no store of a room.
-pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, redb::Error> {
+pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, TableError> {
     let singles = match database.begin_read()?.open_table(SINGLE) {
         Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
         singles => singles?,
     };
     check_format(&singles)?;
-    read_single(&singles, single::ROOM).map_err(unreadable)
+    read_single(&singles, single::ROOM)
 }
 
-fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<(), redb::Error> {
-    match read_single::<u32>(singles, single::FORMAT).map_err(unreadable)? {
+fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<(), TableError> {
+    match read_single::<u32>(singles, single::FORMAT)? {
         Some(FORMAT) => Ok(()),
         other => {
             let found = other.map_or("no format".into(), |other| format!("format {other}"));
             let why = format!("{found}, this version of Beekeeper reads format {FORMAT}");
-            Err(redb::Error::Corrupted(why))
+            Err(redb::Error::Corrupted(why).into())
         }
     }
 }

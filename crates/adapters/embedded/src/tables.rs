@@ -3,57 +3,35 @@
 //! Records of visitors have a fixed width and are big-endian. The few records of the room are JSON, so that an operator
 //! can read them in an emergency.
 
-use std::fmt;
-
 use redb::{
-    Key, ReadOnlyTable, ReadTransaction, ReadableTable, StorageError, Table, TableDefinition, Value,
+    Key, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableDefinition, Value,
     WriteTransaction,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use waitroom::{
-    Admission, AdmittedBy, Epoch, LineTotals, MinuteRecord, Place, SliceId, Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditEntry, Epoch, LineTotals, MinuteRecord, Place, SliceId, Ticket, Timestamp,
+    Token,
 };
 
+use crate::upkeep::Copier;
+
 /// Why a table could not be read or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum TableError {
     /// The storage failed, so every change in the transaction fails.
+    #[error("{0}")]
     Storage(redb::Error),
     /// One record is invalid. Only the change that needs it fails.
+    #[error("the store has a record that this version of Beekeeper cannot read: {0}")]
     Record(String),
 }
 
-impl From<StorageError> for TableError {
-    fn from(error: StorageError) -> Self {
+impl<E: Into<redb::Error>> From<E> for TableError {
+    fn from(error: E) -> Self {
         Self::Storage(error.into())
     }
 }
-
-impl From<redb::TableError> for TableError {
-    fn from(error: redb::TableError) -> Self {
-        Self::Storage(error.into())
-    }
-}
-
-impl From<redb::Error> for TableError {
-    fn from(error: redb::Error) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Storage(error) => error.fmt(f),
-            Self::Record(problem) => {
-                write!(f, "the store has a record that this version of Beekeeper cannot read: {problem}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TableError {}
 
 type TokenBytes = [u8; Token::BYTES];
 
@@ -61,30 +39,58 @@ type TokenBytes = [u8; Token::BYTES];
 /// Consumers record every two seconds. The last number is always exact, so that another consumer can resume the slice.
 pub(crate) type SliceRecord = (u128, u32, u32);
 
-/// The visitors in line, in the order in which they joined.
-pub(crate) const LINE: TableDefinition<u64, &[u8]> = TableDefinition::new("line");
-/// Messages from the line that are not visitors.
-pub(crate) const DEAD_LETTER: TableDefinition<u64, &str> = TableDefinition::new("dead_letter");
-/// The admissions, by token.
-pub(crate) const ADMISSION: TableDefinition<TokenBytes, &[u8]> = TableDefinition::new("admission");
-/// When each admission may be deleted: when its visitor's cookie has expired.
-pub(crate) const EXPIRY: TableDefinition<(u64, TokenBytes), ()> = TableDefinition::new("expiry");
-/// The plans, by number, as JSON.
-pub(crate) const PLAN: TableDefinition<u64, &[u8]> = TableDefinition::new("plan");
-/// The slices that were taken, by plan and index.
-pub(crate) const SLICE: TableDefinition<(u64, u16), SliceRecord> = TableDefinition::new("slice");
-/// The latest entries of the audit trail, by number, as JSON.
-pub(crate) const AUDIT: TableDefinition<u64, &[u8]> = TableDefinition::new("audit");
-/// When visitors joined: those from this key of the line on, up to the next key here. At most one record a second.
-pub(crate) const JOINED_AT: TableDefinition<u64, u64> = TableDefinition::new("joined_at");
-/// The history of the line: what the trigger counted, by minute, as JSON.
-pub(crate) const MINUTE: TableDefinition<u64, &[u8]> = TableDefinition::new("minute");
-/// The longest wait in seconds of those who were released in a minute, by minute.
-pub(crate) const LONGEST_WAIT: TableDefinition<u64, u64> = TableDefinition::new("longest_wait");
-/// The closing records of the history, by their instant in milliseconds, as JSON.
-pub(crate) const CLOSING: TableDefinition<u64, &[u8]> = TableDefinition::new("closing");
-/// Records that exist once, by name, as JSON.
-pub(crate) const SINGLE: TableDefinition<&str, &[u8]> = TableDefinition::new("single");
+/// A row for each table. Whatever opens or copies all of them follows from the rows.
+macro_rules! tables {
+    ($($(#[$meaning:meta])* $field:ident $constant:ident: $key:ty => $value:ty;)*) => {
+        $($(#[$meaning])* pub(crate) const $constant: TableDefinition<$key, $value> =
+            TableDefinition::new(stringify!($field));)*
+
+        /// All tables, open in one write transaction.
+        pub(crate) struct Tables<'tx> {
+            $(pub(crate) $field: Table<'tx, $key, $value>,)*
+        }
+
+        impl<'tx> Tables<'tx> {
+            pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, TableError> {
+                Ok(Self { $($field: transaction.open_table($constant)?,)* })
+            }
+        }
+
+        impl Copier<'_> {
+            pub(crate) fn copy_all(&mut self) -> Result<(), redb::Error> {
+                $(self.copy($constant)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+tables! {
+    /// The visitors in line, in the order in which they joined.
+    line LINE: u64 => &'static [u8];
+    /// Messages from the line that are not visitors.
+    dead_letter DEAD_LETTER: u64 => &'static str;
+    /// The admissions, by token.
+    admission ADMISSION: TokenBytes => &'static [u8];
+    /// When each admission may be deleted: when its visitor's cookie has expired.
+    expiry EXPIRY: (u64, TokenBytes) => ();
+    /// The plans, by number, as JSON.
+    plan PLAN: u64 => &'static [u8];
+    /// The slices that were taken, by plan and index.
+    slice SLICE: (u64, u16) => SliceRecord;
+    /// The latest entries of the audit trail, by number, as JSON.
+    audit AUDIT: u64 => &'static [u8];
+    /// When visitors joined: those from this key of the line on, up to the next key here. At most one record a second.
+    joined_at JOINED_AT: u64 => u64;
+    /// The history of the line: what the trigger counted, by minute, as JSON.
+    minute MINUTE: u64 => &'static [u8];
+    /// The longest wait in seconds of those who were released in a minute, by minute.
+    longest_wait LONGEST_WAIT: u64 => u64;
+    /// The closing records of the history, by their instant in milliseconds, as JSON.
+    closing CLOSING: u64 => &'static [u8];
+    /// Records that exist once, by name, as JSON.
+    single SINGLE: &'static str => &'static [u8];
+}
 
 /// The names in [`SINGLE`].
 pub(crate) mod single {
@@ -113,52 +119,13 @@ pub(crate) struct ClosingRecord {
     pub(crate) next_ticket: Option<u64>,
 }
 
-/// All tables, open in one write transaction.
-pub(crate) struct Tables<'tx> {
-    pub(crate) line: Table<'tx, u64, &'static [u8]>,
-    pub(crate) dead_letter: Table<'tx, u64, &'static str>,
-    pub(crate) admission: Table<'tx, TokenBytes, &'static [u8]>,
-    pub(crate) expiry: Table<'tx, (u64, TokenBytes), ()>,
-    pub(crate) plan: Table<'tx, u64, &'static [u8]>,
-    pub(crate) slice: Table<'tx, (u64, u16), SliceRecord>,
-    pub(crate) audit: Table<'tx, u64, &'static [u8]>,
-    pub(crate) joined_at: Table<'tx, u64, u64>,
-    pub(crate) minute: Table<'tx, u64, &'static [u8]>,
-    pub(crate) longest_wait: Table<'tx, u64, u64>,
-    pub(crate) closing: Table<'tx, u64, &'static [u8]>,
-    single: Table<'tx, &'static str, &'static [u8]>,
-}
-
-impl<'tx> Tables<'tx> {
-    pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, TableError> {
-        Ok(Self {
-            line: transaction.open_table(LINE)?,
-            dead_letter: transaction.open_table(DEAD_LETTER)?,
-            admission: transaction.open_table(ADMISSION)?,
-            expiry: transaction.open_table(EXPIRY)?,
-            plan: transaction.open_table(PLAN)?,
-            slice: transaction.open_table(SLICE)?,
-            audit: transaction.open_table(AUDIT)?,
-            joined_at: transaction.open_table(JOINED_AT)?,
-            minute: transaction.open_table(MINUTE)?,
-            longest_wait: transaction.open_table(LONGEST_WAIT)?,
-            closing: transaction.open_table(CLOSING)?,
-            single: transaction.open_table(SINGLE)?,
-        })
-    }
-
+impl Tables<'_> {
     pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, TableError> {
         read_single(&self.single, name)
     }
 
     pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), TableError> {
         self.single.insert(name, to_json(value)?.as_slice())?;
-        Ok(())
-    }
-
-    /// Writes a record as another file has it.
-    pub(crate) fn write_raw(&mut self, name: &str, json: &[u8]) -> Result<(), TableError> {
-        self.single.insert(name, json)?;
         Ok(())
     }
 
@@ -179,8 +146,12 @@ impl<'tx> Tables<'tx> {
         Ok(())
     }
 
-    pub(crate) fn singles(&self) -> &Table<'tx, &'static str, &'static [u8]> {
-        &self.single
+    /// Removes the oldest entries of the audit trail.
+    pub(crate) fn forget_old_entries(&mut self) -> Result<(), TableError> {
+        while self.audit.len()? > AuditEntry::KEPT.into() {
+            self.audit.pop_first()?;
+        }
+        Ok(())
     }
 }
 
@@ -196,11 +167,34 @@ pub(crate) fn open_if_any<K: Key + 'static, V: Value + 'static>(
     }
 }
 
+/// Writes what this table of a file has into another one.
+pub(crate) fn take_over<K: Key + 'static, V: Value + 'static>(
+    from: &ReadTransaction,
+    table: TableDefinition<'_, K, V>,
+    to: &mut Table<'_, K, V>,
+) -> Result<(), TableError> {
+    let Some(records) = open_if_any(from, table)? else { return Ok(()) };
+    for record in records.iter()? {
+        let (key, value) = record?;
+        to.insert(key.value(), value.value())?;
+    }
+    Ok(())
+}
+
 pub(crate) fn read_single<T: DeserializeOwned>(
     table: &impl ReadableTable<&'static str, &'static [u8]>,
     name: &str,
 ) -> Result<Option<T>, TableError> {
     table.get(name)?.map(|value| from_json(value.value(), name)).transpose()
+}
+
+/// When the visitor with this key of the line joined, to the second.
+pub(crate) fn joined_at(
+    times: &impl ReadableTable<u64, u64>,
+    key: u64,
+) -> Result<Option<Timestamp>, TableError> {
+    let last = times.range(..=key)?.next_back().transpose()?;
+    Ok(last.map(|(_, at)| Timestamp::from_millis(at.value())))
 }
 
 /// How many slices have released since they recorded it.

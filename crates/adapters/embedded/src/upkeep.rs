@@ -6,17 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use redb::{
-    Builder, Database, DatabaseError, Key, ReadTransaction, ReadableTable, TableDefinition, TableHandle,
-    Value, WriteTransaction,
+    Builder, Database, DatabaseError, Key, ReadTransaction, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableHandle, Value, WriteTransaction,
 };
 use waitroom::ports::PortResult;
 
 use crate::EmbeddedStore;
 use crate::shared::SharedState;
-use crate::tables::{
-    ADMISSION, AUDIT, CLOSING, DEAD_LETTER, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, PLAN, SINGLE,
-    SLICE,
-};
+use crate::tables::{ADMISSION, LINE};
 
 /// How many visitors a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,28 +72,19 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     let (from, to) = (shared.database.begin_read()?, copy.begin_write()?);
     let mut rest: BTreeSet<String> = from.list_tables()?.map(|table| table.name().to_owned()).collect();
     let mut copier = Copier { shared, from: &from, to: &to, rest: &mut rest };
-    let waiting = copier.copy(LINE)?;
-    let admissions = copier.copy(ADMISSION)?;
-    copier.copy(DEAD_LETTER)?;
-    copier.copy(EXPIRY)?;
-    copier.copy(PLAN)?;
-    copier.copy(SLICE)?;
-    copier.copy(AUDIT)?;
-    copier.copy(JOINED_AT)?;
-    copier.copy(MINUTE)?;
-    copier.copy(LONGEST_WAIT)?;
-    copier.copy(CLOSING)?;
-    copier.copy(SINGLE)?;
+    copier.copy_all()?;
     if let Some(table) = rest.first() {
         return Err(redb::Error::Corrupted(format!(
             "this version of Beekeeper cannot copy the table {table}"
         )));
     }
+    let backed_up =
+        BackedUp { waiting: to.open_table(LINE)?.len()?, admissions: to.open_table(ADMISSION)?.len()? };
     to.commit()?;
-    Ok(BackedUp { waiting, admissions })
+    Ok(backed_up)
 }
 
-struct Copier<'a> {
+pub(crate) struct Copier<'a> {
     shared: &'a SharedState,
     from: &'a ReadTransaction,
     to: &'a WriteTransaction,
@@ -106,20 +94,18 @@ struct Copier<'a> {
 
 impl Copier<'_> {
     /// How many records are copied between two looks at the store.
-    const RECORDS: u64 = 1000;
+    const RECORDS: usize = 1000;
 
-    /// Returns how many records the table has.
-    fn copy<K: Key + 'static, V: Value + 'static>(
+    pub(crate) fn copy<K: Key + 'static, V: Value + 'static>(
         &mut self,
         table: TableDefinition<'_, K, V>,
-    ) -> Result<u64, redb::Error> {
+    ) -> Result<(), redb::Error> {
         if !self.rest.remove(table.name()) {
             // The file was written before there was such a table, and nothing since.
-            return Ok(0);
+            return Ok(());
         }
         let (from, mut to) = (self.from.open_table(table)?, self.to.open_table(table)?);
-        let mut copied = 0;
-        for record in from.iter()? {
+        for (copied, record) in from.iter()?.enumerate() {
             // After a failed write the store opens its file again, which is not possible while this transaction reads it.
             if copied % Self::RECORDS == 0
                 && let Some(failure) = self.shared.write_failure()
@@ -128,8 +114,7 @@ impl Copier<'_> {
             }
             let (key, value) = record?;
             to.insert(key.value(), value.value())?;
-            copied += 1;
         }
-        Ok(copied)
+        Ok(())
     }
 }

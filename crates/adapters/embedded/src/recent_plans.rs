@@ -1,0 +1,37 @@
+use std::collections::BTreeMap;
+
+/// What this process knows of the latest plans, by their number.
+///
+/// Kept in memory only. After a restart it is not known.
+#[derive(Debug, Default)]
+pub(crate) struct RecentPlans<T>(BTreeMap<u64, T>);
+
+impl<T: Default> RecentPlans<T> {
+    /// At most two plans overlap, and the trigger reads the latest two.
+    const KEPT: usize = 4;
+
+    pub(crate) fn note(&mut self, plan: u64, note: impl FnOnce(&mut T)) {
+        note(self.0.entry(plan).or_default());
+        while self.0.len() > Self::KEPT {
+            self.0.pop_first();
+        }
+    }
+
+    pub(crate) fn of(&self, plan: u64) -> Option<&T> {
+        self.0.get(&plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_latest_plans_are_remembered() {
+        let mut plans = RecentPlans::default();
+        for plan in [1, 2, 2, 3, 4, 5] {
+            plans.note(plan, |noted| *noted += 1);
+        }
+        assert_eq!([1, 2, 3, 6].map(|plan| plans.of(plan)), [None, Some(&2), Some(&1), None]);
+    }
+}
