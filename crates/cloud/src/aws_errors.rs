@@ -8,8 +8,8 @@ use std::error::Error;
 
 use aws_sdk_cloudformation::config::http::HttpResponse;
 use aws_sdk_cloudformation::error::{ProvideErrorMetadata, SdkError};
-use control::with_causes;
 use waitroom::ports::PortError;
+use waitroom::with_causes;
 
 use crate::error::{CloudError, CloudErrorKind};
 

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use control::with_causes;
+use waitroom::with_causes;
 
 /// The API waits up to 29 s for the producer.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);

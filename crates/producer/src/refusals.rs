@@ -1,9 +1,8 @@
 use std::error::Error;
-use std::iter;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use waitroom::Timestamp;
+use waitroom::{Timestamp, with_causes};
 
 /// Logs refused requests without flooding the log, and remembers the latest for the operator's status.
 ///
@@ -74,7 +73,7 @@ impl RefusalLog {
 
     /// Counts a refusal. If a warning is due, returns the number of refusals that the warning reports.
     fn count(&self, now: Timestamp, error: &(dyn Error + 'static)) -> Option<u64> {
-        let reason = reason(error);
+        let reason = with_causes(error);
         let mut refused = self.refused();
         refused.remember(now, reason);
         refused.unlogged += 1;
@@ -115,12 +114,6 @@ impl RefusalCounts {
 fn minutes_since(earlier: Timestamp, now: Timestamp) -> Option<u64> {
     let minute = |at: Timestamp| at.as_secs() / 60;
     (earlier.since(now) < Duration::from_mins(1)).then(|| minute(now).saturating_sub(minute(earlier)))
-}
-
-/// The error and its causes.
-fn reason(error: &(dyn Error + 'static)) -> String {
-    let texts = iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string);
-    texts.collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use rand::rngs::SysRng;
 use waitroom::Token;
-use waitroom::ports::{Fault, PortError, PortResult, TokenSource};
+use waitroom::ports::{PortError, PortResult, TokenSource};
 
 /// Tokens from the operating system's generator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,7 +8,6 @@ pub struct SystemTokens;
 
 impl TokenSource for SystemTokens {
     fn token(&self) -> PortResult<Token> {
-        Token::random(&mut SysRng)
-            .map_err(|error| PortError::new("draw a token from the system's generator", Fault::Broken, error))
+        Token::random(&mut SysRng).map_err(PortError::broken("draw a token from the system's generator"))
     }
 }

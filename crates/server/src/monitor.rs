@@ -14,6 +14,7 @@ use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
 use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
+use waitroom::with_causes;
 
 use crate::connections::HttpService;
 use crate::metrics::{AnswerMetrics, MetricsText, as_f64};
@@ -39,10 +40,7 @@ impl Monitor {
     async fn health(&self) -> (StatusCode, String) {
         let failure = match tokio::time::timeout(Self::PATIENCE, self.store.check_writes()).await {
             Ok(Ok(())) => return (StatusCode::OK, "ok\n".into()),
-            Ok(Err(error)) => {
-                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-                format!("{error}{}", cause.unwrap_or_default())
-            }
+            Ok(Err(error)) => with_causes(&error),
             Err(_) => format!("the disk did not store a change within {} seconds", Self::PATIENCE.as_secs()),
         };
         (StatusCode::SERVICE_UNAVAILABLE, format!("{failure}\n"))

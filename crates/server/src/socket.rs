@@ -2,7 +2,6 @@
 //!
 //! Only the user who runs the room, and root, can open the socket. The system says which user sent an order.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use control::{Order, Reply, RunningRoom, SocketRoom, UpkeepOrder, UpkeepReply, e
 use embedded::{BackedUp, EmbeddedStore};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use waitroom::Author;
 use waitroom::ports::Clock;
+use waitroom::{Author, with_causes};
 
 use crate::app::App;
 
@@ -169,10 +168,7 @@ async fn back_up(store: EmbeddedStore, directory: PathBuf) -> UpkeepReply {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match tokio::task::spawn_blocking(move || store.back_up(&path)).await {
         Ok(Ok(BackedUp { waiting, admissions })) => UpkeepReply::BackedUp { file, waiting, admissions },
-        Ok(Err(error)) => {
-            let cause = error.source().map(|cause| format!(": {cause}"));
-            UpkeepReply::Failed { error: format!("{error}{}", cause.unwrap_or_default()) }
-        }
+        Ok(Err(error)) => UpkeepReply::Failed { error: with_causes(&error) },
         Err(error) => UpkeepReply::Failed { error: format!("the backup ended early: {error}") },
     }
 }

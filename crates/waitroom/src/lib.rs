@@ -27,6 +27,7 @@
 
 mod admission;
 mod audit;
+mod causes;
 mod disorder;
 mod due_plan;
 mod epoch;
@@ -62,6 +63,7 @@ mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
 pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
+pub use causes::{causes, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
 pub use key_order::KeyOrder;

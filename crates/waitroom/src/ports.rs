@@ -50,6 +50,11 @@ impl PortError {
     ) -> Self {
         Self { attempt: attempt.into(), fault, source: source.into() }
     }
+
+    /// For `map_err`: certainly not done, and only a person can help.
+    pub fn broken<E: Into<Box<dyn Error + Send + Sync>>>(attempt: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| Self::new(attempt, Fault::Broken, source)
+    }
 }
 
 pub type PortResult<T> = Result<T, PortError>;

@@ -35,7 +35,7 @@ pub use reply::Reply;
 pub use socket::{RunningRoom, SocketError, SocketRoom, UpkeepOrder, UpkeepReply};
 pub use status::{Alarm, AlarmChange, AlarmMail, AlarmMailState, AlarmState, Refusals, Status, WindowCount};
 pub use store::{OperatorLedger, OperatorStore};
-pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError, with_causes};
+pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
 pub use undo::{NothingToUndo, UndoableOrder};
 
 /// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every

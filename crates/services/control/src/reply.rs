@@ -3,7 +3,7 @@ use std::sync::Arc;
 use pass::KeyRecord;
 use serde::{Deserialize, Serialize};
 use waitroom::ports::PortError;
-use waitroom::{AuditEntry, Epoch, MinuteRecord, Room};
+use waitroom::{AuditEntry, Epoch, MinuteRecord, Room, with_causes};
 
 use crate::status::Status;
 
@@ -50,7 +50,6 @@ impl Reply {
 
 impl From<PortError> for Reply {
     fn from(error: PortError) -> Self {
-        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-        Self::Failed { error: format!("{error}{}", cause.unwrap_or_default()) }
+        Self::Failed { error: with_causes(&error) }
     }
 }

@@ -18,12 +18,6 @@ pub type TransportError = Box<dyn Error + Send + Sync>;
 /// What to do about an error of a room, if anybody knows.
 pub type Advise = fn(&(dyn Error + 'static)) -> Option<String>;
 
-/// An error and its causes, on one line.
-pub fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 /// How many came for their pass, by minutes of the clock.
 pub type EntriesByMinute = Vec<(Timestamp, u64)>;
 

@@ -1,8 +1,8 @@
 use std::error::Error;
 
-use control::with_causes;
 use document::{CheckLine, CheckMark};
 use serde::Serialize;
+use waitroom::{causes, with_causes};
 
 /// What a check found, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -84,6 +84,5 @@ impl DoctorCheck {
 
 /// The last error in a chain of causes, which is the most specific.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.last().map(ToString::to_string).unwrap_or_default()
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use control::{Advise, ControlError, HistoryLine, OperatedRoom, with_causes};
-use waitroom::{AuditEntry, MinuteRecord, Room, Timestamp};
+use control::{Advise, ControlError, HistoryLine, OperatedRoom};
+use waitroom::{AuditEntry, MinuteRecord, Room, Timestamp, with_causes};
 
 use super::entered::set_entered;
 use super::minutes::{ReportedMinute, reported, set_states};
