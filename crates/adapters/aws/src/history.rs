@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use waitroom::ports::{EntryCount, Fault, LineLength, MinuteLog, PortError, PortResult, StatusBoard};
+use waitroom::ports::{EntryCount, LineLength, MinuteLog, PortError, PortResult, StatusBoard};
 use waitroom::{LineCounts, LineTotals, MinuteRecord, Room, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{decode_closing, decode_longest_wait, decode_minute, unreadable};
+use crate::items::{Item, decode_closing, decode_longest_wait, decode_minute};
 use crate::keys::Key;
 use crate::table::Write;
 
@@ -34,7 +34,7 @@ impl MinuteLog for AwsStore {
         let found = numbers.filter_map(|number| Some((number, items.get(&Key::Minute(number).id())?)));
         let waits: Result<Vec<_>, _> =
             found.map(|(number, item)| decode_longest_wait(number, item)).collect();
-        let longest = waits.map_err(unreadable(attempt))?.into_iter().flatten().max();
+        let longest = waits.map_err(PortError::broken(attempt))?.into_iter().flatten().max();
         Ok(longest.map(Duration::from_secs))
     }
 
@@ -48,13 +48,13 @@ impl MinuteLog for AwsStore {
         let (mut records, mut unreported) = (Vec::new(), None);
         for number in numbers {
             let Some(item) = items.get(&Key::Minute(number).id()) else { continue };
-            let wait = decode_longest_wait(number, item).map_err(unreadable(attempt))?;
-            let closing = decode_closing(number, item).map_err(unreadable(attempt))?;
+            let wait = decode_longest_wait(number, item).map_err(PortError::broken(attempt))?;
+            let closing = decode_closing(number, item).map_err(PortError::broken(attempt))?;
             for MinuteRecord { totals, longest_wait } in closing {
                 records.push(MinuteRecord { totals, longest_wait: unreported.take().max(longest_wait) });
             }
             unreported = unreported.max(wait);
-            let record = decode_minute(number, item).map_err(unreadable(attempt))?;
+            let record = decode_minute(number, item).map_err(PortError::broken(attempt))?;
             if let Some(MinuteRecord { totals, .. }) = record {
                 records.push(MinuteRecord { totals, longest_wait: unreported.take() });
             }
@@ -84,12 +84,11 @@ impl AwsStore {
         let joined = released.saturating_add(waiting);
         let counts = LineCounts { joined, released, entered: self.entered(), waiting };
         let number = MinuteRecord::number(at);
-        let item = self.table.get(attempt, Key::Minute(number)).await?;
-        let longest_wait = item.map(|item| decode_longest_wait(number, &item)).transpose();
-        let longest_wait = longest_wait.map_err(unreadable(attempt))?.flatten();
+        let decode = |item: &Item| decode_longest_wait(number, item);
+        let longest_wait = self.table.read(attempt, Key::Minute(number), decode).await?.flatten();
         let record = MinuteRecord { totals: LineTotals::of(before, at, counts), longest_wait };
         let update = expressions::close_count(&record, version);
-        let update = update.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let update = update.map_err(PortError::broken(attempt))?;
         Ok(Write::Update(Key::Minute(number), update))
     }
 

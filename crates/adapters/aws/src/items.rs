@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::ports::{Fault, PortError, ThrottleMemory};
+use waitroom::ports::{PortError, ThrottleMemory};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, IssuedTickets, LineProgress, LineTotals, MinuteRecord, Place, Plan,
     Rate, Timestamp, Token, Window,
@@ -39,13 +39,8 @@ pub(crate) enum ItemError {
 #[error("the ledger has no item {0}; deploy the stack again, which creates it")]
 pub(crate) struct MissingItem(pub(crate) Key);
 
-/// The error of a call that read an invalid item.
-pub(crate) fn unreadable(attempt: &'static str) -> impl FnOnce(ItemError) -> PortError {
-    move |error| PortError::new(attempt, Fault::Broken, error)
-}
-
 pub(crate) fn missing(attempt: &'static str, key: Key) -> PortError {
-    PortError::new(attempt, Fault::Broken, MissingItem(key))
+    PortError::broken(attempt)(MissingItem(key))
 }
 
 pub(crate) fn text(text: &(impl ToString + ?Sized)) -> AttributeValue {

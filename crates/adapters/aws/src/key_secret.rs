@@ -53,8 +53,7 @@ impl KeySecret {
         number: u64,
         keys: &SecretKeys,
     ) -> PortResult<()> {
-        let text =
-            serde_json::to_string(keys).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let text = serde_json::to_string(keys).map_err(PortError::broken(attempt))?;
         let put = self.client.put_secret_value().secret_id(&self.arn);
         let put = put.client_request_token(version(number)).secret_string(text);
         match with_retries(|| put.clone().send()).await {

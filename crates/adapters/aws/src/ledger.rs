@@ -12,8 +12,7 @@ use waitroom::{Admission, AuditEntry, AuditNote, Rate, Room, Token};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    Item, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, missing, text,
-    unreadable,
+    Item, decode_admission, decode_entry, decode_memory, encode_admission, encode_memory, text,
 };
 use crate::keys::Key;
 use crate::room_item::{decode_last_entry, decode_room};
@@ -27,11 +26,9 @@ impl AwsStore {
 
     /// The room as it is now, and the number of the last entry of its audit trail.
     pub(crate) async fn read_room_and_trail(&self, attempt: &'static str) -> PortResult<(Room, u64)> {
-        let item = self.table.get(attempt, Key::Room).await?;
-        let item = item.ok_or_else(|| missing(attempt, Key::Room))?;
-        let last_entry = decode_last_entry(&item).map_err(unreadable(attempt))?;
-        let room = Arc::new(decode_room(&item).map_err(unreadable(attempt))?).at(self.now());
-        Ok((Arc::unwrap_or_clone(room), last_entry))
+        let decode = |item: &Item| Ok((decode_room(item)?, decode_last_entry(item)?));
+        let (room, last_entry) = self.table.read_existing(attempt, Key::Room, decode).await?;
+        Ok((Arc::unwrap_or_clone(Arc::new(room).at(self.now())), last_entry))
     }
 }
 
@@ -66,9 +63,8 @@ impl EntryCount for AwsStore {
 
 impl Admissions for AwsStore {
     async fn admission(&self, token: Token) -> PortResult<Option<Admission>> {
-        let attempt = "read an admission";
-        let item = self.table.get(attempt, Key::Admission(token)).await?;
-        item.map(|item| decode_admission(token, &item)).transpose().map_err(unreadable(attempt))
+        let decode = |item: &Item| decode_admission(token, item);
+        self.table.read("read an admission", Key::Admission(token), decode).await
     }
 
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
@@ -83,7 +79,7 @@ impl Admissions for AwsStore {
                 self.table.get(attempt, Key::Admission(token)).await?.ok_or_else(deleted)?
             }
         };
-        decode_admission(token, &before).map(Admitted::Before).map_err(unreadable(attempt))
+        decode_admission(token, &before).map(Admitted::Before).map_err(PortError::broken(attempt))
     }
 
     /// A refused condition is an answer that only a table gives that would have written.
@@ -96,16 +92,13 @@ impl Admissions for AwsStore {
 
 impl ThrottleStore for AwsStore {
     async fn recall(&self) -> PortResult<ThrottleMemory> {
-        let attempt = "read the throttle's memory";
-        let item = self.table.get(attempt, Key::Throttle).await?;
-        let memory = item.map(|item| decode_memory(&item)).transpose();
-        memory.map(Option::unwrap_or_default).map_err(unreadable(attempt))
+        let memory = self.table.read("read the throttle's memory", Key::Throttle, decode_memory).await;
+        memory.map(Option::unwrap_or_default)
     }
 
     async fn remember(&self, memory: ThrottleMemory) -> PortResult<bool> {
         let attempt = "write the throttle's memory";
-        let item: Item =
-            encode_memory(&memory).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let item = encode_memory(&memory).map_err(PortError::broken(attempt))?;
         let when = expressions::if_version_precedes(memory.version);
         let written = self.table.put(attempt, item, when).await?;
         Ok(matches!(written, Written::Done(_)))
@@ -126,8 +119,10 @@ impl AuditTrail for AwsStore {
         let mut entries = Vec::new();
         for number in first..=last {
             let item = items.get(&Key::Audit(number).id());
-            let entry =
-                item.map(|item| decode_entry(number, item)).transpose().map_err(unreadable(attempt))?;
+            let entry = item
+                .map(|item| decode_entry(number, item))
+                .transpose()
+                .map_err(PortError::broken(attempt))?;
             // An entry that was written meanwhile may already be in the place of the oldest one.
             entries.extend(entry.filter(|entry| entry.number == number));
         }

@@ -12,11 +12,11 @@ use waitroom::{BATCH, IssuedTickets, Place, Timestamp};
 
 use crate::config::{LINE_TIMEOUT, timeouts};
 use crate::expressions;
-use crate::items::{Reader, decode_tickets, missing, unreadable};
+use crate::items::{Reader, decode_tickets, missing};
 use crate::keys::Key;
 use crate::ledger_clock::LedgerClock;
 use crate::queues::LineQueues;
-use crate::retry::{CallError, with_retries};
+use crate::retry::{CallError, call};
 use crate::table::{Table, Written};
 
 /// A handle to a room's line. Clones share its connections.
@@ -52,8 +52,9 @@ impl TicketCounter for AwsLine {
         let attempt = "reserve ticket numbers";
         match self.table.update(attempt, Key::Tickets, expressions::lease(count, self.clock.now())).await? {
             Written::Done(counter) => {
-                let last =
-                    Reader::of_update(Key::Tickets, &counter).number("last").map_err(unreadable(attempt))?;
+                let last = Reader::of_update(Key::Tickets, &counter)
+                    .number("last")
+                    .map_err(PortError::broken(attempt))?;
                 Ok(last.saturating_sub(count.into()) + 1)
             }
             Written::Refused(_) => Err(missing(attempt, Key::Tickets)),
@@ -125,8 +126,7 @@ impl LineLength for AwsLine {
         let request = self.queues.client.get_queue_attributes().queue_url(&self.queues.url);
         let request = request.set_attribute_names(Some(counts.to_vec()));
         let attempt = "count the waiting visitors";
-        let answer = with_retries(|| request.clone().send()).await;
-        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        let answer = call(attempt, || request.clone().send()).await?;
         let attributes = answer.attributes.unwrap_or_default();
         counts.iter().try_fold(0u64, |sum, count| {
             let number = attributes.get(count).and_then(|number| number.parse::<u64>().ok());
@@ -137,9 +137,6 @@ impl LineLength for AwsLine {
     }
 
     async fn issued(&self) -> PortResult<IssuedTickets> {
-        let attempt = "read the ticket counter";
-        let item = self.table.get(attempt, Key::Tickets).await?;
-        let item = item.ok_or_else(|| missing(attempt, Key::Tickets))?;
-        decode_tickets(&item).map_err(unreadable(attempt))
+        self.table.read_existing("read the ticket counter", Key::Tickets, decode_tickets).await
     }
 }

@@ -15,7 +15,7 @@ use crate::AwsStore;
 use crate::expressions::{self, Statement};
 use crate::items::{Item, ProgressItem, encode_entry, item, number};
 use crate::keys::Key;
-use crate::retry::with_retries;
+use crate::retry::call;
 use crate::room_item::{
     absent_from_room, absent_from_status, encode_first_status, encode_room, encode_status,
 };
@@ -78,8 +78,7 @@ impl AwsStore {
     pub async fn reset(&self, epoch: Epoch, who: Author, clock: &impl Clock) -> PortResult<u64> {
         let waiting = self.line.waiting().await?;
         let purge = self.line.queues.client.purge_queue().queue_url(&self.line.queues.url);
-        let purged = with_retries(|| purge.clone().send()).await;
-        purged.map_err(|failure| failure.into_port_error("empty the line"))?;
+        call("empty the line", || purge.clone().send()).await?;
         clock.sleep_until(clock.now() + PURGE_TIME).await;
         let set_epoch = |room: &mut Room| room.start_epoch(epoch);
         let others = Others {
@@ -169,7 +168,7 @@ impl AwsStore {
     /// minute.
     async fn start_trigger_after(&self, before: &Room, after: &Room) {
         let Some(trigger) = self.trigger.as_ref().filter(|_| before.valves != after.valves) else { return };
-        if let Err(error) = trigger.start().await {
+        if let Err(error) = trigger.start_trigger().await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
@@ -216,7 +215,7 @@ fn write_with_entry(
     let update = write_room(before, after, entry.as_ref().map(|entry| entry.number));
     let mut writes = vec![Write::Update(Key::Room, update)];
     if let Some(entry) = entry {
-        let item = encode_entry(&entry).map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let item = encode_entry(&entry).map_err(PortError::broken(attempt))?;
         writes.push(Write::Update(Key::Audit(entry.number), expressions::replace(&item)));
     }
     Ok(writes)

@@ -7,7 +7,7 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Error;
 use aws_sdk_s3::primitives::ByteStream;
 use waitroom::ports::PortResult;
 
-use crate::retry::with_retries;
+use crate::retry::{call, with_retries};
 
 #[derive(Clone, Debug)]
 pub struct PageBucket {
@@ -30,7 +30,7 @@ impl PageBucket {
             let object = self.client.put_object().bucket(&self.bucket).key(name).content_type(content_type);
             object.metadata("policy", policy).body(ByteStream::from(body.to_vec())).send()
         };
-        with_retries(put).await.map(drop).map_err(|failure| failure.into_port_error("store the waiting page"))
+        call("store the waiting page", put).await.map(drop)
     }
 
     /// Deletes all files. A bucket that does not exist counts as empty.
@@ -57,8 +57,7 @@ impl PageBucket {
             }
             for name in names {
                 let delete = self.client.delete_object().bucket(&self.bucket).key(name);
-                let deleted = with_retries(|| delete.clone().send()).await;
-                deleted.map_err(|failure| failure.into_port_error(attempt))?;
+                call(attempt, || delete.clone().send()).await?;
             }
         }
     }

@@ -16,7 +16,7 @@ use waitroom::{LineProgress, LineReach, LineStatus, Plan, SliceId};
 use crate::AwsStore;
 use crate::expressions;
 use crate::items::{
-    ProgressItem, decode_plan, decode_slices, delete_later, encode_plan, item, missing, unreadable,
+    ItemError, ProgressItem, decode_plan, decode_slices, delete_later, encode_plan, item, missing,
 };
 use crate::keys::Key;
 use crate::table::{Write, Written};
@@ -48,9 +48,7 @@ fn groups(plan: &Plan) -> Vec<Key> {
 
 impl AwsStore {
     async fn read_progress(&self, attempt: &'static str) -> PortResult<ProgressItem> {
-        let item = self.table.get(attempt, Key::Progress).await?;
-        let item = item.ok_or_else(|| missing(attempt, Key::Progress))?;
-        ProgressItem::decode(&item).map_err(unreadable(attempt))
+        self.table.read_existing(attempt, Key::Progress, ProgressItem::decode).await
     }
 
     /// Reads the items of these plans, and returns them in the same order.
@@ -65,7 +63,7 @@ impl AwsStore {
             item.map(|item| decode_plan(number, item)).transpose()
         };
         let plans: Result<Vec<_>, _> = numbers.map(plan_of).collect();
-        let plans = plans.map_err(unreadable(attempt))?;
+        let plans = plans.map_err(PortError::broken(attempt))?;
         // Only the groups that exist, because DynamoDB charges for asking for others, too.
         let keys = plans.iter().flatten().flat_map(groups);
         let mut found = self.table.get_all(attempt, keys).await?;
@@ -81,7 +79,11 @@ impl AwsStore {
             }
             Ok(items)
         };
-        plans.into_iter().map(&mut items_of).collect::<Result<_, _>>().map_err(unreadable(attempt))
+        plans
+            .into_iter()
+            .map(&mut items_of)
+            .collect::<Result<_, ItemError>>()
+            .map_err(PortError::broken(attempt))
     }
 
     /// All writes that belong to a new plan: its items, the progress, and the closing of an old plan.
@@ -177,7 +179,7 @@ impl Slices for AwsStore {
             let raise = expressions::raise_reached(slice.plan, reached);
             let reached = match self.table.update(attempt, Key::Progress, raise).await? {
                 Written::Refused(Some(progress)) => {
-                    ProgressItem::decode(&progress).map_err(unreadable(attempt))?.reached.max(reached)
+                    ProgressItem::decode(&progress).map_err(PortError::broken(attempt))?.reached.max(reached)
                 }
                 _ => reached,
             };

@@ -9,7 +9,7 @@ use aws_sdk_sqs::types::{
 use waitroom::ports::{Fault, PortError, PortResult, Receipt};
 
 use crate::config::{LINE_TIMEOUT, timeouts};
-use crate::retry::with_retries;
+use crate::retry::call;
 
 /// The queues of a room: its line, and its dead letters.
 #[derive(Clone, Debug)]
@@ -31,8 +31,7 @@ impl LineQueues {
 
     pub(crate) async fn send(&self, attempt: &'static str, to: &str, body: &str) -> PortResult<()> {
         let request = self.client.send_message().queue_url(to).message_body(body);
-        let sent = with_retries(|| request.clone().send()).await;
-        sent.map(drop).map_err(|failure| failure.into_port_error(attempt))
+        call(attempt, || request.clone().send()).await.map(drop)
     }
 
     /// Deletes up to ten messages.
@@ -40,11 +39,9 @@ impl LineQueues {
         let entries = receipts.iter().enumerate().map(|(n, receipt)| {
             DeleteMessageBatchRequestEntry::builder().id(n.to_string()).receipt_handle(&receipt.0).build()
         });
-        let entries: Result<Vec<_>, _> = entries.collect();
-        let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let entries = entries.collect::<Result<_, _>>().map_err(PortError::broken(attempt))?;
         let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries));
-        let answer = with_retries(|| request.clone().send()).await;
-        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        let answer = call(attempt, || request.clone().send()).await?;
         all_done(attempt, &answer.failed)
     }
 
@@ -63,12 +60,10 @@ impl LineQueues {
                 .visibility_timeout(seconds)
                 .build()
         });
-        let entries: Result<Vec<_>, _> = entries.collect();
-        let entries = entries.map_err(|error| PortError::new(attempt, Fault::Broken, error))?;
+        let entries = entries.collect::<Result<_, _>>().map_err(PortError::broken(attempt))?;
         let request =
             self.client.change_message_visibility_batch().queue_url(&self.url).set_entries(Some(entries));
-        let answer = with_retries(|| request.clone().send()).await;
-        let answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+        let answer = call(attempt, || request.clone().send()).await?;
         all_done(attempt, &answer.failed)
     }
 }

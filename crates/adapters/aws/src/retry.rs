@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use waitroom::ports::{Fault, PortError};
+use waitroom::ports::{Fault, PortError, PortResult};
+use waitroom::{causes, with_causes};
 
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
@@ -59,6 +60,15 @@ where
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
 {
     with_retries_judged_by(call, fault).await
+}
+
+/// The same, for whoever only wants to know what was attempted, and why it failed.
+pub(crate) async fn call<T, E, F>(attempt: &'static str, call: impl Fn() -> F) -> PortResult<T>
+where
+    E: Error + ProvideErrorMetadata + 'static,
+    F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+{
+    with_retries(call).await.map_err(|failure| failure.into_port_error(attempt))
 }
 
 /// The same, for calls whose error code alone does not determine the fault.
@@ -119,7 +129,7 @@ pub(crate) fn fault<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) 
 
 /// Whether no connection was made, so that the request was never sent.
 fn was_refused(error: &(dyn Error + 'static)) -> bool {
-    chain(error).any(|error| {
+    causes(error).any(|error| {
         let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
         matches!(
             kind,
@@ -128,15 +138,10 @@ fn was_refused(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// An error and its causes.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}
-
 /// AWS's error with advice, or the reason why there was no response.
 fn describe<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpResponse>) -> String {
     let SdkError::ServiceError(answer) = error else {
-        return chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        return with_causes(error);
     };
     let (code, message) = (answer.err().code().unwrap_or("an error"), answer.err().message().unwrap_or(""));
     let code = code.rsplit('#').next().unwrap_or(code);

@@ -16,7 +16,7 @@ use waitroom::{AuditEntry, Author, KeyOrder, Timestamp};
 
 use crate::AwsStore;
 use crate::expressions;
-use crate::items::{FORMAT, Item, ItemError, Reader, encode_entry, item, number, text, time, unreadable};
+use crate::items::{FORMAT, Item, ItemError, Reader, encode_entry, item, number, text, time};
 use crate::key_secret::KeySecret;
 use crate::keys::Key;
 use crate::operator::write_room;
@@ -36,9 +36,9 @@ pub(crate) struct TableKeys {
 }
 
 pub(crate) fn encode_record(attempt: &'static str, record: &KeyRecord) -> PortResult<Item> {
-    let broken = |error: serde_json::Error| PortError::new(attempt, Fault::Broken, error);
-    let (jwks, json) = (serde_json::to_string(&record.jwks()), serde_json::to_string(record));
-    let (jwks, json) = (text(&jwks.map_err(broken)?), text(&json.map_err(broken)?));
+    let json =
+        |value: serde_json::Result<String>| value.map_err(PortError::broken(attempt)).map(|json| text(&json));
+    let (jwks, json) = (json(serde_json::to_string(&record.jwks()))?, json(serde_json::to_string(record))?);
     Ok(item(Key::Public, [("jwks", jwks), ("record", json), ("version", number(record.version))]))
 }
 
@@ -82,7 +82,7 @@ impl AwsStore {
     async fn table_keys(&self, attempt: &'static str) -> PortResult<Option<TableKeys>> {
         let Some(private) = self.table.get(attempt, Key::Private).await? else { return Ok(None) };
         let proof = self.table.get(attempt, Key::Proof).await?;
-        decode_table_keys(&private, proof.as_ref()).map_err(unreadable(attempt))
+        decode_table_keys(&private, proof.as_ref()).map_err(PortError::broken(attempt))
     }
 
     /// The keys of a room of before. If there are none, there never will be: a producer of before that still runs finds
@@ -118,10 +118,10 @@ impl AwsStore {
 
 impl KeyBoard for AwsStore {
     async fn key_record(&self) -> PortResult<KeyRecord> {
-        let attempt = "read the published keys";
-        let item = self.table.get(attempt, Key::Public).await?;
-        let record = item.map(|item| decode_record(&item)).transpose();
-        record.map(Option::unwrap_or_default).map_err(unreadable(attempt))
+        self.table
+            .read("read the published keys", Key::Public, decode_record)
+            .await
+            .map(Option::unwrap_or_default)
     }
 }
 
@@ -176,13 +176,10 @@ impl KeyAdmin for AwsStore {
             let entry = AuditEntry::of_keys(last_entry.saturating_add(1), now, who.clone(), change);
             let mut after = room.clone();
             after.version = room.version.saturating_add(1);
-            let broken = |error| PortError::new(attempt, Fault::Broken, error);
+            let item = encode_entry(&entry).map_err(PortError::broken(attempt))?;
             let writes = vec![
                 Write::Update(Key::Room, write_room(&room, &after, Some(entry.number))),
-                Write::Update(
-                    Key::Audit(entry.number),
-                    expressions::replace(&encode_entry(&entry).map_err(broken)?),
-                ),
+                Write::Update(Key::Audit(entry.number), expressions::replace(&item)),
                 Write::Update(
                     Key::Public,
                     expressions::replace_record(&encode_record(attempt, &record)?, version),

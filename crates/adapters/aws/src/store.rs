@@ -6,7 +6,7 @@ use futures_util::future;
 use waitroom::Timestamp;
 use waitroom::ports::{LineLength, PortResult, RoomReader, Store};
 
-use crate::dispatch::TriggerFunction;
+use crate::dispatch::InvokedFunction;
 use crate::key_secret::KeySecret;
 use crate::last_record::LastRecord;
 use crate::ledger_clock::LedgerClock;
@@ -30,7 +30,7 @@ pub struct AwsStore {
     pub(crate) line: AwsLine,
     pub(crate) clock: LedgerClock,
     pub(crate) room: Arc<RoomCache>,
-    pub(crate) trigger: Option<TriggerFunction>,
+    pub(crate) trigger: Option<InvokedFunction>,
     pub(crate) key_secret: Option<KeySecret>,
     pub(crate) last_record: LastRecord,
     /// Visitors who came for their pass since [`AwsStore::take_entries`].
@@ -63,7 +63,7 @@ impl AwsStore {
     /// A change of the valve through this store starts this function, which plans the next window.
     #[must_use]
     pub fn with_trigger(self, config: &SdkConfig, function: String) -> Self {
-        Self { trigger: Some(TriggerFunction::new(config, function)), ..self }
+        Self { trigger: Some(InvokedFunction::new(config, function)), ..self }
     }
 
     /// The secret with the keys that sign passes. Only the producer may read it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{BuildError, SdkError};
+use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
@@ -13,9 +13,9 @@ use aws_sdk_dynamodb::types::{
 use waitroom::ports::{Fault, PortError, PortResult};
 
 use crate::expressions::Statement;
-use crate::items::{Item, text};
+use crate::items::{Item, ItemError, missing, text};
 use crate::keys::Key;
-use crate::retry::{CallError, fault, with_retries, with_retries_judged_by};
+use crate::retry::{CallError, call, fault, with_retries, with_retries_judged_by};
 
 /// What says which item of a table is meant.
 pub(crate) trait ItemKey {
@@ -63,8 +63,28 @@ impl Table {
     pub(crate) async fn get(&self, attempt: &'static str, key: impl ItemKey) -> PortResult<Option<Item>> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(primary(key)));
         let request = request.consistent_read(true);
-        let answer = with_retries(|| request.clone().send()).await;
-        answer.map(|answer| answer.item).map_err(|failure| failure.into_port_error(attempt))
+        Ok(call(attempt, || request.clone().send()).await?.item)
+    }
+
+    /// An item, decoded.
+    pub(crate) async fn read<T>(
+        &self,
+        attempt: &'static str,
+        key: Key,
+        decode: impl FnOnce(&Item) -> Result<T, ItemError>,
+    ) -> PortResult<Option<T>> {
+        let item = self.get(attempt, key).await?;
+        item.map(|item| decode(&item)).transpose().map_err(PortError::broken(attempt))
+    }
+
+    /// The same of an item that every room has.
+    pub(crate) async fn read_existing<T>(
+        &self,
+        attempt: &'static str,
+        key: Key,
+        decode: impl FnOnce(&Item) -> Result<T, ItemError>,
+    ) -> PortResult<T> {
+        self.read(attempt, key, decode).await?.ok_or_else(|| missing(attempt, key))
     }
 
     /// The items that exist, by id. For at most 100 keys.
@@ -81,10 +101,9 @@ impl Table {
             }
             let rest = wanted.split_off(wanted.len().min(MAX_KEYS));
             let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).consistent_read(true).build();
-            let keys = keys.map_err(|error| malformed(attempt, error))?;
+            let keys = keys.map_err(PortError::broken(attempt))?;
             let request = self.client.batch_get_item().request_items(&self.name, keys);
-            let answer = with_retries(|| request.clone().send()).await;
-            let mut answer = answer.map_err(|failure| failure.into_port_error(attempt))?;
+            let mut answer = call(attempt, || request.clone().send()).await?;
             let items = answer.responses.as_mut().and_then(|tables| tables.remove(&self.name));
             for item in items.unwrap_or_default() {
                 if let Some(AttributeValue::S(id)) = item.get("id") {
@@ -114,15 +133,7 @@ impl Table {
             .set_expression_attribute_names(when.names())
             .set_expression_attribute_values(when.values())
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match with_retries(|| request.clone().send()).await {
-            Ok(_) => Ok(Written::Done(Item::new())),
-            Err(CallError { error: SdkError::ServiceError(answer), .. })
-                if answer.err().is_conditional_check_failed_exception() =>
-            {
-                Ok(Written::Refused(answer.into_err().into_old_item()))
-            }
-            Err(failure) => Err(failure.into_port_error(attempt)),
-        }
+        written(attempt, with_retries(|| request.clone().send()).await, |_| Item::new())
     }
 
     pub(crate) async fn update(
@@ -142,21 +153,15 @@ impl Table {
             .update_expression(statement.update)
             .return_values(ReturnValue::UpdatedNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match with_retries(|| request.clone().send()).await {
-            Ok(answer) => Ok(Written::Done(answer.attributes.unwrap_or_default())),
-            Err(CallError { error: SdkError::ServiceError(answer), .. })
-                if answer.err().is_conditional_check_failed_exception() =>
-            {
-                Ok(Written::Refused(answer.into_err().into_old_item()))
-            }
-            Err(failure) => Err(failure.into_port_error(attempt)),
-        }
+        written(attempt, with_retries(|| request.clone().send()).await, |answer| {
+            answer.attributes.unwrap_or_default()
+        })
     }
 
     /// Makes all of the writes in one transaction. Returns false if a condition failed, so that nothing was written.
     pub(crate) async fn write_together(&self, attempt: &'static str, writes: Vec<Write>) -> PortResult<bool> {
         let writes: Result<Vec<_>, _> = writes.into_iter().map(|write| self.transacted(write)).collect();
-        let writes = writes.map_err(|error| malformed(attempt, error))?;
+        let writes = writes.map_err(PortError::broken(attempt))?;
         // One token for all attempts: if an earlier attempt succeeded, a later one succeeds too, and changes nothing.
         let token = format!("{:032x}", rand::random::<u128>());
         let request = self.client.transact_write_items().set_transact_items(Some(writes));
@@ -199,10 +204,6 @@ fn primary(key: impl ItemKey) -> HashMap<String, AttributeValue> {
     HashMap::from([("id".to_owned(), text(&key.id()))])
 }
 
-fn malformed(attempt: &'static str, error: BuildError) -> PortError {
-    PortError::new(attempt, Fault::Broken, error)
-}
-
 /// The codes that say why each write of a transaction was cancelled.
 fn reasons(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Vec<&str> {
     match error.as_service_error() {
@@ -228,14 +229,37 @@ fn cancellation(error: &SdkError<TransactWriteItemsError, HttpResponse>) -> Faul
     }
 }
 
-/// The existing item that made a condition fail.
-trait OldItem {
+/// What became of a write, if its `answer` is one of the table: it was `done`, or its condition failed.
+fn written<T, E: ConditionalWrite>(
+    attempt: &'static str,
+    answer: Result<T, CallError<E>>,
+    done: impl FnOnce(T) -> Item,
+) -> PortResult<Written> {
+    match answer {
+        Ok(answer) => Ok(Written::Done(done(answer))),
+        Err(failure) => match failure.error {
+            SdkError::ServiceError(answer) if answer.err().is_refusal() => {
+                Ok(Written::Refused(answer.into_err().into_old_item()))
+            }
+            error => Err(CallError { error, ..failure }.into_port_error(attempt)),
+        },
+    }
+}
+
+/// The error of a write whose condition may fail.
+trait ConditionalWrite: std::error::Error + ProvideErrorMetadata + 'static {
+    fn is_refusal(&self) -> bool;
+    /// The existing item that made the condition fail.
     fn into_old_item(self) -> Option<Item>;
 }
 
-macro_rules! old_item {
+macro_rules! conditional_write {
     ($($error:ty),*) => {$(
-        impl OldItem for $error {
+        impl ConditionalWrite for $error {
+            fn is_refusal(&self) -> bool {
+                self.is_conditional_check_failed_exception()
+            }
+
             fn into_old_item(self) -> Option<Item> {
                 match self {
                     Self::ConditionalCheckFailedException(failed) => failed.item,
@@ -246,7 +270,7 @@ macro_rules! old_item {
     )*};
 }
 
-old_item!(
+conditional_write!(
     aws_sdk_dynamodb::operation::put_item::PutItemError,
     aws_sdk_dynamodb::operation::update_item::UpdateItemError
 );
