@@ -10,13 +10,13 @@ use guard::{
     RoomClient, SUBJECT_HEADER, ToShop,
 };
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use crate::connections::HttpService;
 use crate::guard_metrics::GuardMetrics;
 use crate::proxies::TrustedProxies;
-use crate::respond::{HttpResponse, finish, uncached};
+use crate::respond::{self, HttpResponse, finish, uncached};
 
 /// Answers a web server that asks whether a request may reach the shop.
 ///
@@ -47,8 +47,6 @@ const CACHED_AS: HeaderName = HeaderName::from_static("x-beekeeper-cached-as");
 /// For how many seconds nginx keeps the answer. It keeps no answer without this header.
 const KEPT_FOR: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-accel-expires"), HeaderValue::from_static("1"));
-const TEXT: &str = "text/plain; charset=utf-8";
-
 impl<L: LiveSessions, C: RoomClient> ForwardAuth<L, C> {
     /// The paths that web servers ask, in the order of [`Style`].
     pub const AUTH_REQUEST: &str = "/auth-request";
@@ -126,7 +124,7 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
             _ => {
                 let there_is =
                     "there is nothing here; ask /auth-request (nginx) or /forward-auth (Traefik, Caddy)\n";
-                return finish(uncached(StatusCode::NOT_FOUND).header(CONTENT_TYPE, TEXT), there_is);
+                return respond::text(StatusCode::NOT_FOUND, there_is);
             }
         };
         let begun = Instant::now();
@@ -143,8 +141,7 @@ impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for Forward
             }
             Err(problem) => {
                 tracing::error!("refused a request: {problem}");
-                let response = uncached(StatusCode::INTERNAL_SERVER_ERROR).header(CONTENT_TYPE, TEXT);
-                finish(response, format!("{problem}\n"))
+                respond::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n"))
             }
         }
     }

@@ -8,13 +8,12 @@ use std::time::Duration;
 use clock::SystemClock;
 use guard::{Guard, GuardOutcome, LiveSessions, RoomClient};
 use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
 use waitroom::ports::Clock;
 
 use crate::connections::HttpService;
-use crate::metrics::{Histogram, MetricsText, as_f64, increase};
-use crate::respond::{HttpResponse, finish, uncached};
+use crate::metrics::{Histogram, MetricsText, answer_monitoring, as_f64, increase};
+use crate::respond::HttpResponse;
 
 /// Counts since the process started.
 #[derive(Debug, Default)]
@@ -40,8 +39,6 @@ pub struct GuardMonitor<L, C> {
 }
 
 impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
-    const TEXT: &str = "text/plain; charset=utf-8";
-
     pub fn new(guard: Arc<Guard<L, C>>, metrics: Arc<GuardMetrics>) -> Self {
         Self { guard, metrics }
     }
@@ -60,10 +57,7 @@ impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
     fn text(&self) -> String {
         let now = SystemClock.now().as_secs();
         let mut text = MetricsText::default();
-        text.head("beekeeper_guard_info", "gauge", "The room, and the version of the program. Always 1.");
-        let labels =
-            format!("{{room=\"{}\",version=\"{}\"}}", self.guard.rules().name, env!("CARGO_PKG_VERSION"));
-        text.line("beekeeper_guard_info", &labels, 1);
+        text.info("beekeeper_guard_info", &self.guard.rules().name);
         let name = "beekeeper_guard_requests_total";
         text.head(name, "counter", "Requests, by what became of them.");
         for (word, count) in GuardOutcome::WORDS.iter().zip(&self.metrics.outcomes) {
@@ -84,18 +78,8 @@ impl<L: LiveSessions, C: RoomClient> GuardMonitor<L, C> {
 
 impl<L: LiveSessions + 'static, C: RoomClient + 'static> HttpService for GuardMonitor<L, C> {
     async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
-        let (status, kind, body) = match request.uri().path() {
-            "/healthz" => {
-                let (status, body) = self.health();
-                (status, Self::TEXT, body)
-            }
-            "/metrics" => (StatusCode::OK, MetricsText::CONTENT_TYPE, self.text()),
-            _ => {
-                let there_is = "there is nothing here; look at /metrics and /healthz\n";
-                (StatusCode::NOT_FOUND, Self::TEXT, there_is.into())
-            }
-        };
-        finish(uncached(status).header(CONTENT_TYPE, kind), body)
+        let (health, metrics) = (async { self.health() }, async { Ok(self.text()) });
+        answer_monitoring(request.uri().path(), health, metrics).await
     }
 }
 

@@ -1,11 +1,14 @@
 //! What the room counts about its answers, for Prometheus. Only atomics, so that counting never makes a visitor wait.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::StatusCode;
+use hyper::header::CONTENT_TYPE;
+use waitroom::ports::PortResult;
 
+use crate::respond::{self, HttpResponse};
 use crate::routes::Handler;
 
 /// The upper bounds of a histogram's buckets, in microseconds.
@@ -71,6 +74,28 @@ impl Histogram {
     }
 }
 
+/// Answers the operator's monitoring at this path: whether all is well, or what is measured.
+pub(crate) async fn answer_monitoring(
+    path: &str,
+    health: impl Future<Output = (StatusCode, String)>,
+    metrics: impl Future<Output = PortResult<String>>,
+) -> HttpResponse {
+    match path {
+        "/healthz" => {
+            let (status, found) = health.await;
+            respond::text(status, found)
+        }
+        "/metrics" => match metrics.await {
+            Ok(text) => {
+                let response = respond::uncached(StatusCode::OK);
+                respond::finish(response.header(CONTENT_TYPE, MetricsText::CONTENT_TYPE), text)
+            }
+            Err(error) => respond::text(StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")),
+        },
+        _ => respond::text(StatusCode::NOT_FOUND, "there is nothing here; look at /metrics and /healthz\n"),
+    }
+}
+
 #[expect(
     clippy::cast_precision_loss,
     reason = "Prometheus has only 64-bit floats; counts are far below 2^52"
@@ -88,6 +113,13 @@ impl MetricsText {
 
     pub(crate) fn into_string(self) -> String {
         self.0
+    }
+
+    /// That this room is told about, by this version of the program.
+    pub(crate) fn info(&mut self, name: &str, room: impl Display) {
+        self.head(name, "gauge", "The room, and the version of the program. Always 1.");
+        let version = env!("CARGO_PKG_VERSION");
+        self.line(name, &format!("{{room=\"{room}\",version=\"{version}\"}}"), 1);
     }
 
     /// A number that only grows, except that it starts again at 0.
@@ -137,7 +169,7 @@ impl MetricsText {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    pub(crate) fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+    pub(crate) fn line(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 }

@@ -10,15 +10,14 @@ use clock::SystemClock;
 use control::Status;
 use embedded::EmbeddedStore;
 use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
 use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
 use waitroom::with_causes;
 
 use crate::connections::HttpService;
-use crate::metrics::{AnswerMetrics, MetricsText, as_f64};
-use crate::respond::{HttpResponse, finish, uncached};
+use crate::metrics::{AnswerMetrics, MetricsText, answer_monitoring, as_f64};
+use crate::respond::HttpResponse;
 
 /// Answers the operator's monitoring.
 #[derive(Debug)]
@@ -30,7 +29,6 @@ pub struct Monitor {
 impl Monitor {
     /// A disk that takes longer than this to store a change is not healthy.
     const PATIENCE: Duration = Duration::from_secs(5);
-    const TEXT: &str = "text/plain; charset=utf-8";
 
     pub fn new(store: EmbeddedStore, metrics: Arc<AnswerMetrics>) -> Self {
         Self { store, metrics }
@@ -58,10 +56,7 @@ impl Monitor {
     fn counts(&self, text: &mut MetricsText, status: &Status) {
         let metrics = &self.metrics;
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        text.head("beekeeper_info", "gauge", "The room, and the version of the program. Always 1.");
-        let labels =
-            format!("{{room=\"{}\",version=\"{}\"}}", status.room.settings.room, env!("CARGO_PKG_VERSION"));
-        text.line("beekeeper_info", &labels, 1);
+        text.info("beekeeper_info", &status.room.settings.room);
         text.counter("beekeeper_joins_total", "Places that visitors got.", count(&metrics.joins));
         text.counter("beekeeper_polls_total", "Answered polls.", metrics.polls.count());
         text.counter(
@@ -144,20 +139,6 @@ fn throttle(text: &mut MetricsText, status: &Status) {
 
 impl HttpService for Monitor {
     async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
-        let (status, kind, body) = match request.uri().path() {
-            "/healthz" => {
-                let (status, body) = self.health().await;
-                (status, Self::TEXT, body)
-            }
-            "/metrics" => match self.text().await {
-                Ok(text) => (StatusCode::OK, MetricsText::CONTENT_TYPE, text),
-                Err(error) => (StatusCode::SERVICE_UNAVAILABLE, Self::TEXT, format!("{error}\n")),
-            },
-            _ => {
-                let there_is = "there is nothing here; look at /metrics and /healthz\n";
-                (StatusCode::NOT_FOUND, Self::TEXT, there_is.into())
-            }
-        };
-        finish(uncached(status).header(CONTENT_TYPE, kind), body)
+        answer_monitoring(request.uri().path(), self.health(), self.text()).await
     }
 }

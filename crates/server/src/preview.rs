@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, LOCATION};
+use hyper::header::LOCATION;
 use hyper::{Request, Response, StatusCode};
 use page::Design;
 use poll::{PollAnswer, VisitorState};
 use waitroom::{LineStatus, Rate, Room, RoomState, Timestamp};
 
 use crate::files::Files;
-use crate::respond::{HttpResponse, finish, html, json, uncached};
+use crate::respond::{HttpResponse, finish, html, json, text, uncached};
 
 /// Shows the custom page in this folder, read again for each request, or the built-in page.
 #[derive(Debug)]
@@ -178,10 +178,7 @@ impl Preview {
         let read = move || folder.as_deref().map_or_else(|| Ok(Design::default()), Design::read);
         match tokio::task::spawn_blocking(read).await.ok()? {
             Ok(design) => Files::new(&design.page(&room.settings.title)).answer(name, request),
-            Err(error) => {
-                let response = uncached(StatusCode::INTERNAL_SERVER_ERROR);
-                Some(finish(response.header(CONTENT_TYPE, "text/plain; charset=utf-8"), error.to_string()))
-            }
+            Err(error) => Some(text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
         }
     }
 }

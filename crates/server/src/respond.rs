@@ -21,6 +21,11 @@ pub(crate) fn json(response: Builder, value: &impl Serialize) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("application/json")), body)
 }
 
+pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    finish(uncached(status).header(CONTENT_TYPE, plain), text)
+}
+
 pub(crate) fn html(response: Builder, text: impl Into<Bytes>) -> HttpResponse {
     finish(response.header(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")), text)
 }

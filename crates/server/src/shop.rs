@@ -10,6 +10,7 @@ use pass::Verifier;
 use waitroom::WebUrl;
 use waitroom::ports::{Clock, KeyBoard, RoomReader};
 
+use crate::app::query_value;
 use crate::connections::HttpService;
 use crate::respond::{HttpResponse, html, uncached};
 
@@ -33,11 +34,8 @@ impl DemoShop {
 
 impl HttpService for DemoShop {
     async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
-        let query = request.uri().query().unwrap_or_default();
-        let parameters = query.split('&').filter_map(|pair| pair.split_once('='));
-        let pass = parameters.into_iter().find(|(name, _)| *name == WebUrl::PASS_PARAMETER);
-        let ticket = match pass {
-            Some((_, pass)) => self.ticket(pass).await,
+        let ticket = match query_value(request.uri().query(), WebUrl::PASS_PARAMETER) {
+            Some(pass) => self.ticket(pass).await,
             None => None,
         };
         let (status, heading, text) = match ticket {
