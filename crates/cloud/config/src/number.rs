@@ -23,48 +23,52 @@ impl<const FROM: u32, const TO: u32> SettingValue for Whole<FROM, TO> {
     }
 }
 
-/// For how many days logs are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogDays(u32);
+macro_rules! numbers {
+    ($($(#[$meaning:meta])* $type:ident: $allowed:expr, $read:expr;)*) => {$(
+        $(#[$meaning])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $type(u32);
+
+        impl SettingValue for $type {
+            const ALLOWED: Allowed = $allowed;
+
+            fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
+                $read(value).map(Self)
+            }
+
+            fn to_value(&self) -> ConfigValue<'_> {
+                ConfigValue::Number(self.0.into())
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// For how many days logs are kept.
+    LogDays: Allowed::OneNumber(DAYS), |value| one_of(DAYS, value);
+    /// In how many seconds the firewall counts the requests of an address.
+    WindowSeconds: Allowed::OneNumber(SECONDS), |value| one_of(SECONDS, value);
+    // The template's parameters of these two are strings. So a pattern can allow 0 and reject 1 to 9, and no challenge is an
+    // empty one.
+    /// How many requests one address may send in a window; 0 for no limit.
+    AddressLimit: Allowed::Text, zero_or_limit;
+    /// From how many requests of an address on the firewall challenges its browsers; 0 for all browsers.
+    ChallengeAbove: Allowed::Text, zero_or_limit;
+}
+
+/// CloudWatch also accepts longer times.
+const DAYS: &[u32] = &[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365];
+const SECONDS: &[u32] = &[60, 120, 300, 600];
 
 impl LogDays {
-    /// CloudWatch also accepts longer times.
-    const CHOICES: &[u32] = &[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365];
-
     pub fn get(self) -> u32 {
         self.0
     }
 }
 
-impl SettingValue for LogDays {
-    const ALLOWED: Allowed = Allowed::OneNumber(Self::CHOICES);
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        one_of(Self::CHOICES, value).map(Self)
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Number(self.0.into())
-    }
-}
-
-/// In how many seconds the firewall counts the requests of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowSeconds(u32);
-
-impl WindowSeconds {
-    const CHOICES: &[u32] = &[60, 120, 300, 600];
-}
-
-impl SettingValue for WindowSeconds {
-    const ALLOWED: Allowed = Allowed::OneNumber(Self::CHOICES);
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        one_of(Self::CHOICES, value).map(Self)
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Number(self.0.into())
+impl AddressLimit {
+    pub fn is_limited(self) -> bool {
+        self.0 > 0
     }
 }
 
@@ -84,44 +88,4 @@ fn zero_or_limit(value: ConfigValue<'_>) -> Result<u32, String> {
     let valid = |number: &u32| *number == 0 || (LEAST_LIMIT..=MOST_LIMIT).contains(number);
     let number = value.as_number().filter(valid);
     number.ok_or_else(|| format!("must be 0, or a whole number from {LEAST_LIMIT} to {MOST_LIMIT}"))
-}
-
-/// How many requests one address may send in a window; 0 for no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressLimit(u32);
-
-impl AddressLimit {
-    pub fn is_limited(self) -> bool {
-        self.0 > 0
-    }
-}
-
-impl SettingValue for AddressLimit {
-    // The template's parameter is a string, so that a pattern can allow 0 and reject 1 to 9.
-    const ALLOWED: Allowed = Allowed::Text;
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        zero_or_limit(value).map(Self)
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Number(self.0.into())
-    }
-}
-
-/// From how many requests of an address on the firewall challenges its browsers; 0 for all browsers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChallengeAbove(u32);
-
-impl SettingValue for ChallengeAbove {
-    // The template's parameter is a string, so that it can also be empty: no challenge.
-    const ALLOWED: Allowed = Allowed::Text;
-
-    fn from_value(value: ConfigValue<'_>) -> Result<Self, String> {
-        zero_or_limit(value).map(Self)
-    }
-
-    fn to_value(&self) -> ConfigValue<'_> {
-        ConfigValue::Number(self.0.into())
-    }
 }
