@@ -107,19 +107,13 @@ fn state(value: Option<&StateValue>) -> AlarmState {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StateUpdate {
-    old_state: StateBefore,
-    new_state: StateAfter,
+    old_state: UpdatedState,
+    new_state: UpdatedState,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StateBefore {
-    state_value: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StateAfter {
+struct UpdatedState {
     state_value: String,
     #[serde(default)]
     state_reason: String,

@@ -1,6 +1,5 @@
 //! How many visitors came for their pass, by the metric that the producer writes.
 
-use aws_sdk_cloudwatch::operation::get_metric_data::GetMetricDataOutput;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy, StatusCode,
@@ -10,7 +9,7 @@ use waitroom::{RoomId, Timestamp};
 use crate::{Account, CloudError, DeployedRoom};
 
 /// In seconds. `CloudWatch` keeps the values of minutes for 15 days, longer than the room keeps its records.
-pub(crate) const MINUTE: i32 = 60;
+const MINUTE: i32 = 60;
 
 impl DeployedRoom {
     /// How many came for their pass, in each minute in which somebody did. See [`Account::entered`].
@@ -29,17 +28,10 @@ impl Account {
         to: Timestamp,
     ) -> Result<Vec<(Timestamp, u64)>, CloudError> {
         let attempt = format!("read the metric Entered of the room {room}");
-        let of_room = Dimension::builder().name("Room").value(room.as_str()).build();
-        let metric = Metric::builder().namespace("Beekeeper").metric_name("Entered").dimensions(of_room);
-        let sums = MetricStat::builder().metric(metric.build()).period(MINUTE).stat("Sum").build();
-        let query = MetricDataQuery::builder().id("entered").metric_stat(sums).build();
-        let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
-        let get = cloudwatch.get_metric_data().metric_data_queries(query);
-        let get = get.start_time(time(from)).end_time(time(to)).scan_by(ScanBy::TimestampAscending);
-        let pages = get.into_paginator().send().try_collect().await;
-        let pages = pages.map_err(|error| self.errors.call_failed(&attempt, error))?;
+        let query = sums("entered", "Beekeeper", "Entered", &[("Room", room.as_str())]);
+        let results = self.metric_data(vec![query], from, to, &attempt).await?;
         let mut entries = Vec::new();
-        for result in pages.iter().flat_map(GetMetricDataOutput::metric_data_results) {
+        for result in &results {
             entries.extend(entries_of(result, &attempt)?);
         }
         entries.sort_unstable();
@@ -47,7 +39,34 @@ impl Account {
     }
 }
 
-pub(crate) fn time(at: Timestamp) -> DateTime {
+/// Asks for the sums of a metric, minute by minute.
+pub(crate) fn sums(id: &str, namespace: &str, name: &str, dimensions: &[(&str, &str)]) -> MetricDataQuery {
+    let dimension = |&(name, value): &(&str, &str)| Dimension::builder().name(name).value(value).build();
+    let dimensions = dimensions.iter().map(dimension).collect();
+    let metric = Metric::builder().namespace(namespace).metric_name(name).set_dimensions(Some(dimensions));
+    let sums = MetricStat::builder().metric(metric.build()).period(MINUTE).stat("Sum").build();
+    MetricDataQuery::builder().id(id).metric_stat(sums).build()
+}
+
+impl Account {
+    /// What `CloudWatch` answers to these queries about this time, oldest first.
+    pub(crate) async fn metric_data(
+        &self,
+        queries: Vec<MetricDataQuery>,
+        from: Timestamp,
+        to: Timestamp,
+        attempt: &str,
+    ) -> Result<Vec<MetricDataResult>, CloudError> {
+        let get = aws_sdk_cloudwatch::Client::new(&self.config).get_metric_data();
+        let get = get.set_metric_data_queries(Some(queries)).scan_by(ScanBy::TimestampAscending);
+        let pages = get.start_time(time(from)).end_time(time(to)).into_paginator().send();
+        let pages = pages.try_collect().await;
+        let pages = pages.map_err(|error| self.errors.call_failed(attempt, error))?;
+        Ok(pages.into_iter().flat_map(|page| page.metric_data_results.unwrap_or_default()).collect())
+    }
+}
+
+fn time(at: Timestamp) -> DateTime {
     DateTime::from_millis(i64::try_from(at.as_millis()).unwrap_or(i64::MAX))
 }
 

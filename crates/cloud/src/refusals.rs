@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aws_sdk_cloudwatch::operation::get_metric_data::GetMetricDataOutput;
-use aws_sdk_cloudwatch::types::{Dimension, Metric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy};
+use aws_sdk_cloudwatch::types::{MetricDataQuery, MetricDataResult};
 use control::Refusals;
 use waitroom::{RoomId, Timestamp};
 
-use crate::entered::{MINUTE, sums_of, time};
+use crate::entered::{sums, sums_of};
 use crate::kept_refusals::LatelyRefused;
 use crate::{Account, CloudError, DeployedRoom};
 
@@ -72,15 +71,10 @@ impl Account {
         let attempt = format!("read how many requests the room {} refused", source.room);
         let stack = crate::names::stack(source.room);
         let counted = counted(&stack, source);
-        let cloudwatch = aws_sdk_cloudwatch::Client::new(&self.config);
-        let get = cloudwatch
-            .get_metric_data()
-            .set_metric_data_queries(Some(counted.iter().map(Counted::query).collect()));
-        let get = get.start_time(time(now - LOOKED_BACK)).end_time(time(now));
-        let pages = get.scan_by(ScanBy::TimestampAscending).into_paginator().send().try_collect().await;
-        let pages = pages.map_err(|error| self.errors.call_failed(&attempt, error))?;
+        let queries = counted.iter().map(Counted::query).collect();
+        let results = self.metric_data(queries, now - LOOKED_BACK, now, &attempt).await?;
         let mut minutes = BTreeMap::new();
-        for result in pages.iter().flat_map(GetMetricDataOutput::metric_data_results) {
+        for result in &results {
             add(&mut minutes, &counted, result, &attempt)?;
         }
         Ok(refusals(&minutes, source.room, now))
@@ -120,12 +114,7 @@ fn counted<'a>(stack: &'a str, source: RefusalSource<'a>) -> Vec<Counted<'a>> {
 
 impl Counted<'_> {
     fn query(&self) -> MetricDataQuery {
-        let dimension = |(name, value): &(&str, &str)| Dimension::builder().name(*name).value(*value).build();
-        let dimensions = self.dimensions.iter().map(dimension).collect();
-        let metric = Metric::builder().namespace(self.namespace).metric_name(self.name);
-        let metric = metric.set_dimensions(Some(dimensions)).build();
-        let sums = MetricStat::builder().metric(metric).period(MINUTE).stat("Sum").build();
-        MetricDataQuery::builder().id(self.id).metric_stat(sums).build()
+        sums(self.id, self.namespace, self.name, &self.dimensions)
     }
 }
 
