@@ -32,16 +32,6 @@ impl Stack {
         Ok(Self { template, parameters: all })
     }
 
-    /// With the required parameters only.
-    pub fn with_required_parameters() -> Result<Self> {
-        Self::with(&[
-            ("Room", "sale"),
-            ("Title", "Sale"),
-            ("Shop", "https://shop.example/sale"),
-            ("Rate", "300"),
-        ])
-    }
-
     /// The resources that would be created: names and types.
     pub fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut resources = BTreeMap::new();

@@ -13,7 +13,11 @@ pub(crate) const TOKEN: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const OTHER: &str = "f0112233445566778899aabbccddeeff";
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-static STACK: LazyLock<Stack> = LazyLock::new(|| Stack::with_required_parameters().unwrap());
+static STACK: LazyLock<Stack> = LazyLock::new(|| {
+    let required =
+        [("Room", "sale"), ("Title", "Sale"), ("Shop", "https://shop.example/sale"), ("Rate", "300")];
+    Stack::with(&required).unwrap()
+});
 
 pub(crate) fn stack() -> &'static Stack {
     &STACK
