@@ -7,6 +7,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
+use crate::course::whole;
 use crate::record::{self, CountedTime, RecordError};
 
 const MINUTE: f64 = 60_000.0;
@@ -223,15 +224,6 @@ impl Arrivals {
         times.sort_unstable();
         times
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "at most some weeks, or ten million"
-)]
-fn whole(number: f64) -> u32 {
-    number as u32
 }
 
 #[cfg(test)]

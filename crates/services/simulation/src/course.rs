@@ -57,6 +57,16 @@ impl CountedCourse {
     }
 }
 
+/// The whole part of a number of visitors, of requests, or of milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "never negative, and at most ten million, or some weeks"
+)]
+pub(crate) fn whole(number: f64) -> u32 {
+    number as u32
+}
+
 /// As far as a simulation reaches.
 pub(crate) fn millis_between(zero: Timestamp, at: Timestamp) -> u32 {
     u32::try_from(at.since(zero).as_millis()).unwrap_or(u32::MAX)

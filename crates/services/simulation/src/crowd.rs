@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use waitroom::Timestamp;
 
 use crate::agenda::{Agenda, SimulatedStep};
-use crate::course::{CountedCourse, MaybeAt};
+use crate::course::{CountedCourse, MaybeAt, whole};
 use crate::door::{DoorGates, Producers, micros};
 use crate::room::RoomOnClock;
 use crate::scenario::{CrowdHabits, Scenario};
@@ -185,7 +185,7 @@ impl SimulatedCrowd {
                 // Before their turn, as the page first foresees it.
                 let ticket = visitor.tab(room.epoch).place.map_or(0, |place| place.ticket);
                 let stays = self.rng.random::<f64>() * (opens_in + forecast(ticket, &line).latest - MINUTE);
-                leaves = MaybeAt::at(at.saturating_add(millis(stays)));
+                leaves = MaybeAt::at(at.saturating_add(whole(stays)));
             }
             visitor.wait(leaves);
         }
@@ -202,16 +202,10 @@ impl SimulatedCrowd {
     }
 
     fn go_on(&mut self, step: SimulatedStep, next: Step) {
-        let pause = millis((self.habits.pause)(&next));
+        let pause = whole((self.habits.pause)(&next));
         let again = step.at().saturating_add(pause).saturating_add(self.round_trip);
         self.agenda.add(SimulatedStep::new(again, step.visitor(), next.ask));
     }
-}
-
-/// A pause of the page.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and at most an hour")]
-fn millis(pause: f64) -> u32 {
-    pause as u32
 }
 
 #[cfg(test)]

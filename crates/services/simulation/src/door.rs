@@ -5,6 +5,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use waitroom::{Ticket, TicketBlock, Timestamp};
 
+use crate::course::whole;
 use crate::gate::{GateState, RoomGate};
 use crate::room::RoomOnClock;
 use crate::scenario::{AwsAccount, Scenario};
@@ -92,9 +93,4 @@ impl Producers {
 /// The instants of gates.
 pub(crate) fn micros(at: u32) -> u64 {
     u64::from(at) * 1000
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of requests a second")]
-fn whole(number: f64) -> u32 {
-    number as u32
 }
