@@ -13,10 +13,10 @@ use waitroom::{Place, Room};
 pub use answers::{ClientAnswer, PollAnswer, Wait};
 pub use visitor_state::VisitorState;
 
-/// What polls and client checks need of the ledger.
-pub trait PollLedger: RoomReader + Admissions + LineStatusReader {}
-
-impl<L: RoomReader + Admissions + LineStatusReader> PollLedger for L {}
+waitroom::used_ports! {
+    /// What polls and client checks need of the ledger.
+    pub trait PollLedger: RoomReader + Admissions + LineStatusReader
+}
 
 #[derive(Debug)]
 pub struct Poll<L, C> {

@@ -37,21 +37,12 @@ use request::CountedPlace;
 pub use request::{DoorRequest, PlaceLimit};
 pub use tokens::SystemTokens;
 
-/// What the door needs of a store.
-pub trait ProducerStore:
-    Store<
+waitroom::used_ports! {
+    /// What the door needs of a store.
+    pub trait ProducerStore: Store<
         Line: TicketCounter + LineBack,
         Ledger: RoomReader + QuietSwitch + Admissions + EntryCount + StatusBoard + Keys,
     >
-{
-}
-
-impl<S> ProducerStore for S where
-    S: Store<
-            Line: TicketCounter + LineBack,
-            Ledger: RoomReader + QuietSwitch + Admissions + EntryCount + StatusBoard + Keys,
-        >
-{
 }
 
 #[derive(Debug)]

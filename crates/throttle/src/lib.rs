@@ -26,10 +26,10 @@ pub use visit::VisitFailure;
 /// How many requests are sent to the shop at the same time.
 const AT_ONCE: usize = 4;
 
-/// What the throttle needs of the ledger.
-pub trait ThrottleLedger: RoomReader + ThrottleStore {}
-
-impl<L: RoomReader + ThrottleStore> ThrottleLedger for L {}
+waitroom::used_ports! {
+    /// What the throttle needs of the ledger.
+    pub trait ThrottleLedger: RoomReader + ThrottleStore
+}
 
 #[derive(Debug)]
 pub struct Throttle<L, C, P> {

@@ -21,18 +21,12 @@ use waitroom::{
     LineCount, LineCounts, LineStatus, LineTotals, Plan, Room, Slice, overtaken_before, was_empty,
 };
 
-/// What the trigger needs of a store.
-pub trait TriggerStore:
-    Store<Line: LineLength, Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog>
-{
-}
-
-impl<S> TriggerStore for S where
-    S: Store<
-            Line: LineLength,
-            Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog,
-        >
-{
+waitroom::used_ports! {
+    /// What the trigger needs of a store.
+    pub trait TriggerStore: Store<
+        Line: LineLength,
+        Ledger: RoomReader + QuietSwitch + Plans + EntryCount + StatusBoard + MinuteLog,
+    >
 }
 
 #[derive(Debug)]

@@ -59,6 +59,17 @@ impl PortError {
 
 pub type PortResult<T> = Result<T, PortError>;
 
+/// Names the ports that a handler uses together.
+#[macro_export]
+macro_rules! used_ports {
+    ($(#[$meaning:meta])* pub trait $name:ident: $($ports:tt)+) => {
+        $(#[$meaning])*
+        pub trait $name: $($ports)+ {}
+
+        impl<T: $($ports)+> $name for T {}
+    };
+}
+
 /// Reads the time and waits.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
