@@ -12,7 +12,6 @@ mod plays {
     mod after_quiet;
     mod authorizing;
     mod choices;
-    mod conforming;
     mod crowded;
     mod doctoring;
     mod first_event;
@@ -22,4 +21,5 @@ mod plays {
     mod rehearsing;
     mod roles;
     mod trying;
+    mod updating;
 }

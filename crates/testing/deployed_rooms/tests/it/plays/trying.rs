@@ -1,4 +1,4 @@
-//! `cargo xtask try-aws` tries a room on LocalEmu, except for what LocalEmu lacks.
+//! `cargo xtask try-aws` tries a room on LocalEmu, except for what LocalEmu lacks. One of its steps is the HTTP contract.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! A deployed room conforms to the HTTP contract, and can be updated while it runs.
+//! A room that the SAM CLI deployed is operated, keeps to its roles, and is updated while it runs. Whether its answers conform to
+//! the HTTP contract, a step of the trial checks: `trying.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +10,12 @@ use super::roles;
 
 #[test]
 #[ignore = "needs LocalEmu, the function packages and real minutes: cargo xtask test deployed"]
-fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
+fn a_room_that_sam_deployed_keeps_its_roles_and_can_be_changed() {
     let begun = Instant::now();
-    let room = SamRoom::deploy("conforming", 600).unwrap();
+    let room = SamRoom::deploy("updating", 600).unwrap();
     println!("deployed after {:?}", begun.elapsed());
     the_page_was_put_into_the_bucket(&room);
     beekeeper_operates_it_as_if_it_had_deployed_it(&room);
-    http_contract::check(&room.stage);
-    println!("conforms after {:?}", begun.elapsed());
     whoever_comes_for_their_pass_is_in_the_metric(&room);
     roles::check(&room);
     a_changed_route_and_title_are_live_after_an_update(&room);
@@ -26,10 +25,10 @@ fn a_deployed_room_conforms_keeps_its_roles_and_can_be_changed() {
 
 fn beekeeper_operates_it_as_if_it_had_deployed_it(room: &SamRoom) {
     let operator = Operator::new(room.aws, "sam").unwrap();
-    operator.profile("conforming", "Seal's Sale").unwrap();
-    let status = operator.done(&["status", "conforming", "--json"]).unwrap();
+    operator.profile("updating", "Seal's Sale").unwrap();
+    let status = operator.done(&["status", "updating", "--json"]).unwrap();
     assert_eq!(status["room"]["settings"]["title"], "Seal's Sale", "{status}");
-    let ordered = operator.done(&["set-rate", "conforming", "600", "--yes", "--json"]).unwrap();
+    let ordered = operator.done(&["set-rate", "updating", "600", "--yes", "--json"]).unwrap();
     assert_eq!(ordered["after"]["settings"]["rate"], 600);
 }
 
