@@ -49,7 +49,7 @@ pub enum CrowdEnd {
 }
 
 #[derive(Debug)]
-pub(crate) struct VisitorCrowd {
+pub(crate) struct Crowd {
     pub(crate) plan: CrowdPlan,
     pub(crate) wire: VisitorWire,
     notes: Mutex<VisitNotes>,
@@ -60,7 +60,7 @@ pub(crate) struct VisitorCrowd {
     mark_lost: Notify,
 }
 
-impl VisitorCrowd {
+impl Crowd {
     const MARK_SEEN_WITHIN: Duration = Duration::from_secs(15);
     /// On AWS there are sixteen copies of what polls show, and a read may be a moment old. After this time every poll shows
     /// the mark.

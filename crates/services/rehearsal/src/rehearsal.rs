@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use url::Url;
 use waitroom::{Epoch, RehearsalMark, Room};
 
-use crate::crowd::{CrowdPlan, VisitorCrowd};
+use crate::crowd::{Crowd, CrowdPlan};
 use crate::notes::{CrowdProgress, RoomNotes};
 use crate::sending::send;
 use crate::{RehearsalError, RehearsalFacts, RehearsalReport};
@@ -87,7 +87,7 @@ impl Rehearsal {
         tell: &dyn Fn(RehearsalEvent),
     ) -> Result<RehearsalReport, RehearsalError> {
         let room = &self.room;
-        let crowd = VisitorCrowd::new(self.plan(marked, mark), room.transport.now())?;
+        let crowd = Crowd::new(self.plan(marked, mark), room.transport.now())?;
         let mut notes = RoomNotes::default();
         notes.note(&room.status().await?, room.transport.now());
         tokio::select! {
@@ -137,7 +137,7 @@ impl Rehearsal {
     }
 
     /// Tells the progress, and notes what the room counts. Does not end.
-    async fn watch(&self, crowd: &VisitorCrowd, notes: &mut RoomNotes, tell: &dyn Fn(RehearsalEvent)) {
+    async fn watch(&self, crowd: &Crowd, notes: &mut RoomNotes, tell: &dyn Fn(RehearsalEvent)) {
         let room = &self.room;
         let mut every = interval(Duration::from_secs(1));
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -155,7 +155,7 @@ impl Rehearsal {
     }
 
     /// Notes the room until it has counted everybody whom the visitors saw admitted: it counts some seconds late.
-    async fn look_until_counted(&self, crowd: &VisitorCrowd, notes: &mut RoomNotes) {
+    async fn look_until_counted(&self, crowd: &Crowd, notes: &mut RoomNotes) {
         const SECONDS: u32 = 10;
         let admitted = crowd.notes().admitted();
         for _ in 0..SECONDS {

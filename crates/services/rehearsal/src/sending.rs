@@ -4,12 +4,12 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::crowd::{CrowdEnd, VisitorCrowd};
+use crate::crowd::{Crowd, CrowdEnd};
 use crate::visitor::HttpVisit;
 
 /// Sends all visitors, until all are done or something ends it. Then nothing more is sent.
 pub(crate) async fn send(
-    crowd: &Arc<VisitorCrowd>,
+    crowd: &Arc<Crowd>,
     at_most: Duration,
     interrupted: impl Future<Output = ()>,
 ) -> CrowdEnd {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 use waitroom::Place;
 
-use crate::crowd::VisitorCrowd;
+use crate::crowd::Crowd;
 use crate::notes::{NotedPlace, VisitNote};
 use crate::wire::{VisitAnswer, VisitFault, VisitRoute};
 
@@ -20,7 +20,7 @@ const MOST_REDIRECTS: usize = 5;
 
 /// [`Tab`] decides what the browser asks for, and when. This sends it, and notes what it hears.
 pub(crate) struct HttpVisit<'a> {
-    crowd: &'a VisitorCrowd,
+    crowd: &'a Crowd,
     index: usize,
     cookies: CookieJar,
     tab: Tab,
@@ -37,7 +37,7 @@ enum SentTo {
 }
 
 impl<'a> HttpVisit<'a> {
-    pub(crate) fn new(crowd: &'a VisitorCrowd, index: usize) -> Self {
+    pub(crate) fn new(crowd: &'a Crowd, index: usize) -> Self {
         let rng = StdRng::seed_from_u64(crowd.plan.seed.rotate_left(32) ^ index as u64);
         let (cookies, tab, page) = (CookieJar::default(), Tab::default(), crowd.door());
         Self { crowd, index, cookies, tab, page, begun: Instant::now(), rng }
@@ -247,7 +247,7 @@ mod tests {
             name: "sale".parse().unwrap(),
             admission: Duration::from_hours(1),
         };
-        let crowd = VisitorCrowd::new(plan, Timestamp::from_millis(1_800_000_000_000)).unwrap();
+        let crowd = Crowd::new(plan, Timestamp::from_millis(1_800_000_000_000)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(HttpVisit::new(&crowd, 0).visit());
         let visit = crowd.notes().visits[0];

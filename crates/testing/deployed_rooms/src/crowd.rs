@@ -18,7 +18,7 @@ const COUNTED_WITHIN: Duration = Duration::from_mins(5);
 
 /// Visitors who joined and received a place.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct JoinedCrowd {
     places: Vec<HeldPlace>,
     in_line: u64,
     counted_after: Duration,
@@ -63,7 +63,7 @@ impl fmt::Display for CrowdReport {
     }
 }
 
-impl Crowd {
+impl JoinedCrowd {
     /// Lets `size` visitors join an empty line, each in a browser of their own.
     pub fn join(stage: &Stage, size: usize) -> Result<Self> {
         let (client, left) = (stage.client(), AtomicUsize::new(size));

@@ -8,7 +8,7 @@
 //! | [`SamRoom`] | a room that `sam` deployed to LocalEmu, and whose functions can be killed |
 //! | [`Operator`] | an operator with `beekeeper` and the permissions that the docs list |
 //! | [`trial`] | the same in a real AWS account: `cargo xtask try-aws` |
-//! | [`Crowd`] | visitors who join a room over HTTP, and what happened to each |
+//! | [`JoinedCrowd`] | visitors who join a room over HTTP, and what happened to each |
 //!
 //! The tests are in `tests/it/plays`. docs/emulators.md lists what LocalEmu cannot emulate.
 
@@ -22,7 +22,7 @@ mod sam_room;
 mod stage;
 pub mod trial;
 
-pub use crowd::{Crowd, CrowdReport};
+pub use crowd::{CrowdReport, JoinedCrowd};
 pub use laptop::{Laptop, Operator, Running};
 pub use rustix::process::Signal;
 pub use sam_room::SamRoom;

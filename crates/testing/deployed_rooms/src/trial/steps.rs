@@ -14,7 +14,7 @@ use super::options::{RATE, TrialOptions};
 use super::transcript::{StepOutcome, Transcript};
 use crate::laptop::done;
 use crate::operator_policies::operator_policies;
-use crate::{Crowd, Laptop, Stage, until};
+use crate::{JoinedCrowd, Laptop, Stage, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -163,7 +163,7 @@ impl Trial {
         self.operate("pause", &[])?;
         std::thread::sleep(IN_FORCE);
         let begun = Instant::now();
-        let crowd = Crowd::join(stage, usize::try_from(size)?)?;
+        let crowd = JoinedCrowd::join(stage, usize::try_from(size)?)?;
         let joined = begun.elapsed();
         self.operate("on", &[])?;
         let minutes = MINUTE * (size / RATE + 5);

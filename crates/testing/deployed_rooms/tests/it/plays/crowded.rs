@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use deployed_rooms::{Crowd, SamRoom, Stage, until};
+use deployed_rooms::{JoinedCrowd, SamRoom, Stage, until};
 use http_contract::{IN_FORCE, Order, RoomUnderTest};
 use serde_json::Value;
 use waitroom::{Rate, Timestamp};
@@ -79,7 +79,7 @@ fn ordered(stage: &Stage, order: Order) -> Timestamp {
 /// The room is paused first, so that everybody is in the line before the first visitor is released.
 fn everybody_is_admitted_once_in_their_turn(stage: &Stage) {
     let begun = Instant::now();
-    let crowd = Crowd::join(stage, CROWD).unwrap();
+    let crowd = JoinedCrowd::join(stage, CROWD).unwrap();
     println!("{CROWD} joined in {:?}, {} are in line", begun.elapsed(), crowd.in_line());
     assert_eq!(stage.released().unwrap(), 0);
 
@@ -156,7 +156,7 @@ fn faults_lose_nobody(room: &SamRoom) {
     stage.order(Order::Pause);
     std::thread::sleep(IN_FORCE);
     let before = stage.released().unwrap();
-    let crowd = Crowd::join(stage, SECOND_CROWD).unwrap();
+    let crowd = JoinedCrowd::join(stage, SECOND_CROWD).unwrap();
     // Only this room's: others are played at the same time.
     let ledger = stage.output("LedgerTable").unwrap();
     // Kill the trigger in the middle of its work, while it cannot write the plan.
