@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 use waitroom::Rate;
 
 use crate::traffic::Traffic;
-use crate::visit::{WAIT_MINUTES, longest_wait_minutes};
-use crate::{AccountLimits, Limit, ModelledRoom, facts};
+use crate::visit::longest_wait_minutes;
+use crate::{AccountLimits, Limit, ModelledRoom};
 
 /// The most of something, and the limit that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,22 +22,10 @@ pub struct Capacity {
     pub crowd: u64,
     /// How many can wait at the same time, while as many join as are released.
     pub waiting: Bound,
-    /// How many visitors a minute can come, wait [`WAIT_MINUTES`] and go, for as long as it takes.
+    /// How many visitors a minute can come, wait [`WAIT_MINUTES`](crate::WAIT_MINUTES) and go, for as long as it takes.
     pub kept_up: Bound,
     /// How many a minute can be released from a line of `crowd` visitors that nobody joins.
     pub released: Bound,
-}
-
-/// What an account needs, to keep a rate up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Need {
-    pub requests_per_second: f64,
-    pub concurrency: f64,
-    pub reads: f64,
-    /// What `warm_reads` has to be for that. It is more than is read, because the copies of the status are hot: see
-    /// [`CONFIDENCE`](crate::CONFIDENCE).
-    pub warm_reads: f64,
-    pub writes: f64,
 }
 
 /// The most of each, and the limits apart, so that a script finds a number under a plain name.
@@ -94,48 +82,13 @@ impl Capacity {
                 let joins_per_second = f64::from(room.rate.get()) / 60.0;
                 exceeds(Traffic::of_line(joins_per_second, number(people), room.rate, false))
             }),
-            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(kept_up(at(rate)))),
+            kept_up: most(largest, Limit::LargestRate, |rate| exceeds(Traffic::kept_up(at(rate)))),
             released: most(largest, Limit::LargestRate, |rate| {
                 let waiting = number(crowd).min(most_who_wait(at(rate)));
                 exceeds(Traffic::of_line(0.0, waiting, at(rate), false))
             }),
         }
     }
-}
-
-impl Need {
-    /// What visitors need who come at this rate, wait [`WAIT_MINUTES`] and go.
-    pub fn to_keep_up(rate: Rate) -> Self {
-        /// The most that the template takes, in partitions.
-        const MOST: u32 = 333;
-        let limits = AccountLimits::default_in("");
-        let default = ModelledRoom::new(rate);
-        let usage = kept_up(rate).usage(&limits, &default);
-        let used = |limit| usage.iter().find(|usage| usage.limit == limit).map_or(0.0, |usage| usage.used);
-        let with = |partitions: u32| f64::from(partitions) * facts().fixed.key_reads.value;
-        let serves = |warm_reads: &f64| {
-            let room = ModelledRoom { warm_reads: *warm_reads, ..default.clone() };
-            let is_of_reads = |limit| matches!(limit, Limit::StatusCopies | Limit::WarmReads);
-            !kept_up(rate)
-                .usage(&limits, &room)
-                .iter()
-                .any(|usage| is_of_reads(usage.limit) && usage.is_too_much())
-        };
-        let warm_reads = (default.partitions()..=MOST).map(with).find(serves).unwrap_or(with(MOST));
-        Self {
-            warm_reads,
-            requests_per_second: used(Limit::ApiRequests),
-            concurrency: used(Limit::Concurrency),
-            reads: used(Limit::TableReads),
-            writes: used(Limit::TableWrites),
-        }
-    }
-}
-
-/// Visitors come and go at this rate.
-fn kept_up(rate: Rate) -> Traffic {
-    let per_minute = f64::from(rate.get());
-    Traffic::of_line(per_minute / 60.0, per_minute * f64::from(WAIT_MINUTES), rate, false)
 }
 
 /// Visitors further back than this lose their place before it is their turn.
@@ -257,21 +210,5 @@ mod tests {
         assert_eq!(json["joins_per_second"], capacity.joins_per_second.most);
         assert_eq!(json["rate"], capacity.kept_up.most);
         assert_eq!((&json["crowd"], &json["limits"]["rate"]), (&100.into(), &"concurrency".into()));
-    }
-
-    #[test]
-    fn what_a_rate_needs_is_what_it_can_be_kept_up_with() {
-        let rate = Rate::new(100_000).unwrap();
-        let need = Need::to_keep_up(rate);
-        let mut limits = AccountLimits::default_in("us-east-1");
-        limits.api_requests = need.requests_per_second + 1.0;
-        limits.concurrency = need.concurrency + 1.0;
-        limits.table_reads = need.reads + 1.0;
-        let warm = ModelledRoom { warm_reads: need.warm_reads, warm_writes: need.writes + 1.0, ..room(1000) };
-        assert!(Capacity::of(&limits, &warm, 0).kept_up.most >= 100_000);
-        let colder = ModelledRoom { warm_reads: need.warm_reads - 3000.0, ..warm.clone() };
-        assert_eq!(Capacity::of(&limits, &colder, 0).kept_up.limit, Limit::StatusCopies);
-        limits.api_requests = need.requests_per_second * 0.9;
-        assert!(Capacity::of(&limits, &warm, 0).kept_up.most < 100_000);
     }
 }

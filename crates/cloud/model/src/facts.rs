@@ -79,7 +79,7 @@ pub struct FixedFacts {
     pub(crate) environment_requests: Fact,
     pub(crate) new_environments: Fact,
     pub(crate) key_writes: Fact,
-    pub(crate) key_reads: Fact,
+    pub key_reads: Fact,
     pub(crate) new_table_reads: Fact,
     pub(crate) new_table_writes: Fact,
     pub(crate) messages_in_flight: Fact,

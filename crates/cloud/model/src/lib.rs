@@ -32,7 +32,7 @@ mod visit;
 mod work;
 
 pub use account_limits::{AccountLimit, AccountLimits, NEWER_REGION};
-pub use capacity::{Bound, Capacity, Need};
+pub use capacity::{Bound, Capacity};
 pub use costs::{CostLine, EventCosts, EventWork, StandingCosts, warm_costs};
 pub use facts::{Fact, Facts, FixedFacts, facts};
 pub use hot_items::{CONFIDENCE, chance_of_at_most};

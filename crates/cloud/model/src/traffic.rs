@@ -4,7 +4,7 @@ use waitroom::Rate;
 
 use crate::facts::facts;
 use crate::hot_items::most_on_one;
-use crate::visit::{polls_of_line, requests_of_join};
+use crate::visit::{WAIT_MINUTES, polls_of_line, requests_of_join};
 use crate::work::{
     MINUTE_WRITES, POLL_READS, RELEASE_WRITES, SLICE_READS, SLICE_SECONDS, SLICE_WRITES, STATUS_COPIES,
     TURN_READS, in_flight, leases_per_join, other_functions, producers, slices,
@@ -62,6 +62,12 @@ impl Traffic {
             rate,
             started: is_sudden.then_some(0.0),
         }
+    }
+
+    /// Visitors come at this rate, wait [`WAIT_MINUTES`] and go.
+    pub fn kept_up(rate: Rate) -> Self {
+        let per_minute = f64::from(rate.get());
+        Self::of_line(per_minute / 60.0, per_minute * f64::from(WAIT_MINUTES), rate, false)
     }
 
     /// Every limit, with what is used of it.

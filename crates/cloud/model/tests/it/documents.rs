@@ -2,10 +2,12 @@
 
 use aws_model::{
     AccountLimits, Bound, CONFIDENCE, Capacity, EventCosts, Firewall, Limit, ModelledRoom, NEWER_REGION,
-    Need, StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit, facts, warm_costs,
+    StandingCosts, Visit, WAIT_MINUTES, chance_of_at_most, environments_per_visit, facts, warm_costs,
 };
 use document::words::{about, count, dollars};
 use waitroom::{Place, Rate, RoomId, Scheme};
+
+use crate::need::Need;
 
 const CROWD: &str = include_str!("../../../../../docs/crowd.md");
 const ABUSE: &str = include_str!("../../../../../docs/abuse.md");

@@ -6,4 +6,5 @@
 )]
 
 mod documents;
+mod need;
 mod polls;
