@@ -162,30 +162,25 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
 
     async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
         match CountedPlace::take(request.limit) {
-            Ok(counted) => self.join_counted(room, self.tokens.token()?, counted, request.path).await,
+            Ok(counted) => self.join(room, self.tokens.token()?, counted, request.path).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
         }
     }
 
-    async fn join_counted(
+    /// Puts the token in line. The browser gets the place only after the line has stored it.
+    async fn join(
         &self,
         room: &Room,
         token: Token,
         counted: CountedPlace<'_>,
         path: Option<&str>,
     ) -> Result<DoorAnswer, ProducerError> {
-        let joined = self.join(room, token, path).await?;
-        counted.keep();
-        Ok(joined)
-    }
-
-    /// Puts the token in line. The browser gets the place only after the line has stored it.
-    async fn join(&self, room: &Room, token: Token, path: Option<&str>) -> Result<DoorAnswer, ProducerError> {
         let place = Place { epoch: room.epoch, token, ticket: self.ticket(room.epoch).await? };
         self.store.line().join(place).await?;
         self.refusals.note_join(self.clock.now());
         self.wake().await;
         let proof = self.proofs.prove(self.keys_of(room), &place, self.clock.now()).await;
+        counted.keep();
         Ok(DoorAnswer::wait(&place).handing_out(&place, proof, &room.settings.room, self.scheme, path))
     }
 
@@ -247,7 +242,7 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
                 limit => limit,
             };
             if let Ok(counted) = CountedPlace::take(limit) {
-                return self.join_counted(room, place.token, counted, request.path).await;
+                return self.join(room, place.token, counted, request.path).await;
             }
         }
         Ok(DoorAnswer::wait(&place))
