@@ -111,10 +111,7 @@ impl<'tx> Draft<'tx> {
         at: Timestamp,
         entered: u64,
     ) -> Result<(), TableError> {
-        let progress = match self.after.progress {
-            Some(progress) => progress,
-            None => self.tables.read(single::PROGRESS)?.unwrap_or_default(),
-        };
+        let progress = self.progress()?;
         let counts = LineCounts {
             joined: self.after.joined,
             released: progress.released.saturating_add(unrecorded(&self.tables.slice)?),
@@ -123,6 +120,17 @@ impl<'tx> Draft<'tx> {
         };
         let stored = self.tables.read(single::NEXT_TICKET)?.unwrap_or(1);
         self.tables.close(LineTotals::of(before, at, counts), self.next_ticket.unwrap_or(1).max(stored))
+    }
+
+    /// The line's progress, with what this transaction has changed of it.
+    pub(crate) fn progress(&self) -> Result<LineProgress, TableError> {
+        Ok(self.tables.read(single::PROGRESS)?.unwrap_or_default())
+    }
+
+    /// Whether this plan is of the room's epoch. What slices of an older one have reached says nothing of its line.
+    pub(crate) fn is_of_epoch(&self, plan: u64) -> Result<bool, TableError> {
+        let last_before: Option<u64> = self.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
+        Ok(last_before.is_none_or(|last| last < plan))
     }
 
     pub(crate) fn set_progress(&mut self, progress: LineProgress) -> Result<(), TableError> {

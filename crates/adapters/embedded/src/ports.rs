@@ -337,11 +337,10 @@ impl Slices for EmbeddedStore {
             else {
                 return Ok(false);
             };
-            let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
+            let mut progress = draft.progress()?;
             draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
             progress.released += u64::from(released.saturating_sub(before));
-            let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
-            if last_plan_before_epoch.is_none_or(|last: u64| last < slice.plan) {
+            if draft.is_of_epoch(slice.plan)? {
                 progress.reached = progress.reached.max(reached);
                 progress.disorder = disorder.unwrap_or(progress.disorder);
             }
@@ -369,9 +368,8 @@ impl StatusBoard for EmbeddedStore {
 
     async fn overtake(&self, plan: u64, overtaken: u64) -> PortResult<()> {
         self.change("record who was overtaken", move |draft| {
-            let last_plan_before_epoch = draft.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
-            if last_plan_before_epoch.is_none_or(|last: u64| last < plan) {
-                let mut progress: LineProgress = draft.tables.read(single::PROGRESS)?.unwrap_or_default();
+            if draft.is_of_epoch(plan)? {
+                let mut progress = draft.progress()?;
                 progress.overtaken = progress.overtaken.max(overtaken);
                 draft.set_progress(progress)?;
             }
