@@ -47,7 +47,10 @@ impl Transport for DeployedRoom {
     }
 
     fn entered(&self, since: Timestamp) -> Answer<'_, Option<EntriesByMinute>> {
-        Box::pin(async move { self.entered(since, Transport::now(self)).await.map(Some).map_err(boxed) })
+        Box::pin(async move {
+            let entered = self.account.entered(&self.room, since, Transport::now(self)).await;
+            entered.map(Some).map_err(boxed)
+        })
     }
 }
 

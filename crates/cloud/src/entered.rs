@@ -6,17 +6,10 @@ use aws_sdk_cloudwatch::types::{
 };
 use waitroom::{RoomId, Timestamp};
 
-use crate::{Account, CloudError, DeployedRoom};
+use crate::{Account, CloudError};
 
 /// In seconds. `CloudWatch` keeps the values of minutes for 15 days, longer than the room keeps its records.
 const MINUTE: i32 = 60;
-
-impl DeployedRoom {
-    /// How many came for their pass, in each minute in which somebody did. See [`Account::entered`].
-    pub async fn entered(&self, from: Timestamp, to: Timestamp) -> Result<Vec<(Timestamp, u64)>, CloudError> {
-        self.account.entered(&self.room, from, to).await
-    }
-}
 
 impl Account {
     /// How many came for their pass to the room of this name: when a minute of the clock began, and how many in it, oldest

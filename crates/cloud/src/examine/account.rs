@@ -19,7 +19,8 @@ const LIMITS: &str = "limits";
 /// Long enough to be asked for again before the doors open.
 const SOON: Duration = Duration::from_hours(1);
 
-pub(super) fn no_credentials(error: &CloudError) -> DoctorCheck {
+/// The check of an account that did not accept the credentials.
+pub fn no_credentials(error: &CloudError) -> DoctorCheck {
     let advice = error.advice().unwrap_or("see whether AWS can be reached from here");
     // The command ends with this error, and says why then.
     DoctorCheck::problem(CREDENTIALS, format!("{error}; so only the shop is checked"), advice)

@@ -8,14 +8,11 @@ use std::sync::Arc;
 
 use config::RoomConfig;
 use control::{ControlError, OperatedRoom};
-use doctor::{DoctorCheck, Examined, FoundRoom, RunningCheck};
+use doctor::{Examined, FoundRoom, RunningCheck};
+
+pub use account::no_credentials;
 
 use crate::{Account, Bundle, CloudError, CloudErrorKind, DeployedRoom};
-
-/// The check of an account that did not accept the credentials.
-pub fn no_credentials(error: &CloudError) -> DoctorCheck {
-    account::no_credentials(error)
-}
 
 /// What AWS said of a room that is examined.
 #[derive(Debug)]
