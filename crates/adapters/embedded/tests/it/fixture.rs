@@ -4,9 +4,11 @@
 //! - `room-format-1-complete.redb.gz`: a file with everything that this format got since. Its room is about to take its keys out
 //!   of where they were kept before there was a record.
 //! - `room-format-1-closing.redb.gz`: a file with the closing record of a rehearsal.
+//! - `room-format-1-10000.redb.gz`: ten thousand browsers in line, as `beekeeper local` kept them before there was a release.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +42,7 @@ const SLICE: SliceId = SliceId { plan: 1, index: 0 };
 const FIRST: &str = "room-format-1.redb.gz";
 const COMPLETE: &str = "room-format-1-complete.redb.gz";
 const CLOSING: &str = "room-format-1-closing.redb.gz";
+const CROWD: &str = "room-format-1-10000.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -219,6 +222,25 @@ fn a_file_with_a_closing_record_is_opened() {
 }
 
 #[test]
+fn ten_thousand_in_the_line_of_format_1_are_received_once_each() {
+    let directory = unpacked(CROWD);
+    let store = open(directory.path());
+    assert_eq!(block_on(store.waiting()).unwrap(), 10_000);
+    let mut places = Vec::new();
+    loop {
+        let batch = block_on(store.receive(10, Duration::ZERO)).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        places.extend(batch.into_iter().map(|delivery| delivery.visitor.unwrap()));
+    }
+    let tickets: Vec<_> = places.iter().map(|place| place.ticket.get()).collect();
+    assert_eq!(tickets, (1..=10_000).collect::<Vec<_>>());
+    let tokens: BTreeSet<_> = places.iter().map(|place| place.token.to_string()).collect();
+    assert_eq!(tokens.len(), 10_000);
+}
+
+#[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
     for name in [FIRST, COMPLETE, CLOSING] {
@@ -238,6 +260,7 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(FIRST), || panic!("only the first version can write it"));
     assert_fixture(&path(COMPLETE), write_complete);
     assert_fixture(&path(CLOSING), write_closing);
+    assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
 }
 
 fn write_closing() {
