@@ -10,6 +10,10 @@ use lambda_runtime::Error;
 /// The handler of every function of a stack that was deployed when each function had a program of its own.
 const OLD_HANDLER: &str = "bootstrap";
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let variable = |name| env::var(name).unwrap_or_default();
