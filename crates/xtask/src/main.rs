@@ -6,12 +6,15 @@ mod dist;
 mod lint;
 mod order;
 mod package;
+mod platform;
 mod process;
+mod release;
 mod site;
 mod test;
 mod test_build;
 mod test_programs;
 mod try_aws;
+mod zig;
 
 use std::process::ExitCode;
 
@@ -35,7 +38,8 @@ enum Task {
             cargo xtask test consumer               one crate, including what needs an emulator\n  \
             cargo xtask test waitroom plan::tests   those whose name contains this\n  \
             cargo xtask test site                   the page\n  \
-            cargo xtask test deployed lifecycle     rooms deployed to an emulator of AWS\n\n\
+            cargo xtask test deployed lifecycle     rooms deployed to an emulator of AWS\n  \
+            cargo xtask test release                what people download, built and installed; needs root\n\n\
             Tools that are missing are installed under target/tools. docs/testing.md has more.")]
     Test(test::TestArguments),
     /// Measure the rules, the store, the room on one machine, the guard of a shop, a simulated crowd, and the producer as a
@@ -66,6 +70,13 @@ enum Task {
     /// Build a beekeeper that deploys rooms, with the functions inside, as target/dist/beekeeper
     #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --arch arm64 --arch x86_64")]
     Dist(dist::Dist),
+    /// Build everything that people download, into target/release-files
+    #[command(after_help = "Examples:\n  \
+            cargo xtask release                                   archives, Debian packages, image, and what goes with them\n  \
+            cargo xtask release --platform aarch64-apple-darwin   one archive; on macOS, those of macOS\n  \
+            cargo xtask release --complete                        checksums, formula and notes for the files that there are\n\n\
+            Needs Linux, Python 3.13, dpkg-deb and buildah. The same commit gives the same files.")]
+    Release(release::ReleaseArguments),
     /// Try a room in your AWS account: deploy it, play with it, measure, remove it
     #[command(after_help = "Examples:\n  \
             cargo xtask try-aws --region eu-central-1 --email me@example.com\n  \
@@ -99,6 +110,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Bench { part } => bench::run(part),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),
+        Task::Release(release) => release.make(),
         Task::TryAws(try_room) => try_room.run(),
         Task::Lint => lint::lint(),
         Task::Deny => deny::check(),

@@ -1,9 +1,10 @@
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use emulators::workspace::root;
+use emulators::workspace::{root, tools};
 
 /// Cargo, as this program was started with it, at the root of the workspace.
 pub(crate) fn cargo() -> Command {
@@ -19,4 +20,21 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("{command:?} failed: {status}");
     }
     Ok(())
+}
+
+/// The folder of one of cargo's own tools, at this version. It is installed under the build directory.
+pub(crate) fn cargo_tool(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = tools().join("bin");
+    let installed = Command::new(folder.join(name)).arg("--version").output();
+    let is_current =
+        installed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(version));
+    if !is_current {
+        eprintln!("installing {name} {version} under {} (once)", tools().display());
+        // It runs for a second, so optimising it would take longer than it saves.
+        let mut install = cargo();
+        install.args(["install", name, "--locked", "--debug", "--version", version, "--root"]).arg(tools());
+        run(install.env("CARGO_PROFILE_DEV_DEBUG", "false"))
+            .with_context(|| format!("could not install {name}"))?;
+    }
+    Ok(folder)
 }

@@ -10,6 +10,7 @@ use emulators::WITHOUT_TOOLS;
 use emulators::thirds::THIRD;
 
 use crate::process::{cargo, run};
+use crate::release;
 use crate::site;
 use crate::test_build::{FunctionPackages, build_beekeeper, cargo_test};
 use crate::test_programs::run_side_by_side;
@@ -31,7 +32,7 @@ pub(crate) struct TestArguments {
     /// Deploy the package that `cargo xtask package` makes, and not that of the dev profile
     #[arg(long, requires = "part")]
     release: bool,
-    /// Only the tests of this crate; `site` for those of the page, `deployed` for those on deployed rooms
+    /// Only the tests of this crate; `site` for those of the page, `deployed` for those on deployed rooms, `release` for what people download
     part: Option<String>,
     /// Only tests whose name contains this
     #[arg(requires = "part")]
@@ -44,6 +45,7 @@ impl TestArguments {
         match self.part.as_deref() {
             None if self.quick => quick(),
             None => everything(self.all),
+            Some("release") => installed(filter),
             Some("site") => site::test(&FunctionPackages::none(), filter),
             Some("deployed" | "deployed_rooms") if self.release => {
                 deployed(&FunctionPackages::release()?, filter)
@@ -118,6 +120,14 @@ fn one_crate(name: &str, filter: Option<&str>) -> Result<()> {
 fn deployed(packages: &FunctionPackages, filter: Option<&str>) -> Result<()> {
     build_beekeeper(packages)?;
     plays(cargo_test(packages), filter)
+}
+
+/// What people download, installed on this machine and in containers.
+fn installed(filter: Option<&str>) -> Result<()> {
+    release::for_tests()?;
+    let mut tests = cargo();
+    tests.args(["test", "--locked", "--package", "installed", "--features", "installed/release-files"]);
+    run(tests.args(filter))
 }
 
 fn plays(mut tests: Command, filter: Option<&str>) -> Result<()> {

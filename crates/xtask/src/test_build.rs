@@ -8,8 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::workspace::target;
 
-use crate::dist::PACKAGES;
-use crate::package::{Arch, Compression, PACKAGE, PROGRAM, PackageArguments, write_package, zipped};
+use crate::package::{Arch, Compression, PACKAGE, PACKAGES, PROGRAM, packages, write_package, zipped};
 use crate::process::{cargo, run};
 
 /// All tests are built with these features. A separate test covers a build without AWS.
@@ -25,7 +24,7 @@ impl FunctionPackages {
         Self(None)
     }
 
-    /// Builds the package for this machine. Unlike that of `cargo xtask package`, it is large and does not run on Lambda.
+    /// Builds the package for this machine. Unlike that of `cargo xtask package`, it is large, and needs the C library of this machine.
     pub(crate) fn build() -> Result<Self> {
         let arch = Arch::of_this_machine()?;
         // To build a crate's test, Cargo also builds all of the crate's programs.
@@ -39,8 +38,7 @@ impl FunctionPackages {
 
     /// Builds the package of `cargo xtask package`, for this machine.
     pub(crate) fn release() -> Result<Self> {
-        PackageArguments { arch: Arch::of_this_machine()?, host_glibc: true }.make()?;
-        Ok(Self(Some(target().join("lambda"))))
+        packages(&[Arch::of_this_machine()?]).map(Some).map(Self)
     }
 
     fn given_to<'a>(&self, command: &'a mut Command) -> &'a mut Command {

@@ -51,7 +51,7 @@ struct TrialArguments<'a> {
 
 impl TryAws {
     pub(crate) fn run(&self) -> Result<()> {
-        Dist::for_lambda().make()?;
+        Dist::with(Arch::Arm64).make()?;
         let request = TrialArguments {
             arguments: self,
             beekeeper: Dist::program(),

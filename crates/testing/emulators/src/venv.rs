@@ -31,6 +31,11 @@ impl Venv {
         Ok(Self(folder))
     }
 
+    /// The compiler and linker of programs for Linux that run everywhere.
+    pub fn zig() -> Result<Self> {
+        Self::with("zig", &["cargo-zigbuild==0.24.1", "ziglang==0.17.1"])
+    }
+
     /// AWS's tools for templates: `sam` and `cfn-lint`.
     pub fn sam() -> Result<Self> {
         Self::with("sam", &["aws-sam-cli==1.170.0", "cfn-lint==1.58.0"])

@@ -12,16 +12,14 @@ use serde_json::{Value, json};
 use super::stand_in::{KeptItems, StandIn};
 use super::table::BenchTable;
 use super::usage::{cpu, resident};
-use crate::package::PROGRAM;
-use crate::process::{cargo, run};
+use crate::package::{Arch, PROGRAM};
+use crate::zig;
 
 const STARTS: usize = 9;
 const JOINS: u32 = 5000;
 
 pub(super) fn producer(table: &mut BenchTable) -> Result<()> {
-    let build = ["build", "--profile", "function", "--locked", "--package", PROGRAM];
-    run(cargo().args(build).env("CARGO_TARGET_DIR", target()))?;
-    let program = target().join("function").join(PROGRAM);
+    let program = zig::build(Arch::of_this_machine()?, PROGRAM, &[])?;
     // The room's first producer creates its signing keys, so it is not measured.
     let first = RunningFunction::start(&program, furnished())?;
     let kept = first.services.kept();

@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that finds something else fails")]
 
+mod container;
 mod copied;
+mod crowd;
+mod debian;
+mod empty_root;
 mod image;
 mod install;
 mod installer;

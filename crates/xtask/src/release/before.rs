@@ -1,0 +1,42 @@
+//! The version before the first release, as a Debian package: what the upgrade test starts from.
+
+use std::process::Command;
+
+use anyhow::Result;
+use emulators::workspace::{root, target};
+
+use super::deb;
+use super::product::Product;
+use super::tree::read;
+use crate::package::Arch;
+use crate::process::run;
+use crate::zig;
+
+/// The last commit before there was anything to download.
+const COMMIT: &str = "61ded13b0758";
+
+const VERSION: &str = "0.0.9";
+
+/// Writes `release-work/beekeeper_0.0.9_amd64.deb`, unless it is there: the commit doesn't change.
+pub(super) fn write(product: &Product) -> Result<()> {
+    let work = target().join("release-work");
+    let package = work.join("beekeeper_0.0.9_amd64.deb");
+    if package.exists() {
+        return Ok(());
+    }
+    let source = work.join("before");
+    if !source.exists() {
+        let mut git = Command::new("git");
+        git.args(["worktree", "add", "--detach"]).arg(&source).arg(COMMIT).current_dir(root());
+        run(&mut git)?;
+    }
+    let program = read(&zig::build_in(&source, Arch::X86)?)?;
+    let mut before = product.clone();
+    before.version = VERSION.to_owned();
+    // Its service had the flags of the room, and another place of the program.
+    let unit = String::from_utf8(read(&source.join("docs/hosting/beekeeper.service"))?)?;
+    before
+        .hosting
+        .insert("beekeeper.service".into(), unit.replace("/usr/local/bin", "/usr/bin").into_bytes());
+    deb::write(&before, &program, "amd64", &package)
+}

@@ -1,0 +1,176 @@
+//! `cargo xtask release`: everything that people download, in `target/release-files`. The same commit gives the same files,
+//! wherever they are built.
+
+mod before;
+mod bill;
+mod checksums;
+mod commit;
+mod deb;
+mod dependencies;
+mod formula;
+mod image;
+mod licences;
+mod notes;
+mod product;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use emulators::workspace::{root, target};
+
+use self::commit::Commit;
+use self::product::Product;
+use self::tree::{Tree, empty, gzip, read};
+use crate::package::{Arch, packages};
+use crate::platform::Platform;
+use crate::zig;
+
+/// Where releases are published. Their files are below `/releases`.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArguments {
+    /// Only the archive for this platform; repeat it for several
+    #[arg(long, value_enum, conflicts_with = "complete")]
+    platform: Vec<Platform>,
+    /// Build nothing: write what goes with the files that there are
+    #[arg(long)]
+    complete: bool,
+}
+
+/// A command that was built.
+struct Built {
+    platform: Platform,
+    path: PathBuf,
+    program: Vec<u8>,
+}
+
+impl ReleaseArguments {
+    pub(crate) fn make(&self) -> Result<()> {
+        fs::create_dir_all(folder())?;
+        if self.complete {
+            complete(&Commit::checked_out()?)
+        } else if self.platform.is_empty() {
+            everything().map(drop)
+        } else {
+            archives(&self.platform).map(drop)
+        }
+    }
+}
+
+/// Builds a release and the version before it: what is installed in tests.
+pub(crate) fn for_tests() -> Result<()> {
+    let product = everything()?;
+    timed("the version before", || before::write(&product))
+}
+
+/// Builds everything that can be built on Linux.
+fn everything() -> Result<Product> {
+    empty(&folder())?;
+    let (product, built) = archives(&Platform::LINUX)?;
+    for built in &built {
+        debian(built, &product)?;
+    }
+    timed("the image", || image(&built, &product))?;
+    complete(&product.commit)?;
+    Ok(product)
+}
+
+fn archives(platforms: &[Platform]) -> Result<(Product, Vec<Built>)> {
+    let commit = Commit::checked_out()?;
+    let packages = timed("the functions", || packages(&Arch::ALL))?;
+    let mut built = Vec::new();
+    for &platform in platforms {
+        let path = timed(platform.triple(), || platform.command(&packages, Some(&commit.hash)))?;
+        let program = read(&path)?;
+        zig::check_paths("beekeeper", &program)?;
+        built.push(Built { platform, path, program });
+    }
+    let product = product(&built, commit)?;
+    for built in &built {
+        archive(built, &product)?;
+    }
+    Ok((product, built))
+}
+
+/// Where the files are that people download.
+fn folder() -> PathBuf {
+    target().join("release-files")
+}
+
+/// The manual is asked of the program that runs on this machine.
+fn product(built: &[Built], commit: Commit) -> Result<Product> {
+    let triples: Vec<_> = built.iter().map(|built| built.platform.triple()).collect();
+    let dependencies = dependencies::of_others(&triples)?;
+    let licences = licences::third_party(&dependencies)?;
+    let here = built.iter().find(|built| built.platform.is_this_machine());
+    let here = here.context("none of these runs on this machine, so nobody can print the manual")?;
+    Product::described_by(&here.path, commit, licences)
+}
+
+fn archive(built: &Built, product: &Product) -> Result<()> {
+    let triple = built.platform.triple();
+    let mut tree = product.archived()?;
+    tree.add_program("beekeeper", built.program.clone());
+    let packed = tree.tar(&format!("beekeeper-{}-{triple}/", product.version), product.commit.time)?;
+    write(&built.platform.archive(), &gzip(&packed)?)
+}
+
+fn debian(built: &Built, product: &Product) -> Result<()> {
+    let Some((architecture, _)) = built.platform.on_linux() else { return Ok(()) };
+    let package = folder().join(format!("beekeeper_{architecture}.deb"));
+    deb::write(product, &built.program, architecture, &package)?;
+    written(&package)
+}
+
+fn image(built: &[Built], product: &Product) -> Result<()> {
+    let on_linux = built.iter().filter_map(|built| Some((built.platform.on_linux()?.0, &built.program)));
+    let archive = folder().join("beekeeper-image.tar");
+    image::write(&on_linux.collect(), product, &archive)?;
+    written(&archive)
+}
+
+/// Writes what goes with the archives: how to install them, what they contain, what is new, and their checksums.
+fn complete(commit: &Commit) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let ours = root().join("infra/release");
+    for file in ["install.sh", "kubernetes.yaml"] {
+        write(file, &read(&ours.join(file))?)?;
+    }
+    let mut compose = Tree::default();
+    compose.add_folder("beekeeper-compose", &ours.join("compose"))?;
+    write("beekeeper-compose.tar.gz", &gzip(&compose.tar("", commit.time)?)?)?;
+    let triples = Platform::ALL.map(Platform::triple);
+    write("beekeeper.cdx.json", &bill::of_materials(version, commit, &dependencies::of_others(&triples)?)?)?;
+    let changelog = String::from_utf8(read(&root().join("CHANGELOG.md"))?)?;
+    write("release-notes.md", notes::of_release(&changelog, version)?.as_bytes())?;
+    write("beekeeper.rb", formula::of_homebrew(version, &folder())?.as_bytes())?;
+    checksums::write_beside_each(&folder())
+}
+
+fn write(name: &str, content: &[u8]) -> Result<()> {
+    let path = folder().join(name);
+    fs::write(&path, content).with_context(|| format!("could not write {}", path.display()))?;
+    written(&path)
+}
+
+fn written(path: &Path) -> Result<()> {
+    eprintln!("{:>10} bytes  {}", fs::metadata(path)?.len(), path.display());
+    Ok(())
+}
+
+fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    let done = work().with_context(|| format!("could not make {what}"))?;
+    eprintln!("{:>8} s  {what}", begun.elapsed().as_secs());
+    Ok(done)
+}
+
+/// Like `2026-11-24T12:00:00Z`.
+fn utc(seconds: u64) -> Result<String> {
+    Ok(jiff::Timestamp::from_second(seconds.try_into()?)?.to_string())
+}
