@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use config::RoomConfig;
 use page::Design;
+use url::Host;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::arguments::{Removable, SettingFlags};
@@ -65,10 +66,11 @@ impl LocalSettings {
     }
 }
 
-/// Recognizes the demonstration shop by its path, because it gets a new port at every start.
+/// Recognizes the demonstration shop by its path, because it gets a new port at every start. It is at the room's own address.
 pub(crate) fn is_demonstration(shop: &WebUrl) -> bool {
     let url = shop.as_url();
-    url.host_str() == Some("localhost") && url.path() == DEMO_SHOP
+    let has_name = matches!(url.host(), Some(Host::Domain(name)) if name != "localhost");
+    url.scheme() == "http" && !has_name && url.path() == DEMO_SHOP
 }
 
 fn default_title(name: &RoomId) -> Result<Title> {

@@ -49,7 +49,7 @@ impl RehearsalTarget {
 
 /// Where a room on this machine listens.
 async fn url_here(room: &RoomHandle) -> Option<Url> {
-    Url::parse(&format!("http://127.0.0.1:{}/", room.port().await?)).ok()
+    Url::parse(&format!("http://{}/", room.listens().await?)).ok()
 }
 
 /// The room of this operator that has this URL.

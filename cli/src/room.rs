@@ -1,5 +1,6 @@
 //! The room that a command is for, on this machine or on AWS.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,9 +72,9 @@ impl RoomHandle {
         }
     }
 
-    /// The port of a room that runs on this machine. None if its version cannot tell.
-    pub(crate) async fn port(&self) -> Option<u16> {
-        self.on_this_machine()?.port().await
+    /// Where a room that runs on this machine is asked. None if its version cannot tell.
+    pub(crate) async fn listens(&self) -> Option<SocketAddr> {
+        self.on_this_machine()?.address().await
     }
 
     /// Lets a running room on this machine write a copy of itself into its directory. Returns where, and who is in it.

@@ -31,9 +31,12 @@ pub(crate) struct Local {
     /// Public URL of the room, if a web server for your domain is in front of it
     #[arg(long, value_name = "URL", value_parser = public_url)]
     pub(crate) url: Option<WebUrl>,
-    /// Port on 127.0.0.1; 0 takes any free port
-    #[arg(long, default_value_t = 8080)]
-    pub(crate) port: u16,
+    /// Where the room listens, on 127.0.0.1 unless an address is given; port 0 takes any free port
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "8080", value_parser = listener)]
+    pub(crate) listen: SocketAddr,
+    /// Port on 127.0.0.1, as --listen PORT
+    #[arg(long, hide = true, conflicts_with = "listen")]
+    pub(crate) port: Option<u16>,
     /// Directory of the room's data [default: beekeeper/NAME in your data directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data: Option<PathBuf>,
@@ -57,6 +60,16 @@ pub(crate) struct Local {
     pub(crate) access_log: bool,
 }
 
+impl Local {
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.port.map_or(self.listen, on_this_machine)
+    }
+}
+
+fn on_this_machine(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
 fn minute(text: &str) -> Result<Duration, String> {
     time::between(text, Duration::from_secs(1)..=Duration::from_mins(1), "a minute must be from 1s to 60s")
 }
@@ -78,7 +91,6 @@ pub(super) fn public_url(text: &str) -> Result<WebUrl, String> {
 }
 
 pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
-    let on_this_machine = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let port = text.parse().map(on_this_machine);
     port.or_else(|_| text.parse())
         .map_err(|_| "must be a port like 9100, or an address and a port like 10.0.0.5:9100".into())

@@ -109,9 +109,10 @@ async fn ask_here(name: RoomId) -> Result<Here> {
     let mut here = Here { kept_in, running, port: None, line: None };
     if running {
         let found = RoomHandle::here(name)?;
-        let asked = timeout(PATIENCE, async { (found.port().await, found.room.status().await) }).await;
-        if let Ok((port, status)) = asked {
-            (here.port, here.line) = (port, status.ok().map(|status| ListedLine::of(&status)));
+        let asked = timeout(PATIENCE, async { (found.listens().await, found.room.status().await) }).await;
+        if let Ok((listens, status)) = asked {
+            (here.port, here.line) =
+                (listens.map(|at| at.port()), status.ok().map(|status| ListedLine::of(&status)));
         }
     }
     Ok(here)

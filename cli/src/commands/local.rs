@@ -1,6 +1,6 @@
 //! `beekeeper local`: runs a waiting room in this process.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,15 +38,15 @@ pub(crate) fn run(arguments: &Local, json: bool) -> Result<()> {
 async fn open(arguments: &Local, json: bool) -> Result<()> {
     let asked_to_stop = asked_to_stop()?;
     refuse_second(arguments).await?;
-    let door = listen(arguments.port).await?;
-    let port = door.local_addr()?.port();
-    let url = arguments.url.clone().map_or_else(|| address(&door, ""), Ok)?;
+    let door = listen(arguments.address()).await?;
+    let listens = door.local_addr()?;
+    let url = arguments.url.clone().map_or_else(|| url_at(listens, ""), Ok)?;
     let monitor = listen_for_monitoring(arguments.metrics).await?;
-    let demonstration = listen(0).await?;
-    let demo_shop = address(&demonstration, DEMO_SHOP)?;
+    let demonstration = listen((listens.ip(), 0).into()).await?;
+    let demo_shop = url_at(demonstration.local_addr()?, DEMO_SHOP)?;
 
-    let start = LocalStart::open(arguments, url, port, &demo_shop).await?;
-    let kept = [start.other_rate(arguments), start.left_rehearsal()];
+    let start = LocalStart::open(arguments, url, listens.port(), &demo_shop).await?;
+    let notes = [start.other_rate(arguments), start.left_rehearsal(), open_to_all(arguments, listens)];
     let LocalStart { directory, store, room, local, path, .. } = start;
     let throttle = local.config.throttle;
     let metrics = Arc::new(AnswerMetrics::default());
@@ -55,7 +55,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     app.warm_up().await.context("could not create the keys that sign passes")?;
     let limits = Limits::of_this_process();
     let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
-    let started = RoomStart { port, connections: limits.connections, join_limit, throttle };
+    let started = RoomStart { listens, connections: limits.connections, join_limit, throttle };
     let orders = OrderSocket::bind(&directory, started).with_context(|| {
         format!("could not create the control socket {}", SocketRoom::socket(&directory).display())
     })?;
@@ -68,7 +68,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     };
     // The room runs even if standard output is closed.
     let _ = say(&greeting);
-    for text in kept.into_iter().flatten() {
+    for text in notes.into_iter().flatten() {
         note_above(&text);
     }
     let log = if arguments.access_log { AccessLog::On } else { AccessLog::Off };
@@ -78,6 +78,7 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     if room.settings.shop == demo_shop {
         host.open_demo_shop(demonstration);
     } else {
+        drop(demonstration);
         host.keep_running(visit_shop(room.clone(), throttle));
     }
     if let Some(listener) = monitor {
@@ -147,35 +148,49 @@ fn shows_preview(arguments: &Local) -> bool {
     arguments.url.is_none()
 }
 
-async fn listen(port: u16) -> Result<TcpListener> {
-    match TcpListener::bind(("127.0.0.1", port)).await {
+/// Says that others than a web server on this machine reach the room, without https.
+fn open_to_all(arguments: &Local, listens: SocketAddr) -> Option<String> {
+    (arguments.url.is_none() && !listens.ip().is_loopback()).then(|| {
+        format!(
+            "warning: whoever reaches {listens} can join, by http and without a domain. For an event, put a web server with https \
+             before the room and name its URL with --url: docs/hosting.md"
+        )
+    })
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    match TcpListener::bind(address).await {
         Ok(listener) => Ok(listener),
         Err(error) => {
-            let why = match room_at(port).await {
+            let why = match room_at(address).await {
                 Some(room) => format!("the room {room} runs there"),
                 None => error.to_string(),
             };
-            let advice = "choose another port with --port, or any free one with --port 0";
-            Err(Failure::new(Exit::Failed, format!("could not listen on 127.0.0.1:{port}: {why}"))
+            let advice = "choose another port with --listen, or any free one with --listen 0";
+            Err(Failure::new(Exit::Failed, format!("could not listen on {address}: {why}"))
                 .advising(advice)
                 .into())
         }
     }
 }
 
-/// The room of this user that listens on a port.
-async fn room_at(port: u16) -> Option<RoomId> {
+/// The room of this user that has the port of this address.
+async fn room_at(address: SocketAddr) -> Option<RoomId> {
     for name in data::running() {
         let found = RoomHandle::here(name).ok()?;
-        if timeout(PATIENCE, found.port()).await.ok().flatten() == Some(port) {
+        let found_at = timeout(PATIENCE, found.listens()).await.ok().flatten();
+        if found_at.is_some_and(|found_at| found_at.port() == address.port()) {
             return Some(found.room.name);
         }
     }
     None
 }
 
-fn address(listener: &TcpListener, path: &str) -> Result<WebUrl> {
-    Ok(format!("http://localhost:{}{path}", listener.local_addr()?.port()).parse()?)
+/// The URL at which a browser finds what listens here.
+fn url_at(address: SocketAddr, path: &str) -> Result<WebUrl> {
+    let is_local = address.ip() == Ipv4Addr::LOCALHOST || address.ip().is_unspecified();
+    let host = if is_local { format!("localhost:{}", address.port()) } else { address.to_string() };
+    Ok(format!("http://{host}{path}").parse()?)
 }
 
 /// Asks the shop once, and says what a visitor without a pass sees there. The room is open meanwhile: a shop that does

@@ -255,7 +255,7 @@ fn mistakes_are_explained() {
     let second = operate(nowhere.path(), &["local", "--port", port]);
     let expected = format!(
         "error: could not listen on 127.0.0.1:{port}: Address already in use (os error 98)\n\
-         hint: choose another port with --port, or any free one with --port 0"
+         hint: choose another port with --listen, or any free one with --listen 0"
     );
     assert_eq!(complaint(second), expected);
 
@@ -292,6 +292,30 @@ fn mistakes_are_explained() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_room_is_found_at_the_address_on_which_it_listens() {
+    let room = Local::start(&["--listen", "127.0.0.2:0"]);
+    assert!(room.url.starts_with("http://127.0.0.2:"), "{}", room.url);
+    assert!(room.shop().starts_with("http://127.0.0.2:"), "{}", room.shop());
+    let doctor = text(&room.command(&["doctor", "--local"]).stdout);
+    assert!(doctor.contains(&format!("{}/wait/index.html is the built-in page", room.url)), "{doctor}");
+    let rehearsed = room.command(&["rehearse", "--local", "--visitors", "5", "--arrivals", "1s", "--yes"]);
+    assert!(rehearsed.status.success(), "{}", text(&rehearsed.stdout));
+}
+
+#[test]
+fn a_room_that_others_reach_without_https_says_so() {
+    let mut room = Local::start(&["--listen", "0.0.0.0:0"]);
+    let port = room.url.rsplit(':').next().unwrap().to_owned();
+    assert_eq!(room.url, format!("http://127.0.0.1:{port}"), "shown as localhost");
+    let warning = format!("warning: whoever reaches 0.0.0.0:{port} can join, by http and without a domain.");
+    assert!(room.log().any(|line| line.starts_with(&warning)));
+    let mut behind = Local::start(&["--listen", "0.0.0.0:0", "--url", "https://wait.example"]);
+    behind.signal("-TERM");
+    assert!(!behind.log().any(|line| line.contains("whoever reaches")));
 }
 
 #[test]

@@ -73,7 +73,11 @@ impl Local {
 
     fn started(mut command: Command, directory: TempDir, extra: &[&str]) -> Self {
         let mut process = command
-            .args(if extra.contains(&"--port") { &[][..] } else { &["--port", "0"] })
+            .args(if extra.iter().any(|flag| ["--listen", "--port"].contains(flag)) {
+                &[][..]
+            } else {
+                &["--listen", "0"]
+            })
             .args(if extra.contains(&"--minute") { &[][..] } else { &["--minute", "2s"] })
             .args(extra)
             .stdout(Stdio::piped())

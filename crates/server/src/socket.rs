@@ -3,6 +3,7 @@
 //! Only the user who runs the room, and root, can open the socket. The system says which user sent an order.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::app::App;
 #[derive(Clone, Copy, Debug)]
 pub struct RoomStart {
     /// Where the room listens for visitors.
-    pub port: u16,
+    pub listens: SocketAddr,
     pub connections: usize,
     pub join_limit: Option<u32>,
     pub throttle: bool,
@@ -115,7 +116,9 @@ async fn converse(stream: UnixStream, app: &App, directory: &Path, start: RoomSt
     let mut reply = if let Ok(order) = serde_json::from_str(&line) {
         let reply = match order {
             UpkeepOrder::BackUp => back_up(store.clone(), directory.to_owned()).await,
-            UpkeepOrder::Port => UpkeepReply::Port { port: start.port },
+            UpkeepOrder::Port => {
+                UpkeepReply::Port { port: start.listens.port(), address: Some(start.listens.ip()) }
+            }
             UpkeepOrder::Check => UpkeepReply::Checked(start.check(store, directory).await),
         };
         serde_json::to_vec(&reply)?

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,8 +41,11 @@ pub enum UpkeepReply {
         waiting: u64,
         admissions: u64,
     },
+    /// A room of an earlier version, which has no address, listens on 127.0.0.1.
     Port {
         port: u16,
+        #[serde(default)]
+        address: Option<IpAddr>,
     },
     Checked(RunningRoom),
     Failed {
@@ -127,10 +131,10 @@ impl SocketRoom {
         UnixStream::connect(Self::socket(&self.directory)).await.ok()?.peer_cred().ok()?.pid()
     }
 
-    /// The port on which the room listens. None if its version cannot tell.
-    pub async fn port(&self) -> Option<u16> {
+    /// Where the room is asked from this machine. None if its version cannot tell.
+    pub async fn address(&self) -> Option<SocketAddr> {
         match self.keep_up(UpkeepOrder::Port).await {
-            Ok(UpkeepReply::Port { port }) => Some(port),
+            Ok(UpkeepReply::Port { port, address }) => Some((reached_at(address), port).into()),
             _ => None,
         }
     }
@@ -174,6 +178,16 @@ impl SocketRoom {
 impl Transport for SocketRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
         Box::pin(async move { Ok(self.exchange(&order, Some(Self::REPLY_TIMEOUT)).await?) })
+    }
+}
+
+/// Who listens on every address of this machine is asked at its own.
+fn reached_at(address: Option<IpAddr>) -> IpAddr {
+    match address {
+        None => Ipv4Addr::LOCALHOST.into(),
+        Some(IpAddr::V4(all)) if all.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        Some(IpAddr::V6(all)) if all.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        Some(address) => address,
     }
 }
 

@@ -76,13 +76,13 @@ async fn page(examined: &Examined, fetched: &Result<FetchedPage, String>) -> Doc
 
 /// What to do about a room that does not answer at its URL.
 async fn unserved(examined: &Examined) -> String {
-    let port = match examined.socket() {
-        Some(socket) => socket.port().await,
+    let address = match examined.socket() {
+        Some(socket) => socket.address().await,
         None => None,
     };
-    match port {
-        Some(port) => format!(
-            "the room runs and listens on 127.0.0.1:{port}: let the web server of its URL pass requests on to there, as in \
+    match address {
+        Some(address) => format!(
+            "the room runs and listens on {address}: let the web server of its URL pass requests on to there, as in \
              docs/hosting.md"
         ),
         None => format!("see why: beekeeper logs {}", examined.name),
