@@ -23,6 +23,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use control::Order;
+use url::Url;
 use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
 
 pub(crate) use doctor::ExamineRoom;
@@ -104,6 +105,8 @@ pub(crate) enum Command {
     OnAws(AwsCommand),
     #[command(about = DOCTOR)]
     Doctor(ExamineRoom),
+    /// Check whether a room or a guard on this machine is well: for the health check of a container, and for scripts
+    Health(CheckHealth),
     /// Show the state of a room
     Status(ShowStatus),
     /// Show who gave which order, and when; or how the line was, minute by minute
@@ -312,6 +315,28 @@ pub(crate) struct Restore {
     /// Directory of the room's data, if the room was started with --data
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  beekeeper health                                        the only room that runs here
+  beekeeper health spring-sale
+  beekeeper health --data /var/lib/beekeeper
+  beekeeper health --url http://127.0.0.1:9101/healthz    a guard that was started with --metrics 9101
+
+The room writes to its file, because nobody can join while it can't. The answer comes within five seconds.")]
+pub(crate) struct CheckHealth {
+    /// Name of the room [default: the room in --data, or the only one that runs]
+    pub(crate) name: Option<RoomId>,
+    /// Use the room on this machine; no other is asked
+    #[arg(long, hide = true)]
+    local: bool,
+    /// Directory of the room's data, if the room was started with --data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Ask here instead, where --metrics answers /healthz: the way to ask a guard
+    #[arg(long, value_name = "URL", conflicts_with_all = ["name", "data"])]
+    pub(crate) url: Option<Url>,
 }
 
 #[derive(Debug, Args)]

@@ -39,8 +39,8 @@ use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    backup, change, completions, config, doctor, guard, history, init, keys, list, local, man, message, off,
-    on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
+    backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
+    message, off, on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
 };
 use control::Order;
 use exit::Exit;
@@ -81,6 +81,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
         Command::Rehearse(rehearse) => rehearse::run(rehearse, json, yes),
         Command::Guard(guard) => guard::run(guard, json),
+        Command::Health(check) => health::run(check, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),
         Command::Report(report) => report::run(report, json),

@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod guard;
+pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod keys;

@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "destroy",
     "logs",
     "doctor",
+    "health",
     "status",
     "history",
     "report",

@@ -294,6 +294,34 @@ fn mistakes_are_explained() {
     }
 }
 
+#[test]
+fn health_says_whether_a_room_can_write_and_a_guard_answers() {
+    let home = Home::new();
+    let room = Local::start(&["--metrics", "0"]);
+    let data = room.directory.path().to_str().unwrap();
+    assert_eq!(home.printed(&["health", "--data", data]), "demo is well\n");
+    assert_eq!(
+        home.printed(&["health", "demo", "--local", "--data", data, "--json"]),
+        "{\"well\":\"demo\"}\n"
+    );
+    let monitor = format!("{}/healthz", room.monitor());
+    assert_eq!(home.printed(&["health", "--url", &monitor]), format!("{monitor} is well\n"));
+    let missing = monitor.replace("healthz", "health");
+    let (code, said) = home.refused(&["health", "--url", &missing]);
+    assert!(code == 1 && said.contains("answers 404: there is nothing here"), "{said}");
+    room.signal("-STOP");
+    let (code, said) = home.refused(&["health", "--data", data]);
+    room.signal("-CONT");
+    assert!(
+        code == 1 && said.starts_with("error: the room does not answer within 5 seconds\nhint: "),
+        "{said}"
+    );
+    let (code, said) = home.refused(&["health"]);
+    assert!(code == 3 && said.contains("no room runs in ~"), "{said}");
+    let (code, said) = home.refused(&["health", "--url", "http://127.0.0.1:1/healthz"]);
+    assert!(code == 1 && said.contains("was it started with --metrics?"), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_room_is_found_at_the_address_on_which_it_listens() {

@@ -41,6 +41,12 @@ fn a_full_disk_is_in_the_status_until_visitors_join_again() {
     assert!((0..20_000).any(|_| door(&client) == 503), "nobody was refused");
     let refused = 1 + iter::repeat_with(|| door(&client)).take(20).filter(|status| *status == 503).count();
 
+    let health = operate(&room.disk(), &["health"]);
+    let said = text(&health.stderr);
+    assert!(
+        health.status.code() == Some(1) && said.contains("cannot write to its file, so nobody can join"),
+        "{said}"
+    );
     let json = status_json(&room.disk());
     let refusals = &json["refusals"];
     assert!(refusals["requests"].as_u64() >= Some(refused as u64), "{refused} refused: {refusals}");
