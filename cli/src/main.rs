@@ -30,6 +30,7 @@ mod scenario_file;
 mod stopped_room;
 mod typed_time;
 mod unreached;
+mod version;
 mod watch;
 
 use std::env;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use commands::{
     backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
     message, off, on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
@@ -108,6 +110,11 @@ fn help_or_usage_error(error: &clap::Error) -> ExitCode {
     if wants_json && error.use_stderr() {
         printer::complain_about_usage(error);
         return Exit::Usage.into();
+    }
+    if wants_json && error.kind() == ErrorKind::DisplayVersion {
+        // The output may be closed.
+        drop(printer::say(&version::for_scripts().to_string()));
+        return Exit::Done.into();
     }
     printer::explain(error);
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }

@@ -62,6 +62,10 @@ pub(crate) mod errors {
     }
 }
 
+pub(crate) fn architectures() -> Vec<&'static str> {
+    Vec::new()
+}
+
 pub(crate) async fn shared_sessions(_: &SharedTable) -> Result<Option<deployed::SharedSessions>> {
     Ok(None)
 }

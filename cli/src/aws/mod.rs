@@ -15,6 +15,7 @@ mod rooms;
 use anyhow::Result;
 
 pub(crate) use examine::examine;
+pub(crate) use progress::architectures;
 pub(crate) use rooms::{listed, room, room_at, warn_of_rate};
 
 use self::deployed::SharedSessions;

@@ -42,6 +42,13 @@ pub(crate) async fn interruptible(
 /// The function packages in this program: architecture and zip. Only `cargo xtask dist` includes them: see `build.rs`.
 const PACKAGES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/packages.rs"));
 
+/// Those that this program has functions for.
+pub(crate) fn architectures() -> Vec<&'static str> {
+    let mut names: Vec<_> = PACKAGES.iter().map(|(architecture, ..)| *architecture).collect();
+    names.dedup();
+    names
+}
+
 pub(crate) fn bundle() -> Bundle {
     Bundle::new(PACKAGES.iter().filter_map(|&(architecture, zip)| {
         Some(FunctionPackage { architecture: Architecture::named(architecture)?, zip: zip.into() })

@@ -103,3 +103,24 @@ fn a_room_on_this_machine_has_no_logs_to_show() {
         hint: to print a line for every request, start it with --access-log\n";
     assert_eq!(Home::new().refused(&["logs", "--local"]), (2, expected.into()));
 }
+
+#[test]
+fn a_version_says_which_build_it_is() {
+    let home = Home::new();
+    assert_eq!(home.printed(&["-V"]), concat!("beekeeper ", env!("CARGO_PKG_VERSION"), "\n"));
+    let json = home.printed(&["--version", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["version"], &json["aws"], &json["functions"]),
+        (&env!("CARGO_PKG_VERSION").into(), &true.into(), &serde_json::json!([]))
+    );
+    let target = json["target"].as_str().unwrap();
+    let commit = match (json["commit"].as_str(), json["commit_date"].as_str()) {
+        (Some(commit), Some(date)) => format!("{commit} {date}, "),
+        _ => String::new(),
+    };
+    let expected =
+        format!("beekeeper {} ({commit}{target}, with AWS, without functions)\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(home.printed(&["--version"]), expected);
+    assert!(!home.printed(&["man"]).contains(target), "a manual page is of no build");
+}
