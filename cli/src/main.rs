@@ -13,6 +13,7 @@ mod doctor_screen;
 mod ending;
 mod exit;
 mod find_room;
+mod flags_file;
 #[cfg(test)]
 mod frozen;
 mod guard_data;
@@ -38,8 +39,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use arguments::{Arguments, Command};
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use commands::{
     backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
     message, off, on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
@@ -52,7 +53,14 @@ use exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let words = match flags_file::expanded(Arguments::command(), env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => {
+            ending::complain(&failure.into(), wants_json());
+            return Exit::Usage.into();
+        }
+    };
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => {
             let words = || env::args_os().skip(1).filter_map(|word| word.into_string().ok());
@@ -105,17 +113,20 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 /// Prints help, or what is wrong with the command line.
 fn help_or_usage_error(error: &clap::Error) -> ExitCode {
-    let wants_json =
-        env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json");
-    if wants_json && error.use_stderr() {
+    if wants_json() && error.use_stderr() {
         printer::complain_about_usage(error);
         return Exit::Usage.into();
     }
-    if wants_json && error.kind() == ErrorKind::DisplayVersion {
+    if wants_json() && error.kind() == ErrorKind::DisplayVersion {
         // The output may be closed.
         drop(printer::say(&version::for_scripts().to_string()));
         return Exit::Done.into();
     }
     printer::explain(error);
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}
+
+/// Whether a command line asks for JSON that may not be readable otherwise.
+fn wants_json() -> bool {
+    env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }

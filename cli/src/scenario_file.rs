@@ -1,13 +1,13 @@
 //! A scenario file: each key is a flag of `simulate`, with underscores, and is read as that flag is.
 
-use std::ops::Range;
 use std::path::Path;
 
-use clap::{ArgAction, Args, Command, FromArgMatches};
-use toml_edit::{Document, Item, Value};
+use clap::{Args, Command, FromArgMatches};
+use toml_edit::{Document, Item};
 
 use crate::arguments::{ScenarioFlags, names_file};
 use crate::exit::{Exit, Failure};
+use crate::flags_file::{first_line, line_of, unreadable, words};
 
 /// Reads a file. A mistake is named with its line.
 pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
@@ -22,16 +22,11 @@ pub(crate) fn read(file: &Path) -> Result<ScenarioFlags, Failure> {
 }
 
 fn parse(text: &str, folder: &Path) -> Result<ScenarioFlags, (usize, String)> {
-    let line_of = |span: Option<Range<usize>>| {
-        let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
-        1 + before.matches('\n').count()
-    };
-    let file = Document::parse(text)
-        .map_err(|error| (line_of(error.span()), error.message().trim().replace('\n', "; ")))?;
+    let file = Document::parse(text).map_err(|error| unreadable(text, &error))?;
     let known = ScenarioFlags::augment_args(Command::new("scenario").no_binary_name(true));
     let mut all = Vec::new();
     for (key, item) in file.as_table() {
-        let line = line_of(file.as_table().key(key).and_then(toml_edit::Key::span));
+        let line = line_of(text, file.as_table().key(key).and_then(toml_edit::Key::span));
         let flags = flags(&known, key, item, folder).map_err(|problem| (line, problem))?;
         known.clone().try_get_matches_from(&flags).map_err(|error| (line, first_line(&error)))?;
         all.extend(flags);
@@ -45,32 +40,10 @@ fn flags(known: &Command, key: &str, item: &Item, folder: &Path) -> Result<Vec<S
     let keys = || known.get_arguments().map(|flag| flag.get_id().as_str()).collect::<Vec<_>>();
     let found = known.get_arguments().find(|flag| flag.get_id() == key);
     let flag = found.ok_or_else(|| format!("there is no {key}; the keys are {}", keys().join(", ")))?;
-    let name = key.replace('_', "-");
-    let typed = |value: &Value| match value {
-        Value::String(text) if key == "arrivals" && names_file(text.value(), folder) => {
-            Ok(format!("--{name}={}", folder.join(text.value()).display()))
-        }
-        Value::String(text) => Ok(format!("--{name}={}", text.value())),
-        Value::Integer(number) => Ok(format!("--{name}={}", number.value())),
-        Value::Float(number) => Ok(format!("--{name}={}", number.value())),
-        _ => Err(format!("{key} must be a text in quotation marks or a number")),
-    };
-    match (flag.get_action(), item.as_value()) {
-        (ArgAction::SetTrue, Some(Value::Boolean(is_set))) => {
-            Ok(is_set.value().then(|| format!("--{name}")).into_iter().collect())
-        }
-        (ArgAction::SetTrue, _) => Err(format!("{key} must be true or false")),
-        (ArgAction::Append, Some(Value::Array(values))) => values.iter().map(typed).collect(),
-        (ArgAction::Append, _) => Err(format!("{key} must be a list: [\"…\", \"…\"]")),
-        (_, Some(value)) => Ok(vec![typed(value)?]),
-        (_, None) => Err(format!("{key} must be a text in quotation marks or a number")),
-    }
-}
-
-fn first_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+    words(flag, key, item, |text| {
+        let is_beside = key == "arrivals" && names_file(text, folder);
+        if is_beside { folder.join(text).display().to_string() } else { text.to_owned() }
+    })
 }
 
 #[cfg(test)]

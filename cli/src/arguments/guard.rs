@@ -21,12 +21,16 @@ use super::time;
   beekeeper guard spring-sale --room https://wait.example --bypass-path /static/ --bypass-path /robots.txt
   beekeeper guard spring-sale --room https://wait.example --bypass-network 10.0.0.0/8 --trust-proxy 127.0.0.1
   beekeeper guard spring-sale --room https://wait.example --listen 10.0.0.5:8090 --metrics 9101
+  beekeeper guard --config /etc/beekeeper/guard.toml            the guard as a service: docs/hosting/guard.toml
   beekeeper guard demo --room http://localhost:8080 --http      the guard of a demonstration
 
 The guard answers nginx at /auth-request, Traefik and Caddy at /forward-auth: docs/guard.md")]
 pub(crate) struct GuardArguments {
     /// Short name of the room whose passes open the shop
     pub(crate) name: RoomId,
+    /// File with flags of this command, such as bypass_path = ["/static/"]; a flag that you type wins: docs/guard.md
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    config: Option<PathBuf>,
     /// Public URL of the room, without /beekeeper: its passes name it, and its keys are below it
     #[arg(long, value_name = "URL", value_parser = public_url)]
     pub(crate) room: WebUrl,

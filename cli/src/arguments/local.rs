@@ -18,6 +18,7 @@ use super::{SettingFlags, time};
   beekeeper local spring-sale --throttle --save            from now on with a throttle
   beekeeper local brew --title \"Seal Brewing\" \\
       --shop https://shop.example/sale --rate 300          a room without a configuration file
+  beekeeper local --config /etc/beekeeper/room.toml        a room as a service: docs/hosting.md
   beekeeper local --log info                               log what every window and slice does
 
 A setting without a flag is taken from the room's configuration file. Without a file, the shop is a demonstration, and a new
@@ -26,6 +27,9 @@ what orders change, such as the rate: docs/local.md")]
 pub(crate) struct Local {
     /// Short name of the room, used in its cookie [default: the room in --data, or demo]
     pub(crate) name: Option<RoomId>,
+    /// File with flags of this command, such as trust_proxy = ["127.0.0.1"]; a flag that you type wins: docs/local.md
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
     /// Public URL of the room, if a web server for your domain is in front of it

@@ -16,6 +16,7 @@ use crate::support::{Local, operate, text};
 
 const NGINX: &str = include_str!("../../../docs/hosting/nginx.conf");
 const SERVICE: &str = include_str!("../../../docs/hosting/beekeeper.service");
+pub(crate) const GUARD_SERVICE: &str = include_str!("../../../docs/hosting/beekeeper-guard.service");
 
 const HOSTING: &str = include_str!("../../../docs/hosting.md");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -565,55 +566,53 @@ fn an_upgrade_behind_nginx_keeps_everybody_in_line() {
     drop(room);
 }
 
-/// Writes the shipped unit with the program that was just built, and returns its path.
-fn unit(folder: &Path) -> std::path::PathBuf {
-    let installed = "/usr/local/bin/beekeeper";
-    assert!(SERVICE.contains(&format!("ExecStart={installed} local ")));
-    let path = folder.join("beekeeper.service");
-    fs::write(&path, SERVICE.replace(installed, env!("CARGO_BIN_EXE_beekeeper"))).unwrap();
+/// Writes a shipped unit with the program that was just built, and returns its path.
+fn unit(folder: &Path, name: &str, service: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, service.replace(INSTALLED, env!("CARGO_BIN_EXE_beekeeper"))).unwrap();
     path
 }
 
+const INSTALLED: &str = "/usr/bin/beekeeper";
 const GET_SYSTEMD: &str = "systemd-analyze is needed; on Debian: apt-get install systemd";
 
 #[test]
 #[ignore = "needs systemd-analyze: cargo xtask test beekeeper"]
-fn systemd_accepts_the_unit_and_finds_it_hardened() {
+fn systemd_accepts_the_units_and_finds_them_hardened() {
     let folder = tempfile::tempdir().unwrap();
-    let unit = unit(folder.path());
-    let mut verify = Command::new("systemd-analyze");
-    verify.args(["verify", "--man=no"]).arg(&unit);
-    let output = verify.output().expect(GET_SYSTEMD);
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
-    let mut security = Command::new("systemd-analyze");
-    // 0 is the safest, 100 the least safe.
-    security.args(["security", "--offline=true", "--threshold=15", "--no-pager"]).arg(&unit);
-    succeeds(&mut security, GET_SYSTEMD);
+    for (name, service) in [("beekeeper.service", SERVICE), ("beekeeper-guard.service", GUARD_SERVICE)] {
+        let unit = unit(folder.path(), name, service);
+        let mut verify = Command::new("systemd-analyze");
+        verify.args(["verify", "--man=no"]).arg(&unit);
+        let output = verify.output().expect(GET_SYSTEMD);
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+        let mut security = Command::new("systemd-analyze");
+        // 0 is the safest, 100 the least safe.
+        security.args(["security", "--offline=true", "--threshold=15", "--no-pager"]).arg(&unit);
+        succeeds(&mut security, GET_SYSTEMD);
+    }
 }
 
-/// The command line of the unit starts a room. Only its directory and port are changed, and the shop is not measured.
+/// The shipped file that the command line of a unit names.
+pub(crate) fn shipped_flags(service: &str, command: &str) -> String {
+    let line = service.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let words = console::words(line);
+    let [program, subcommand, config, file] = &words[..] else { panic!("{line}") };
+    assert_eq!([program, subcommand, config], [INSTALLED, command, "--config"]);
+    format!("{ROOT}/docs/hosting/{}", file.strip_prefix("/etc/beekeeper/").unwrap())
+}
+
+/// Only the room's directory and ports are changed, and the shop is not measured.
 #[test]
 fn the_units_command_starts_a_room() {
-    let command = SERVICE.split("ExecStart=").nth(1).unwrap();
-    let command: Vec<_> = command.lines().map(str::trim).collect();
-    let end = command.iter().position(|line| !line.ends_with('\\')).unwrap();
-    let command = command[..=end].join(" ").replace('\\', "");
-    let words = console::words(&command);
-    let (program, words) = words.split_first().unwrap();
-    assert_eq!((program.as_str(), words[0].as_str()), ("/usr/local/bin/beekeeper", "local"));
-    let own = ["--data", "--metrics", "--health"];
-    let mut arguments: Vec<&str> = Vec::new();
-    let mut rest = words[1..].iter().map(String::as_str);
-    while let Some(word) = rest.next() {
-        if own.contains(&word) {
-            rest.next();
-        } else if word != "--throttle" {
-            arguments.push(word);
-        }
-    }
-    let room = Local::start(&[&arguments[..], &["--metrics", "0"]].concat());
+    let flags = shipped_flags(SERVICE, "local");
+    let room = Local::start(&["--config", &flags, "--no-throttle", "--health", "", "--metrics", "0"]);
     assert_eq!(
         (room.base().as_str(), room.shop().as_str()),
         ("https://wait.example", "https://shop.example/sale")
     );
+    let health = room.command(&["health", "spring-sale"]);
+    assert_eq!(text(&health.stdout), "spring-sale is well\n", "{}", text(&health.stderr));
+    room.signal("-TERM");
+    eventually("the room ended", || room.command(&["health"]).status.code() == Some(3));
 }

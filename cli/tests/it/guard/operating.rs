@@ -9,7 +9,7 @@ use http_contract::{Client, RoomUnderTest};
 use pass::Discovery;
 
 use super::fixture::{Guard, cookie, issuer, pass, room};
-use crate::hosting::eventually;
+use crate::hosting::{GUARD_SERVICE, eventually, shipped_flags};
 use crate::support::{Home, text, web_server, web_server_with_bodies};
 
 #[test]
@@ -98,7 +98,12 @@ fn mistakes_are_explained() {
 #[test]
 fn certificates_that_were_named_are_not_replaced_by_others() {
     let guard = ["guard", "demo", "--listen", "0", "--room", "https://a.example"];
-    let output = Home::new().command(&guard).env("SSL_CERT_FILE", "/nowhere/ca.pem").output().unwrap();
+    let output = Home::new()
+        .command(&guard)
+        .env_remove("SSL_CERT_DIR")
+        .env("SSL_CERT_FILE", "/nowhere/ca.pem")
+        .output()
+        .unwrap();
     let said = text(&output.stderr);
     let expected = "error: the guard cannot ask the room: could not read the CA certificates of SSL_CERT_FILE=/nowhere/ca.pem: ";
     assert!(output.status.code() == Some(1) && said.starts_with(expected), "{said}");
@@ -166,4 +171,22 @@ fn every_flag_is_documented() {
     for flag in flags.filter(|flag| !["--json", "--log", "--yes", "--help", "--version"].contains(flag)) {
         assert!(documented.contains(&format!("`{flag}")), "{flag} in docs/guard.md");
     }
+}
+
+/// Its room does not answer, and is another than the one in the file.
+#[test]
+fn the_units_command_starts_a_guard() {
+    let flags = shipped_flags(GUARD_SERVICE, "guard");
+    let nobody = "http://127.0.0.1:1";
+    let guard = Guard::start(nobody, tempfile::tempdir().unwrap(), &["--config", &flags]);
+    let health = Command::new(env!("CARGO_BIN_EXE_beekeeper"))
+        .args(["health", "--url", &format!("{}/healthz", guard.metrics)])
+        .output()
+        .unwrap();
+    let said = text(&health.stderr);
+    assert!(
+        health.status.code() == Some(1) && said.contains("answers 503: no key of the room is known"),
+        "{said}"
+    );
+    guard.terminate();
 }

@@ -28,6 +28,7 @@ mod value;
 
 pub use architecture::Architecture;
 pub use number::{AddressLimit, ChallengeAbove, LogDays, Whole, WindowSeconds};
+pub use read::nearest;
 pub use region::{KNOWN_REGIONS, Region, RegionError, RegionNameError};
 pub use room_config::{ROWS, RoomConfig, SETTINGS, SettingsTable};
 pub use setting::{Allowed, Presence, Setting, SettingRow, SettingValue};

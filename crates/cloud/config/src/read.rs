@@ -29,17 +29,19 @@ impl<'a> EntryReader<'a> {
     }
 
     pub(crate) fn finish(mut self, rows: &[SettingRow]) -> Vec<String> {
-        self.mistakes.extend(self.entries.iter().map(|(key, _)| match nearest(key, rows) {
-            Some(meant) => format!("{key}: is not a setting; did you mean {meant}?"),
-            None => format!("{key}: is not a setting; remove the line, or correct the name"),
+        self.mistakes.extend(self.entries.iter().map(|(key, _)| {
+            match nearest(key, rows.iter().map(|row| row.key)) {
+                Some(meant) => format!("{key}: is not a setting; did you mean {meant}?"),
+                None => format!("{key}: is not a setting; remove the line, or correct the name"),
+            }
         }));
         self.mistakes
     }
 }
 
-/// The setting whose name is at most two letters away.
-fn nearest(key: &str, rows: &[SettingRow]) -> Option<&'static str> {
-    let distances = rows.iter().map(|row| (distance(key, row.key), row.key));
+/// The key that is at most two letters away.
+pub fn nearest<'a>(key: &str, keys: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = keys.map(|known| (distance(key, known), known));
     distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, key)| key)
 }
 

@@ -1,0 +1,280 @@
+//! `--config FILE` of `local` and `guard`: a file of flags, in TOML, so that a service starts with one line. A key is a flag with
+//! underscores. What the file says goes before what was typed, and a flag that was typed counts alone.
+
+use std::ffi::OsString;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use config::nearest;
+use toml_edit::{Document, Item, Value};
+
+use crate::exit::{Exit, Failure};
+
+/// The flag that names the file.
+const CONFIG: &str = "config";
+
+/// The command line with what its file says.
+pub(crate) fn expanded(program: Command, mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    // What is missing may be in the file, and what is wrong is told when the file has been read.
+    let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(&words) else {
+        return Ok(words);
+    };
+    let Some((name, typed)) = typed.subcommand() else { return Ok(words) };
+    let Ok(Some(file)) = typed.try_get_one::<PathBuf>(CONFIG) else { return Ok(words) };
+    let (Some(known), Some(at)) = (program.find_subcommand(name), words.iter().position(|word| word == name))
+    else {
+        return Ok(words);
+    };
+    let from_file = read(file, known, typed)?;
+    words.splice(at + 1..at + 1, from_file.into_iter().map(OsString::from));
+    Ok(words)
+}
+
+fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let failure = |problem: String| Failure::new(Exit::Usage, problem);
+    let text = fs::read_to_string(file)
+        .map_err(|error| failure(format!("could not read the flags in {}: {error}", file.display())))?;
+    parse(&text, known, typed).map_err(|mistakes| {
+        let mistakes = mistakes.iter().map(|(line, problem)| format!("{}, line {line}: {problem}", file.display()));
+        let command = known.get_name();
+        failure(mistakes.collect::<Vec<_>>().join("\n")).advising(format!(
+            "a key is a flag of {command} with underscores, such as trust_proxy = [\"127.0.0.1\"]: beekeeper {command} --help"
+        ))
+    })
+}
+
+/// The words of all keys that count, or all mistakes with their lines.
+fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Vec<(usize, String)>> {
+    let file = Document::parse(text).map_err(|error| vec![unreadable(text, &error)])?;
+    let is_typed = |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let typed: Vec<&Arg> = known.get_arguments().filter(|flag| is_typed(flag)).collect();
+    let (mut all, mut mistakes) = (Vec::new(), Vec::new());
+    for (key, item) in file.as_table() {
+        let line = line_of(text, file.as_table().key(key).and_then(toml_edit::Key::span));
+        match flag(known, key).and_then(|flag| Ok((flag, checked(known, flag, key, item)?))) {
+            Ok((flag, words)) if !typed.iter().any(|typed| decides(known, typed, flag)) => all.extend(words),
+            Ok(_) => {}
+            Err(problem) => mistakes.push((line, problem)),
+        }
+    }
+    if mistakes.is_empty() { Ok(all) } else { Err(mistakes) }
+}
+
+/// Whether a flag that was typed leaves nothing to say for this one.
+fn decides(known: &Command, typed: &Arg, flag: &Arg) -> bool {
+    let excludes = |one: &Arg, other: &Arg| {
+        known.get_arg_conflicts_with(one).iter().any(|excluded| excluded.get_id() == other.get_id())
+    };
+    typed.get_id() == flag.get_id() || excludes(typed, flag) || excludes(flag, typed)
+}
+
+fn flag<'a>(known: &'a Command, key: &str) -> Result<&'a Arg, String> {
+    let flags = || known.get_arguments().filter(|flag| flag.get_id() != CONFIG);
+    flags().find(|flag| keys(flag).any(|known| known == key)).ok_or_else(|| {
+        let all: Vec<_> = flags().flat_map(keys).collect();
+        let meant = nearest(key, all.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        format!("{key}: {} has no such flag{meant}", known.get_name())
+    })
+}
+
+/// How a file names a flag, or a value without one.
+fn keys(flag: &Arg) -> impl Iterator<Item = String> {
+    let longs = flag.get_long_and_visible_aliases().unwrap_or_default();
+    let name = longs.is_empty().then(|| flag.get_id().to_string());
+    longs.into_iter().map(|long| long.replace('-', "_")).chain(name)
+}
+
+/// What would be typed, if its values can be read.
+fn checked(known: &Command, flag: &Arg, key: &str, item: &Item) -> Result<Vec<String>, String> {
+    if matches!(flag.get_action(), ArgAction::SetTrue) && item.as_bool() == Some(false) {
+        // There may be a flag that says no.
+        let no = format!("no-{}", key.replace('_', "-"));
+        let no = known.get_arguments().filter(|flag| flag.get_long() == Some(&no)).map(|_| format!("--{no}"));
+        return Ok(no.collect());
+    }
+    let words = words(flag, key, item, str::to_owned)?;
+    // Alone, without what it needs.
+    let alone = known.clone().no_binary_name(true).mut_args(|flag| flag.required(false));
+    match alone.try_get_matches_from(&words) {
+        Err(error) if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) => {
+            Err(first_line(&error))
+        }
+        _ => Ok(words),
+    }
+}
+
+/// What would be typed for this key of a file.
+pub(crate) fn words(
+    flag: &Arg,
+    key: &str,
+    item: &Item,
+    text: impl Fn(&str) -> String,
+) -> Result<Vec<String>, String> {
+    let word = |value: String| {
+        if flag.is_positional() { value } else { format!("--{}={value}", key.replace('_', "-")) }
+    };
+    let typed = |value: &Value| match value {
+        Value::String(value) => Ok(word(text(value.value()))),
+        Value::Integer(number) => Ok(word(number.value().to_string())),
+        Value::Float(number) => Ok(word(number.value().to_string())),
+        _ => Err(format!("{key} must be a text in quotation marks or a number")),
+    };
+    match (flag.get_action(), item.as_value()) {
+        (ArgAction::SetTrue, Some(Value::Boolean(is_set))) => {
+            Ok(is_set.value().then(|| format!("--{}", key.replace('_', "-"))).into_iter().collect())
+        }
+        (ArgAction::SetTrue, _) => Err(format!("{key} must be true or false")),
+        (ArgAction::Append, Some(Value::Array(values))) => values.iter().map(typed).collect(),
+        (ArgAction::Append, _) => Err(format!("{key} must be a list: [\"…\", \"…\"]")),
+        (_, Some(value)) => Ok(vec![typed(value)?]),
+        (_, None) => Err(format!("{key} must be a text in quotation marks or a number")),
+    }
+}
+
+/// Where a file is no TOML, and why.
+pub(crate) fn unreadable(text: &str, error: &toml_edit::TomlError) -> (usize, String) {
+    (line_of(text, error.span()), error.message().trim().replace('\n', "; "))
+}
+
+pub(crate) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
+    1 + before.matches('\n').count()
+}
+
+pub(crate) fn first_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::arguments::{Arguments, Command as Subcommand, Local};
+
+    /// The command line with this file in the place of FILE.
+    fn expanded(typed: &str, file: &str) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.toml");
+        fs::write(&path, file).unwrap();
+        let words =
+            typed.split(' ').map(|word| if word == "FILE" { path.clone().into() } else { word.into() });
+        let masked = |text: &str| text.replace(path.to_str().unwrap(), "FILE");
+        let expanded = super::expanded(Arguments::command(), words.collect());
+        let expanded = expanded.map_err(|failure| masked(&failure.to_string()))?;
+        Ok(expanded.iter().map(|word| masked(word.to_str().unwrap())).collect())
+    }
+
+    fn local(typed: &str, file: &str) -> Local {
+        let words = expanded(&format!("beekeeper {typed}"), file).unwrap();
+        match Arguments::try_parse_from(words).unwrap().command {
+            Subcommand::Local(local) => *local,
+            _ => panic!("{typed}"),
+        }
+    }
+
+    const ROOM: &str = "name = \"spring-sale\"\nshop = \"https://shop.example/sale\"\nrate = 300\nthrottle = true\n\
+        listen = \"0.0.0.0:8080\"\ntrust_proxy = [\"127.0.0.1\", \"10.0.0.0/8\"]\njoin_limit = 20\n";
+
+    #[test]
+    fn a_key_is_a_flag() {
+        let room = local("local --config FILE", ROOM);
+        assert_eq!(room.name.unwrap().as_str(), "spring-sale");
+        assert_eq!(room.settings.shop.unwrap().to_string(), "https://shop.example/sale");
+        assert_eq!(room.settings.throttling.wanted(), Some(true));
+        assert_eq!(
+            (room.trust_proxy.len(), room.join_limit.map(server::PlacesPerMinute::get)),
+            (2, Some(20))
+        );
+        let quiet = local(
+            "local --config=FILE",
+            "throttle = false\norigin = \"http://localhost:1\"\nhealth = \"\"\n",
+        );
+        assert_eq!(quiet.settings.throttling.wanted(), Some(false));
+        assert!(quiet.settings.shop.is_some() && quiet.settings.health.is_some());
+    }
+
+    #[test]
+    fn a_flag_that_is_typed_counts_alone() {
+        let room =
+            local("--log info local brew --no-throttle --port 0 --trust-proxy ::1 --config FILE", ROOM);
+        assert_eq!(room.name.unwrap().as_str(), "brew");
+        assert_eq!(room.settings.throttling.wanted(), Some(false));
+        assert_eq!((room.trust_proxy.len(), room.port), (1, Some(0)));
+        assert_eq!(room.settings.rate.unwrap().get(), 300);
+    }
+
+    #[test]
+    fn what_is_required_may_be_in_the_file() {
+        let file = "name = \"sale\"\nroom = \"https://wait.example\"\none_session = \"first\"\n";
+        let words = expanded("beekeeper guard --config FILE", file).unwrap();
+        assert_eq!(
+            words,
+            [
+                "beekeeper",
+                "guard",
+                "sale",
+                "--room=https://wait.example",
+                "--one-session=first",
+                "--config",
+                "FILE"
+            ]
+        );
+        assert!(Arguments::try_parse_from(words).is_ok());
+    }
+
+    #[test]
+    fn all_mistakes_are_named_with_file_and_line() {
+        let file = "# A sale\nthrotle = true\nrate = 0\ntrust_proxy = \"127.0.0.1\"\nthrottle = \"yes\"\nconfig = \"b\"\nurl = 1979-05-27\n";
+        let said = expanded("beekeeper local --config FILE", file).unwrap_err();
+        let lines: Vec<_> = said.lines().collect();
+        assert_eq!(lines[0], "FILE, line 2: throtle: local has no such flag; did you mean throttle?");
+        assert!(lines[1].starts_with("FILE, line 3: invalid value '0' for '--rate <RATE>'"), "{said}");
+        assert_eq!(lines[2], "FILE, line 4: trust_proxy must be a list: [\"…\", \"…\"]");
+        assert_eq!(lines[3], "FILE, line 5: throttle must be true or false");
+        assert_eq!(lines[4], "FILE, line 6: config: local has no such flag");
+        assert_eq!(lines[5], "FILE, line 7: url must be a text in quotation marks or a number");
+        let said = expanded("beekeeper local --config FILE", "rate = 1\nrate = ").unwrap_err();
+        assert!(said.starts_with("FILE, line 2: "), "{said}");
+        let missing =
+            super::expanded(Arguments::command(), ["b", "local", "--config", "/no"].map(Into::into).into());
+        assert!(missing.unwrap_err().to_string().starts_with("could not read the flags in /no: "));
+    }
+
+    #[test]
+    fn the_shipped_files_can_be_read_with_all_that_they_show() {
+        for (command, file) in [
+            ("local", include_str!("../../docs/hosting/room.toml")),
+            ("guard", include_str!("../../docs/hosting/guard.toml")),
+        ] {
+            let line = |line: &str| match line.strip_prefix("# ") {
+                Some(shown) if shown.split(' ').nth(1) == Some("=") => format!("{shown}\n"),
+                _ => format!("{line}\n"),
+            };
+            let shown: String = file.lines().map(line).collect();
+            assert!(shown.matches("\n#").count() < file.matches("\n#").count());
+            let words = expanded(&format!("beekeeper {command} --config FILE"), &shown).unwrap();
+            assert!(Arguments::try_parse_from(&words).is_ok(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn other_commands_are_left_as_they_are() {
+        for typed in [
+            "beekeeper",
+            "beekeeper local",
+            "beekeeper config local",
+            "beekeeper dance --config FILE",
+            "beekeeper local --help",
+        ] {
+            assert_eq!(expanded(typed, "").unwrap().join(" "), typed);
+        }
+    }
+}
