@@ -9,6 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::template::{Stack, TEMPLATE, TemplateError, parse};
 use crate::{CloudError, CloudErrorKind, names};
 
+/// The parameters that say where the package of the functions is.
+pub(crate) const PACKAGE_BUCKET: &str = "PackageBucket";
+pub(crate) const PACKAGE_KEY: &str = "PackageKey";
+
 /// The program of all functions as a zip file for Lambda.
 #[derive(Clone, Debug)]
 pub struct FunctionPackage {
@@ -29,20 +33,12 @@ impl FunctionPackage {
         format!("functions/{}.zip", names::sha256(&self.zip))
     }
 
-    /// The template for CloudFormation, as JSON. The code of every function refers to this package in the bucket.
-    pub(crate) fn template(&self, bucket: &str) -> Result<String, CloudError> {
-        let mut template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
-        for resource in template["Resources"].as_object_mut().into_iter().flat_map(Map::values_mut) {
-            if resource["Type"] != "AWS::Serverless::Function" {
-                continue;
-            }
-            resource["Properties"]["CodeUri"] = json!({ "Bucket": bucket, "Key": self.key() });
-            // `sam build` needs this to build the function. Here the function is already built.
-            if let Some(resource) = resource.as_object_mut() {
-                resource.remove("Metadata");
-            }
-        }
-        Ok(template.to_string())
+    /// Every parameter of a room's stack but the bucket with the package.
+    pub(crate) fn parameters(&self, config: &RoomConfig) -> Result<BTreeMap<String, String>, CloudError> {
+        let mut parameters = with_defaults(&parameters(config, self.architecture))?;
+        parameters.insert("PageVersion".into(), self.page_version());
+        parameters.insert(PACKAGE_KEY.into(), self.key());
+        Ok(parameters)
     }
 }
 
@@ -71,6 +67,29 @@ impl Bundle {
             _ => missing_package("this program contains no function package".into(), requested),
         })
     }
+}
+
+/// The template for CloudFormation, as JSON. The code of every function is the package that two parameters name.
+pub(crate) fn template() -> Result<String, CloudError> {
+    let mut template = parse(TEMPLATE).map_err(|error| unreadable(&error))?;
+    for (name, description) in [
+        (PACKAGE_BUCKET, "The bucket with the package of the functions."),
+        (PACKAGE_KEY, "The key of the package in that bucket."),
+    ] {
+        template["Parameters"][name] = json!({ "Type": "String", "Description": description });
+    }
+    for resource in template["Resources"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if resource["Type"] != "AWS::Serverless::Function" {
+            continue;
+        }
+        let code = json!({ "Bucket": { "Ref": PACKAGE_BUCKET }, "Key": { "Ref": PACKAGE_KEY } });
+        resource["Properties"]["CodeUri"] = code;
+        // `sam build` needs this to build the function. Here the function is already built.
+        if let Some(resource) = resource.as_object_mut() {
+            resource.remove("Metadata");
+        }
+    }
+    Ok(template.to_string())
 }
 
 fn missing_package(reason: String, architecture: Option<Architecture>) -> CloudError {
@@ -120,16 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_every_function_is_the_one_package_by_its_digest() {
-        let template = package(Architecture::Arm64).template("bucket").unwrap();
-        let template: Value = serde_json::from_str(&template).unwrap();
-        let key = format!("functions/{}.zip", names::sha256(b"program"));
+    fn the_code_of_every_function_is_the_one_package() {
+        let template: Value = serde_json::from_str(&template().unwrap()).unwrap();
         let functions = template["Resources"].as_object().unwrap().values();
         let functions: Vec<_> =
             functions.filter(|resource| resource["Type"] == "AWS::Serverless::Function").collect();
         assert_eq!(functions.len(), 5);
+        let code = json!({ "Bucket": { "Ref": "PackageBucket" }, "Key": { "Ref": "PackageKey" } });
         for function in functions {
-            assert_eq!(function["Properties"]["CodeUri"], json!({ "Bucket": "bucket", "Key": key }));
+            assert_eq!(function["Properties"]["CodeUri"], code);
             assert_eq!(function.get("Metadata"), None);
         }
         assert!(!template.to_string().contains("../target"), "no path on this machine");

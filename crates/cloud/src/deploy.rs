@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::artefacts::ArtefactBucket;
 use crate::aws_errors::{code, message};
+use crate::bundle::PACKAGE_BUCKET;
 use crate::error::OrIncomplete;
 use crate::progress::{DeployStep, OnEvent, report_step};
 use crate::stack::{NextStep, RoomStack, StackState, next_step};
@@ -63,8 +64,7 @@ impl<'a> Deployment<'a> {
         custom_page.map_or(Ok(()), check_page)?;
         let package = bundle.choose(config.architecture)?;
         let artefacts = ArtefactBucket::new(account, &config.room);
-        let template = package.template(&artefacts.name)?;
-        Ok(Self { config, package, artefacts, template })
+        Ok(Self { config, package, artefacts, template: bundle::template()? })
     }
 
     fn template_key(&self) -> String {
@@ -77,14 +77,17 @@ impl<'a> Deployment<'a> {
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, CloudError> {
-        let mut parameters = bundle::parameters(self.config, self.package.architecture);
-        parameters.insert("PageVersion", self.package.page_version());
-        bundle::with_defaults(&parameters)
+        let mut parameters = self.package.parameters(self.config)?;
+        parameters.insert(PACKAGE_BUCKET.into(), self.artefacts.name.clone());
+        Ok(parameters)
     }
 
-    /// Whether the latest deployment uploaded the same: it deletes every other template at its end.
-    pub(crate) async fn is_uploaded(&self) -> Result<bool, CloudError> {
-        Ok(self.artefacts.exists().await? && self.artefacts.has(&self.template_key()).await?)
+    /// Whether the stack has the functions and the template of this deployment. A deployment deletes every other template
+    /// at its end. A pipeline of the operator's own uploads none here, so only its functions are compared.
+    pub(crate) async fn is_of(&self, stack: &StackState) -> Result<bool, CloudError> {
+        let has_functions = stack.parameters.get("PageVersion") == Some(&self.package.page_version());
+        Ok(has_functions
+            && (!self.artefacts.exists().await? || self.artefacts.has(&self.template_key()).await?))
     }
 
     async fn upload(&self, on_event: OnEvent<'_>) -> Result<(), CloudError> {

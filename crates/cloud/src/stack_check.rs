@@ -55,7 +55,7 @@ impl Account {
         let not_deployed = different(&wanted, &found);
         // The page is not compared here: it is no part of the template.
         let is_of_this_program = match Deployment::new(self, config, None, bundle) {
-            Ok(deployment) => Some(deployment.is_uploaded().await?),
+            Ok(deployment) => Some(deployment.is_of(&found).await?),
             Err(_) => None,
         };
         let status = found.status.to_string();
