@@ -3,6 +3,7 @@
 mod deploy;
 pub(crate) mod deployed;
 mod destroy;
+mod emit;
 pub(crate) mod errors;
 mod examine;
 #[cfg(test)]
@@ -23,7 +24,10 @@ use crate::arguments::{AwsCommand, SharedTable};
 
 pub(crate) fn run(command: &AwsCommand, json: bool, yes: bool) -> Result<()> {
     match command {
-        AwsCommand::Deploy(deploy) => deploy::run(deploy, json, yes),
+        AwsCommand::Deploy(deploy) => match &deploy.emit {
+            Some(folder) => emit::run(deploy, folder, json),
+            None => deploy::run(deploy, json, yes),
+        },
         AwsCommand::Destroy(destroy) => destroy::run(destroy, json, yes),
         AwsCommand::Logs(logs) => logs::run(logs, json),
     }

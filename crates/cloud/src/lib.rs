@@ -6,6 +6,7 @@
 //! | [`RoomConfig`](config::RoomConfig), [`Bundle`] | the configuration of the room, and the function packages |
 //! | [`Account::plan`] | what to know before: account limits, the shop, the costs |
 //! | [`Account::deploy`], [`Account::changes`] | create or update the room; a dry run of an update |
+//! | [`Bundle::pipeline_files`] | the same for a pipeline of the operator's own |
 //! | [`Account::destroy`] | remove the room, and prove that nothing is left |
 //! | [`Account::room`] | a [`DeployedRoom`]: its store, alarms, logs and smoke check |
 //! | [`SessionTable`] | where the guards of a shop share their sessions |
@@ -35,6 +36,7 @@ mod logs;
 mod modelled;
 mod names;
 mod page;
+mod pipeline;
 mod plan_document;
 mod progress;
 mod refusals;
@@ -65,6 +67,7 @@ pub use examine::{ExaminedStack, no_credentials};
 pub use forecast::Forecast;
 pub use limits::LimitReading;
 pub use logs::{LogLine, LogQuery};
+pub use pipeline::PipelineFile;
 pub use progress::{DeployEvent, DeployStep, OnEvent, Resource};
 pub use refusals::RefusalSource;
 pub use remove::Removal;

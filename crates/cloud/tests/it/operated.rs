@@ -1,11 +1,13 @@
 //! What an operator does with a deployed room, on LocalEmu.
 
+use std::collections::BTreeMap;
 use std::env::consts;
 use std::fs;
 use std::sync::Mutex;
 
 use ::config::{Architecture, RoomConfig};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_cloudformation::types::Parameter;
 use aws_sdk_cloudwatch::primitives::DateTime;
 use aws_sdk_cloudwatch::types::{Dimension, MetricDatum, StandardUnit, StateValue};
 use aws_sdk_lambda::primitives::Blob;
@@ -84,6 +86,33 @@ async fn e_mails_begin_when_somebody_confirms(room: &DeployedRoom) {
     let subscription = subscribe.return_subscription_arn(true).send().await.unwrap();
     sns.unsubscribe().subscription_arn(subscription.subscription_arn.unwrap()).send().await.unwrap();
     assert_eq!(room.alarm_mail().await.unwrap().state, AlarmMailState::Missing);
+}
+
+/// Template, package and parameters, but for the reservation: for that, the account is asked.
+async fn a_pipeline_gets_what_was_deployed(config: &RoomConfig) {
+    const BUCKET: &str = "beekeeper-operated-000000000000-us-east-1";
+    let files = bundle().pipeline_files(config, None, Some(BUCKET)).unwrap();
+    let file = |path: &str| files.iter().find(|file| file.path == path).unwrap().content.clone();
+    let s3 = aws_sdk_s3::Client::new(&sdk_config());
+    let objects = s3.list_objects_v2().bucket(BUCKET).send().await.unwrap();
+    assert_eq!(objects.contents().len(), 2, "the package and the template: {objects:?}");
+    for key in objects.contents().iter().map(|object| object.key().unwrap()) {
+        let object = s3.get_object().bucket(BUCKET).key(key).send().await.unwrap();
+        let emitted = file(if key.starts_with("template/") { "template.json" } else { key });
+        assert_eq!(object.body.collect().await.unwrap().into_bytes(), emitted.as_ref(), "{key}");
+    }
+
+    let cloudformation = aws_sdk_cloudformation::Client::new(&sdk_config());
+    let stacks = cloudformation.describe_stacks().stack_name("beekeeper-operated").send().await.unwrap();
+    let [stack] = stacks.stacks() else { panic!("{stacks:?}") };
+    let pair =
+        |parameter: &Parameter| Some((parameter.parameter_key.clone()?, parameter.parameter_value.clone()?));
+    let deployed: BTreeMap<String, String> = stack.parameters().iter().filter_map(pair).collect();
+    let emitted: serde_json::Value = serde_json::from_slice(&file("parameters.json")).unwrap();
+    let mut emitted: BTreeMap<String, String> =
+        serde_json::from_value(emitted["Parameters"].clone()).unwrap();
+    assert_eq!(emitted.insert("ReservedConsumers".into(), "10".into()), Some("0".into()));
+    assert_eq!(emitted, deployed);
 }
 
 /// Whoever watches asks again after a minute, so what is refused meanwhile is told then.
@@ -275,6 +304,7 @@ async fn a_deployed_room_passes_the_smoke_check_and_shows_its_logs() {
     assert_eq!(room.dead_letters().await.unwrap(), 0);
     let alarms: Vec<_> = room.alarms().await.unwrap();
     assert_eq!(alarms.len(), 12, "{alarms:?}");
+    a_pipeline_gets_what_was_deployed(&config).await;
     e_mails_begin_when_somebody_confirms(&room).await;
     a_status_says_who_is_refused(&room).await;
     let cloudwatch = aws_sdk_cloudwatch::Client::new(&sdk_config());

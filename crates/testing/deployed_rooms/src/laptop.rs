@@ -140,6 +140,11 @@ impl Operator {
             .with_context(|| format!("could not start {}; run cargo xtask test deployed", binary().display()))
     }
 
+    /// Runs a command that must succeed without credentials and without AWS. Returns the last line, parsed as JSON.
+    pub fn done_offline(&self, arguments: &[&str]) -> Result<Value> {
+        done(&mut self.laptop.beekeeper(arguments))
+    }
+
     /// Runs a command that must succeed. Returns the last line of its output, parsed as JSON.
     pub fn done(&self, arguments: &[&str]) -> Result<Value> {
         done(&mut self.beekeeper(arguments))

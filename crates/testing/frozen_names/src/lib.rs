@@ -23,6 +23,7 @@ pub enum Section {
     Outputs,
     Stage,
     AccountNames,
+    Pipeline,
     Routes,
     PollFields,
     ClientCheckFields,
@@ -49,12 +50,13 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Resources,
         Self::Parameters,
         Self::Outputs,
         Self::Stage,
         Self::AccountNames,
+        Self::Pipeline,
         Self::Routes,
         Self::PollFields,
         Self::ClientCheckFields,
@@ -88,6 +90,7 @@ impl Section {
             Self::Outputs => "outputs",
             Self::Stage => "stage",
             Self::AccountNames => "account names",
+            Self::Pipeline => "pipeline",
             Self::Routes => "routes",
             Self::PollFields => "poll fields",
             Self::ClientCheckFields => "client check fields",

@@ -18,6 +18,7 @@ mod plays {
     mod interrupted;
     mod lifecycle;
     mod operating;
+    mod piping;
     mod rehearsing;
     mod roles;
     mod trying;

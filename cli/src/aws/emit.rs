@@ -1,0 +1,115 @@
+//! `beekeeper deploy --emit`: writes what a pipeline of the operator's own deploys a room with.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cloud::{PipelineFile, Reservation};
+use serde_json::json;
+
+use super::progress::bundle;
+use super::rooms::access;
+use crate::arguments::on_aws::Deploy;
+use crate::config_folder::ConfigFolder;
+use crate::custom_page::custom_page;
+use crate::exit::{Exit, Failure};
+use crate::printer::{note, say};
+
+/// What an earlier run wrote and this one may not: a package has another name each time, and a page other files.
+const FOLDERS: [&str; 2] = ["functions", "page"];
+
+pub(super) fn run(deploy: &Deploy, folder: &Path, json: bool) -> Result<()> {
+    let config = ConfigFolder::of_this_user()?.load(&deploy.name)?;
+    let page = custom_page(&config)?;
+    let region = access(&config)?.region;
+    let files = bundle().pipeline_files(&config, page.as_ref(), deploy.bucket.as_deref())?;
+    write(folder, &files)?;
+    let files: Vec<_> = files.iter().map(|file| folder.join(&file.path).display().to_string()).collect();
+    if json {
+        return Ok(say(&json!({ "event": "emitted", "room": config.room, "files": files }).to_string())?);
+    }
+    say(&files.join("\n"))?;
+    let consumers = Reservation::for_rate(config.rate).consumers;
+    note(&format!(
+        "Deploy them in {region} as the stack and with the tag that {} names: docs/pipelines.md shows how. The account was \
+         not asked, so ReservedConsumers is 0; if it has functions to spare, set {consumers}.",
+        PipelineFile::STACK
+    ));
+    Ok(())
+}
+
+/// Writes the files, and replaces those of an earlier run. A folder with anything else stays as it is.
+fn write(folder: &Path, files: &[PipelineFile]) -> Result<()> {
+    let attempt = || format!("could not write into {}", folder.display());
+    fs::create_dir_all(folder).with_context(attempt)?;
+    let is_empty = fs::read_dir(folder).with_context(attempt)?.next().is_none();
+    if !is_empty && !folder.join(PipelineFile::STACK).exists() {
+        let message =
+            format!("{} has files, and no {} of an earlier run", folder.display(), PipelineFile::STACK);
+        return Err(Failure::new(Exit::Failed, message).advising("name a new or an empty directory").into());
+    }
+    for written in FOLDERS {
+        gone(fs::remove_dir_all(folder.join(written))).with_context(attempt)?;
+    }
+    for file in files {
+        let path = folder.join(&file.path);
+        let written =
+            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, &file.content));
+        written.with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::Arguments;
+
+    #[test]
+    fn a_pipeline_gets_files_and_no_plan() {
+        let accepts = |flags: &[&str]| {
+            Arguments::try_parse_from([&["beekeeper", "deploy", "sale"], flags].concat()).is_ok()
+        };
+        assert!(accepts(&["--emit", "room"]) && accepts(&["--emit", "room", "--bucket", "artefacts"]));
+        assert!(!accepts(&["--emit", "room", "--dry-run"]) && !accepts(&["--bucket", "artefacts"]));
+    }
+
+    fn file(path: &str, content: &'static str) -> PipelineFile {
+        PipelineFile { path: path.into(), content: content.as_bytes().into() }
+    }
+
+    #[test]
+    fn only_what_an_earlier_run_wrote_is_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let room = home.path().join("ours/room");
+        write(&room, &[file("stack.json", "1"), file("functions/1.zip", "1"), file("page/a.svg", "1")])
+            .unwrap();
+        fs::write(room.join("main.tf"), "mine").unwrap();
+        write(&room, &[file("stack.json", "2"), file("functions/2.zip", "2")]).unwrap();
+        assert_eq!(fs::read_to_string(room.join("stack.json")).unwrap(), "2");
+        assert_eq!(fs::read_to_string(room.join("main.tf")).unwrap(), "mine");
+        assert!(room.join("functions/2.zip").exists());
+        assert!(!room.join("functions/1.zip").exists() && !room.join("page").exists());
+
+        let foreign = home.path().join("ours");
+        let error = write(&foreign, &[file("stack.json", "1")]).unwrap_err();
+        assert!(error.to_string().ends_with("has files, and no stack.json of an earlier run"), "{error:#}");
+        assert!(!foreign.join("stack.json").exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("file"), "").unwrap();
+        let error = write(&home.path().join("file"), &[]).unwrap_err();
+        assert!(error.to_string().starts_with("could not write into "), "{error:#}");
+        assert!(error.to_string().ends_with("/file"), "{error:#}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The files with which a pipeline of the operator's own deploys a room: docs/pipelines.md. They are made without asking AWS.
+
+use std::borrow::Cow;
+
+use ::page::Page;
+use config::RoomConfig;
+use serde_json::{Value, json};
+
+use crate::bundle::{PACKAGE_BUCKET, template};
+use crate::{Bundle, CloudError, check_page, names};
+
+/// A file, and its path in the folder of them all.
+#[derive(Clone, Debug)]
+pub struct PipelineFile {
+    pub path: String,
+    pub content: Cow<'static, [u8]>,
+}
+
+impl PipelineFile {
+    /// The first file that is written. It says which stack the others are of.
+    pub const STACK: &str = "stack.json";
+
+    fn json(path: impl Into<String>, value: &Value) -> Self {
+        Self { path: path.into(), content: format!("{value:#}\n").into_bytes().into() }
+    }
+}
+
+impl Bundle {
+    /// The same template, package and parameters that [`Account::deploy`](crate::Account::deploy) would deploy, but for what
+    /// depends on the account. `bucket` is where the pipeline uploads the package to, if that is known.
+    pub fn pipeline_files(
+        &self,
+        config: &RoomConfig,
+        custom_page: Option<&Page>,
+        bucket: Option<&str>,
+    ) -> Result<Vec<PipelineFile>, CloudError> {
+        custom_page.map_or(Ok(()), check_page)?;
+        let package = self.choose(config.architecture)?;
+        let tags = json!({ names::TAG: config.room });
+        let stack = json!({
+            "StackName": names::stack(&config.room),
+            "Region": config.region.as_ref().map(ToString::to_string),
+            "Tags": tags,
+            "Capabilities": ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        });
+        let mut parameters = package.parameters(config)?;
+        parameters.extend(bucket.map(|bucket| (PACKAGE_BUCKET.to_owned(), bucket.to_owned())));
+        let mut files = vec![
+            PipelineFile::json(PipelineFile::STACK, &stack),
+            PipelineFile { path: "template.json".into(), content: template()?.into_bytes().into() },
+            PipelineFile::json("parameters.json", &json!({ "Parameters": parameters, "Tags": tags })),
+            PipelineFile { path: package.key(), content: package.zip.clone() },
+        ];
+        for (name, file) in custom_page.into_iter().flat_map(Page::files) {
+            // The input of S3's PutObject. The API sends the metadata as the file's Content-Security-Policy.
+            let put = json!({
+                "Key": name, "ContentType": file.content_type, "Metadata": { "policy": file.policy },
+            });
+            files.push(PipelineFile { path: format!("page/{name}"), content: file.body.clone().into() });
+            files.push(PipelineFile::json(format!("page/{name}.json"), &put));
+        }
+        Ok(files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use ::config::Architecture;
+    use ::page::Design;
+    use waitroom::Rate;
+
+    use super::*;
+    use crate::FunctionPackage;
+
+    fn files(page: Option<&Page>, bucket: Option<&str>) -> BTreeMap<String, Cow<'static, [u8]>> {
+        let mut config = RoomConfig::new(
+            "spring-sale".parse().unwrap(),
+            "Sale".parse().unwrap(),
+            "https://shop.example".parse().unwrap(),
+            Rate::new(300).unwrap(),
+        );
+        config.region = Some("eu-central-1".parse().unwrap());
+        let package = FunctionPackage { architecture: Architecture::Arm64, zip: b"zip".as_slice().into() };
+        let files = Bundle::new([package]).pipeline_files(&config, page, bucket).unwrap();
+        files.into_iter().map(|file| (file.path, file.content)).collect()
+    }
+
+    fn json_in(files: &BTreeMap<String, Cow<'static, [u8]>>, path: &str) -> Value {
+        serde_json::from_slice(&files[path]).unwrap()
+    }
+
+    #[test]
+    fn the_package_is_where_the_parameters_say() {
+        let files = files(None, Some("artefacts"));
+        let parameters = json_in(&files, "parameters.json");
+        let key = parameters["Parameters"]["PackageKey"].as_str().unwrap();
+        assert_eq!(files[key], b"zip".as_slice());
+        assert_eq!(parameters["Parameters"]["PackageBucket"], "artefacts");
+        assert_eq!(parameters["Parameters"]["Architecture"], "arm64");
+        let template = json_in(&files, "template.json");
+        let declared = template["Parameters"].as_object().unwrap().keys();
+        let given = parameters["Parameters"].as_object().unwrap();
+        assert!(declared.eq(given.keys()), "every parameter has a value, and no other");
+    }
+
+    #[test]
+    fn a_custom_page_comes_with_how_it_is_uploaded() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("page.toml"), "").unwrap();
+        let page = Design::read(folder.path()).unwrap().page(&"Sale".parse().unwrap());
+        let files = files(Some(&page), None);
+        let put = json_in(&files, "page/index.html.json");
+        assert_eq!(
+            (&put["Key"], &put["ContentType"]),
+            (&"index.html".into(), &"text/html; charset=utf-8".into())
+        );
+        assert!(put["Metadata"]["policy"].as_str().unwrap().contains("default-src"), "{put}");
+        assert!(files.contains_key("page/index.html"));
+    }
+
+    #[test]
+    fn what_pipelines_read_is_frozen() {
+        let files = files(None, Some("artefacts"));
+        let fields = |file: &str| {
+            let value = json_in(&files, file);
+            value.as_object().unwrap().keys().map(|field| format!("{file} {field}")).collect::<Vec<_>>()
+        };
+        let template = json_in(&files, "template.json");
+        let own =
+            template["Parameters"].as_object().unwrap().keys().filter(|name| name.starts_with("Package"));
+        let names = own.map(|name| format!("parameter {name}"));
+        let names = names.chain(["stack.json", "parameters.json"].into_iter().flat_map(fields));
+        frozen_names::assert_frozen(frozen_names::Section::Pipeline, names.chain(["template.json".into()]));
+    }
+}
