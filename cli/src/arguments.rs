@@ -42,11 +42,10 @@ pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
 
 use crate::log::LogFilter;
 use crate::typed_time::TypedTime;
-use crate::version;
 
 /// A virtual waiting room that you own
 #[derive(Debug, Parser)]
-#[command(name = "beekeeper", version, long_version = version::long(), after_help = exit_codes())]
+#[command(name = "beekeeper", version, after_help = exit_codes())]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

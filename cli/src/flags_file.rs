@@ -18,7 +18,7 @@ use crate::exit::{Exit, Failure};
 const CONFIG: &str = "config";
 
 /// The command line with what its file says.
-pub(crate) fn expanded(program: Command, mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn expanded(program: &Command, mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     // What is missing may be in the file, and what is wrong is told when the file has been read.
     let Ok(typed) = program.clone().ignore_errors(true).try_get_matches_from(&words) else {
         return Ok(words);
@@ -30,7 +30,8 @@ pub(crate) fn expanded(program: Command, mut words: Vec<OsString>) -> Result<Vec
         return Ok(words);
     };
     let from_file = read(file, known, typed)?;
-    words.splice(at + 1..at + 1, from_file.into_iter().map(OsString::from));
+    let rest = words.split_off(at + 1);
+    words.extend(from_file.into_iter().map(OsString::from).chain(rest));
     Ok(words)
 }
 
@@ -167,7 +168,7 @@ mod tests {
         let words =
             typed.split(' ').map(|word| if word == "FILE" { path.clone().into() } else { word.into() });
         let masked = |text: &str| text.replace(path.to_str().unwrap(), "FILE");
-        let expanded = super::expanded(Arguments::command(), words.collect());
+        let expanded = super::expanded(&Arguments::command(), words.collect());
         let expanded = expanded.map_err(|failure| masked(&failure.to_string()))?;
         Ok(expanded.iter().map(|word| masked(word.to_str().unwrap())).collect())
     }
@@ -244,7 +245,7 @@ mod tests {
         let said = expanded("beekeeper local --config FILE", "rate = 1\nrate = ").unwrap_err();
         assert!(said.starts_with("FILE, line 2: "), "{said}");
         let missing =
-            super::expanded(Arguments::command(), ["b", "local", "--config", "/no"].map(Into::into).into());
+            super::expanded(&Arguments::command(), ["b", "local", "--config", "/no"].map(Into::into).into());
         assert!(missing.unwrap_err().to_string().starts_with("could not read the flags in /no: "));
     }
 

@@ -40,7 +40,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use arguments::{Arguments, Command};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use commands::{
     backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
     message, off, on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
@@ -53,14 +53,17 @@ use exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let words = match flags_file::expanded(Arguments::command(), env::args_os().collect()) {
+    let mut command = Arguments::command().long_version(version::long());
+    let words = match flags_file::expanded(&command, env::args_os().collect()) {
         Ok(words) => words,
         Err(failure) => {
             ending::complain(&failure.into(), wants_json());
             return Exit::Usage.into();
         }
     };
-    let arguments = match Arguments::try_parse_from(words) {
+    let arguments =
+        command.try_get_matches_from_mut(words).and_then(|found| Arguments::from_arg_matches(&found));
+    let arguments = match arguments.map_err(|error| error.format(&mut command)) {
         Ok(arguments) => arguments,
         Err(error) => {
             let words = || env::args_os().skip(1).filter_map(|word| word.into_string().ok());

@@ -28,7 +28,7 @@ The guard answers nginx at /auth-request, Traefik and Caddy at /forward-auth: do
 pub(crate) struct GuardArguments {
     /// Short name of the room whose passes open the shop
     pub(crate) name: RoomId,
-    /// File with flags of this command, such as bypass_path = ["/static/"]; a flag that you type wins: docs/guard.md
+    /// File with flags of this command, in TOML; a flag that you type wins: docs/guard.md
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Public URL of the room, without /beekeeper: its passes name it, and its keys are below it

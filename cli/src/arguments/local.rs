@@ -27,7 +27,7 @@ what orders change, such as the rate: docs/local.md")]
 pub(crate) struct Local {
     /// Short name of the room, used in its cookie [default: the room in --data, or demo]
     pub(crate) name: Option<RoomId>,
-    /// File with flags of this command, such as trust_proxy = ["127.0.0.1"]; a flag that you type wins: docs/local.md
+    /// File with flags of this command, in TOML; a flag that you type wins: docs/local.md
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     #[command(flatten)]
