@@ -87,7 +87,11 @@ enum Task {
     /// Check the formatting, the lints, and the dependencies
     Lint,
     /// Check the licences, sources and duplicates of all dependencies; a part of `lint`
-    Deny,
+    Deny {
+        /// Check for known security problems instead; the list of them is downloaded
+        #[arg(long)]
+        advisories: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -113,6 +117,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Release(release) => release.make(),
         Task::TryAws(try_room) => try_room.run(),
         Task::Lint => lint::lint(),
-        Task::Deny => deny::check(),
+        Task::Deny { advisories: true } => deny::check_advisories(),
+        Task::Deny { advisories: false } => deny::check(),
     }
 }

