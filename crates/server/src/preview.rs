@@ -25,13 +25,13 @@ struct Scene {
     name: &'static str,
     about: &'static str,
     ticket: u64,
-    /// Adapts the room and the status at this time, and says how the poll answers.
-    answer: fn(&mut Room, &mut LineStatus, Timestamp) -> SceneAnswer,
+    answer: SceneAnswer,
 }
 
 /// How a poll of the page is answered.
 enum SceneAnswer {
-    Waiting,
+    /// Of this room, with this status, at this time.
+    Waiting(fn(&mut Room, &mut LineStatus, Timestamp)),
     Newcomer,
     Admitted,
     Busy,
@@ -44,104 +44,62 @@ const MIDDLE: u64 = 7101;
 const OVERTAKEN: u64 = 4001;
 
 const SCENES: &[Scene] = &[
-    Scene {
-        name: "waiting",
-        about: "in the middle of the line",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Waiting,
-    },
-    Scene {
-        name: "message",
-        about: "the same, with a message from you",
-        ticket: MIDDLE,
-        answer: |room, _, _| {
-            if let Ok(text) =
-                "The \"Seal Stout\" is back in stock.\nThank you for waiting – it's worth it! 🦭".parse()
-            {
-                room.settings.message = text;
-            }
-            SceneAnswer::Waiting
-        },
-    },
-    Scene {
-        name: "vague",
-        about: "few are released, and the line is far out of order, as SQS's may be",
-        ticket: MIDDLE,
-        answer: |_, line, _| {
+    scene("waiting", "in the middle of the line", SceneAnswer::Waiting(|_, _, _| {})),
+    scene(
+        "message",
+        "the same, with a message from you",
+        SceneAnswer::Waiting(|room, _, _| {
+            let text = "The \"Seal Stout\" is back in stock.\nThank you for waiting – it's worth it! 🦭";
+            room.settings.message = text.parse().unwrap_or_default();
+        }),
+    ),
+    scene(
+        "vague",
+        "few are released, and the line is far out of order, as SQS's may be",
+        SceneAnswer::Waiting(|_, line, _| {
             (line.rate, line.disorder) = (Rate::new(60).unwrap_or(Rate::MIN), 600);
-            SceneAnswer::Waiting
-        },
-    },
-    Scene { name: "soon", about: "almost there", ticket: 4301, answer: |_, _, _| SceneAnswer::Waiting },
-    Scene {
-        name: "slower",
-        about: "the shop is slow, and the throttle holds the rate down",
-        ticket: MIDDLE,
-        answer: |_, line, _| {
-            line.slow = true;
-            SceneAnswer::Waiting
-        },
-    },
-    Scene {
-        name: "paused",
-        about: "you have paused the room",
-        ticket: MIDDLE,
-        answer: |room, _, _| {
-            room.state = RoomState::Paused;
-            SceneAnswer::Waiting
-        },
-    },
-    Scene {
-        name: "opening",
-        about: "you have set when the room opens",
-        ticket: MIDDLE,
-        answer: |room, _, now| {
+        }),
+    ),
+    Scene { ticket: 4301, ..scene("soon", "almost there", SceneAnswer::Waiting(|_, _, _| {})) },
+    scene(
+        "slower",
+        "the shop is slow, and the throttle holds the rate down",
+        SceneAnswer::Waiting(|_, line, _| line.slow = true),
+    ),
+    scene(
+        "paused",
+        "you have paused the room",
+        SceneAnswer::Waiting(|room, _, _| room.state = RoomState::Paused),
+    ),
+    scene(
+        "opening",
+        "you have set when the room opens",
+        SceneAnswer::Waiting(|room, _, now| {
             // A full hour, so that every poll gives the same time.
             let hour = Duration::from_hours(1).as_secs() * 1000;
             room.open_at(Timestamp::from_millis((now.as_millis() / hour + 3) * hour));
-            SceneAnswer::Waiting
-        },
-    },
-    Scene {
-        name: "turn",
-        about: "it is their turn: the page goes to the shop",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Admitted,
-    },
-    Scene {
-        name: "held",
-        about: "it is their turn, but the page is in the background (appears after a few seconds)",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Admitted,
-    },
-    Scene {
-        name: "anew",
-        about: "their old place is no longer valid",
-        ticket: MIDDLE,
-        answer: |_, line, _| {
-            line.overtaken = OVERTAKEN + 1;
-            SceneAnswer::Waiting
-        },
-    },
-    Scene {
-        name: "unheard",
-        about: "the room does not answer",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Busy,
-    },
-    Scene {
-        name: "blocked",
-        about: "the browser blocks cookies",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Newcomer,
-    },
-    Scene {
-        name: "finding",
-        about: "before the first answer",
-        ticket: MIDDLE,
-        answer: |_, _, _| SceneAnswer::Late,
-    },
+        }),
+    ),
+    scene("turn", "it is their turn: the page goes to the shop", SceneAnswer::Admitted),
+    scene(
+        "held",
+        "it is their turn, but the page is in the background (appears after a few seconds)",
+        SceneAnswer::Admitted,
+    ),
+    scene(
+        "anew",
+        "their old place is no longer valid",
+        SceneAnswer::Waiting(|_, line, _| line.overtaken = OVERTAKEN + 1),
+    ),
+    scene("unheard", "the room does not answer", SceneAnswer::Busy),
+    scene("blocked", "the browser blocks cookies", SceneAnswer::Newcomer),
+    scene("finding", "before the first answer", SceneAnswer::Late),
 ];
+
+/// A scene in the middle of the line.
+const fn scene(name: &'static str, about: &'static str, answer: SceneAnswer) -> Scene {
+    Scene { name, about, ticket: MIDDLE, answer }
+}
 
 impl Preview {
     const SLOW_ANSWER: Duration = Duration::from_mins(1);
@@ -188,8 +146,11 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
     room.turn(RoomState::On);
     let rate = Rate::new(300).unwrap_or(Rate::MIN);
     let mut line = LineStatus { reached: 4100, overtaken: 0, disorder: 0, waiting: 9120, rate, slow: false };
-    let visitor = match (scene.answer)(&mut room, &mut line, now) {
-        SceneAnswer::Waiting => VisitorState::Waiting,
+    let visitor = match scene.answer {
+        SceneAnswer::Waiting(adapt) => {
+            adapt(&mut room, &mut line, now);
+            VisitorState::Waiting
+        }
         SceneAnswer::Newcomer => VisitorState::Newcomer,
         SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.admission },
         SceneAnswer::Busy => return json(uncached(StatusCode::SERVICE_UNAVAILABLE), &()),
