@@ -24,7 +24,7 @@ impl<const FROM: u32, const TO: u32> SettingValue for Whole<FROM, TO> {
 }
 
 macro_rules! numbers {
-    ($($(#[$meaning:meta])* $type:ident: $allowed:expr, $read:expr;)*) => {$(
+    ($($(#[$meaning:meta])* struct $type:ident: $allowed:expr, $read:expr;)*) => {$(
         $(#[$meaning])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $type(u32);
@@ -45,15 +45,15 @@ macro_rules! numbers {
 
 numbers! {
     /// For how many days logs are kept.
-    LogDays: Allowed::OneNumber(DAYS), |value| one_of(DAYS, value);
+    struct LogDays: Allowed::OneNumber(DAYS), |value| one_of(DAYS, value);
     /// In how many seconds the firewall counts the requests of an address.
-    WindowSeconds: Allowed::OneNumber(SECONDS), |value| one_of(SECONDS, value);
+    struct WindowSeconds: Allowed::OneNumber(SECONDS), |value| one_of(SECONDS, value);
     // The template's parameters of these two are strings. So a pattern can allow 0 and reject 1 to 9, and no challenge is an
     // empty one.
     /// How many requests one address may send in a window; 0 for no limit.
-    AddressLimit: Allowed::Text, zero_or_limit;
+    struct AddressLimit: Allowed::Text, zero_or_limit;
     /// From how many requests of an address on the firewall challenges its browsers; 0 for all browsers.
-    ChallengeAbove: Allowed::Text, zero_or_limit;
+    struct ChallengeAbove: Allowed::Text, zero_or_limit;
 }
 
 /// CloudWatch also accepts longer times.
