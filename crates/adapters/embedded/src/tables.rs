@@ -14,8 +14,6 @@ use waitroom::{
     Token,
 };
 
-use crate::upkeep::Copier;
-
 /// Why a table could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TableError {
@@ -39,6 +37,14 @@ type TokenBytes = [u8; Token::BYTES];
 /// Consumers record every two seconds. The last number is always exact, so that another consumer can resume the slice.
 pub(crate) type SliceRecord = (u128, u32, u32);
 
+/// What copies one table to another file.
+pub(crate) trait CopyTable {
+    fn copy<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        table: TableDefinition<'_, K, V>,
+    ) -> Result<(), redb::Error>;
+}
+
 /// A row for each table. Whatever opens or copies all of them follows from the rows.
 macro_rules! tables {
     ($($(#[$meaning:meta])* $field:ident $constant:ident: $key:ty => $value:ty;)*) => {
@@ -56,11 +62,10 @@ macro_rules! tables {
             }
         }
 
-        impl Copier<'_> {
-            pub(crate) fn copy_all(&mut self) -> Result<(), redb::Error> {
-                $(self.copy($constant)?;)*
-                Ok(())
-            }
+        /// Copies every table.
+        pub(crate) fn copy_tables(copier: &mut impl CopyTable) -> Result<(), redb::Error> {
+            $(copier.copy($constant)?;)*
+            Ok(())
         }
     };
 }

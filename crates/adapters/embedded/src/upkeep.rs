@@ -13,7 +13,7 @@ use waitroom::ports::PortResult;
 
 use crate::EmbeddedStore;
 use crate::shared::SharedState;
-use crate::tables::{ADMISSION, LINE};
+use crate::tables::{ADMISSION, CopyTable, LINE, copy_tables};
 
 /// How many visitors a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     let (from, to) = (shared.database.begin_read()?, copy.begin_write()?);
     let mut rest: BTreeSet<String> = from.list_tables()?.map(|table| table.name().to_owned()).collect();
     let mut copier = Copier { shared, from: &from, to: &to, rest: &mut rest };
-    copier.copy_all()?;
+    copy_tables(&mut copier)?;
     if let Some(table) = rest.first() {
         return Err(redb::Error::Corrupted(format!(
             "this version of Beekeeper cannot copy the table {table}"
@@ -84,7 +84,7 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
     Ok(backed_up)
 }
 
-pub(crate) struct Copier<'a> {
+struct Copier<'a> {
     shared: &'a SharedState,
     from: &'a ReadTransaction,
     to: &'a WriteTransaction,
@@ -95,8 +95,10 @@ pub(crate) struct Copier<'a> {
 impl Copier<'_> {
     /// How many records are copied between two looks at the store.
     const RECORDS: usize = 1000;
+}
 
-    pub(crate) fn copy<K: Key + 'static, V: Value + 'static>(
+impl CopyTable for Copier<'_> {
+    fn copy<K: Key + 'static, V: Value + 'static>(
         &mut self,
         table: TableDefinition<'_, K, V>,
     ) -> Result<(), redb::Error> {
