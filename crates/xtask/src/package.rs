@@ -14,7 +14,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use crate::zig;
 
 /// The size limit of a package, in bytes. Lambda downloads and unpacks it before a function answers its first request.
-const LARGEST: usize = 5_000_000;
+const LARGEST: usize = 7_000_000;
 
 /// The crate of the functions, and its program.
 pub(crate) const PROGRAM: &str = "functions";
