@@ -6,7 +6,7 @@ use crate::process::{cargo, run};
 /// Runs all checks that do not execute the project's code.
 pub(crate) fn lint() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
-    clippy(&["--features", "beekeeper/aws"])?;
+    clippy(&["--features", "beekeeper/aws,installed/release-files"])?;
     // `beekeeper` without AWS, as most people build it. The other crates do not change, so they are not checked again.
     clippy(&[])?;
     deny::check()

@@ -32,7 +32,7 @@ pub(super) fn write(product: &Product) -> Result<()> {
     }
     let program = read(&zig::build_in(&source, Arch::X86)?)?;
     let mut before = product.clone();
-    before.version = VERSION.to_owned();
+    VERSION.clone_into(&mut before.version);
     // Its service had the flags of the room, and another place of the program.
     let unit = String::from_utf8(read(&source.join("docs/hosting/beekeeper.service"))?)?;
     before

@@ -1,4 +1,4 @@
-//! The software bill of materials, as CycloneDX: what the programs contain, from where, under which licence.
+//! The software bill of materials, in the format `CycloneDX`: what the programs contain, from where, under which licence.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 //! The formula by which Homebrew installs the archives.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -18,11 +19,12 @@ pub(super) fn of_homebrew(version: &str, folder: &Path) -> Result<String> {
     ] {
         let archive = folder.join(platform.archive());
         if archive.exists() {
-            parts += &format!(
-                "\n  on_{system} do\n    on_{processor} do\n      url \"{REPOSITORY}/releases/download/v{version}/{}\"\n      \
-                 sha256 \"{}\"\n    end\n  end\n",
-                platform.archive(),
-                checksums::of(&archive)?
+            let url = format!("{REPOSITORY}/releases/download/v{version}/{}", platform.archive());
+            let sum = checksums::of(&archive)?;
+            // Writing to a string cannot fail.
+            let _ = write!(
+                parts,
+                "\n  on_{system} do\n    on_{processor} do\n      url \"{url}\"\n      sha256 \"{sum}\"\n    end\n  end\n"
             );
         }
     }

@@ -32,7 +32,8 @@ impl Container {
         let mut nspawn = Command::new("systemd-nspawn");
         nspawn.args(["--quiet", "--register=no", "--keep-unit", "--boot", "--directory"]).arg(&root);
         let log = fs::File::create(folder.path().join("boot.log")).unwrap();
-        let machine = nspawn.stdin(Stdio::null()).stdout(log).stderr(Stdio::null()).spawn().expect(ROOT);
+        let machine = nspawn.stdin(Stdio::null()).stdout(log).stderr(Stdio::null()).spawn();
+        let machine = machine.unwrap_or_else(|error| panic!("{error}: {ROOT}"));
         let mut container = Self { machine, init: 0, folder };
         let begin = Instant::now();
         while !container.has_booted() {
@@ -112,7 +113,8 @@ fn debian() -> PathBuf {
         let new = archive.with_extension("new.tar");
         let mut fetch = Command::new("mmdebstrap");
         fetch.args(["--variant=minbase", "--include=systemd,systemd-sysv,dbus,adduser", "bookworm"]);
-        assert!(fetch.arg(&new).status().expect(ROOT).success());
+        let fetched = fetch.arg(&new).status().unwrap_or_else(|error| panic!("{error}: {ROOT}"));
+        assert!(fetched.success());
         fs::rename(&new, &archive).unwrap();
     }
     archive

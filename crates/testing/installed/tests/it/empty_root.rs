@@ -2,7 +2,7 @@
 //! network has one name server and one shop.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use emulators::{certify, workspace};
@@ -107,7 +107,9 @@ fn the_program_for_arm_runs_too() {
     assert!(unpack.arg(folder.path()).status().unwrap().success());
     let mut version = Command::new("qemu-aarch64-static");
     let output = version.arg(folder.path().join("beekeeper")).arg("--version").output();
-    let output = output.expect("the program for arm64 runs by qemu: sudo apt install qemu-user-static");
+    let output = output.unwrap_or_else(|error| {
+        panic!("{error}: the program for arm64 runs by qemu: sudo apt install qemu-user-static")
+    });
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("aarch64-unknown-linux-musl"), "{printed}");
 }
