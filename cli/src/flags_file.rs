@@ -165,8 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("room.toml");
         fs::write(&path, file).unwrap();
-        let words =
-            typed.split(' ').map(|word| if word == "FILE" { path.clone().into() } else { word.into() });
+        let words = typed.split(' ').map(|word| word.replace("FILE", path.to_str().unwrap()).into());
         let masked = |text: &str| text.replace(path.to_str().unwrap(), "FILE");
         let expanded = super::expanded(&Arguments::command(), words.collect());
         let expanded = expanded.map_err(|failure| masked(&failure.to_string()))?;
