@@ -110,17 +110,20 @@ fn a_version_says_which_build_it_is() {
     assert_eq!(home.printed(&["-V"]), concat!("beekeeper ", env!("CARGO_PKG_VERSION"), "\n"));
     let json = home.printed(&["--version", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(
-        (&json["version"], &json["aws"], &json["functions"]),
-        (&env!("CARGO_PKG_VERSION").into(), &true.into(), &serde_json::json!([]))
-    );
+    assert_eq!((&json["version"], &json["aws"]), (&env!("CARGO_PKG_VERSION").into(), &true.into()));
+    // `cargo xtask test` builds it with them, for this machine.
+    let functions = match json["functions"].as_array().unwrap().as_slice() {
+        [] => "without functions".to_owned(),
+        [one] => format!("functions for {}", one.as_str().unwrap()),
+        several => panic!("{several:?}"),
+    };
     let target = json["target"].as_str().unwrap();
     let commit = match (json["commit"].as_str(), json["commit_date"].as_str()) {
         (Some(commit), Some(date)) => format!("{commit} {date}, "),
         _ => String::new(),
     };
     let expected =
-        format!("beekeeper {} ({commit}{target}, with AWS, without functions)\n", env!("CARGO_PKG_VERSION"));
+        format!("beekeeper {} ({commit}{target}, with AWS, {functions})\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(home.printed(&["--version"]), expected);
     assert!(!home.printed(&["man"]).contains(target), "a manual page is of no build");
 }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use emulators::workspace::target;
 
-use crate::package::{Arch, packages};
+use crate::arch::Arch;
+use crate::package::packages;
 use crate::platform::Platform;
 
 #[derive(Debug, Args)]

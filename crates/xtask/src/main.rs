@@ -1,5 +1,6 @@
 //! The commands that developers and CI run; `cargo xtask --help` lists them.
 
+mod arch;
 mod bench;
 mod deny;
 mod dist;

@@ -1,16 +1,16 @@
 //! Packages the functions for Lambda: one program for all, in a zip as the executable `bootstrap`.
 
-use std::env::consts;
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use emulators::workspace::target;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
+use crate::arch::Arch;
 use crate::zig;
 
 /// The size limit of a package, in bytes. Lambda downloads and unpacks it before a function answers its first request.
@@ -30,37 +30,6 @@ pub(crate) struct PackageArguments {
     /// What the functions are to run on [default: the processor of this machine]
     #[arg(long, value_enum)]
     arch: Option<Arch>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Arch {
-    Arm64,
-    #[value(name = "x86_64")]
-    X86,
-}
-
-impl Arch {
-    pub(crate) const ALL: [Self; 2] = [Self::Arm64, Self::X86];
-
-    pub(crate) fn of_this_machine() -> Result<Self> {
-        let here = Self::ALL.into_iter().find(|arch| arch.of_rust() == consts::ARCH);
-        here.context("functions run on x86-64 and arm64 only")
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Arm64 => "arm64",
-            Self::X86 => "x86_64",
-        }
-    }
-
-    /// As Rust calls it.
-    pub(crate) fn of_rust(self) -> &'static str {
-        match self {
-            Self::Arm64 => "aarch64",
-            Self::X86 => "x86_64",
-        }
-    }
 }
 
 impl PackageArguments {

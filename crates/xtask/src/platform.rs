@@ -8,7 +8,8 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use emulators::workspace::target;
 
-use crate::package::{Arch, PACKAGES};
+use crate::arch::Arch;
+use crate::package::PACKAGES;
 use crate::process::{cargo, run};
 use crate::zig;
 

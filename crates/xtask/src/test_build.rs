@@ -8,7 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::workspace::target;
 
-use crate::package::{Arch, Compression, PACKAGE, PACKAGES, PROGRAM, packages, write_package, zipped};
+use crate::arch::Arch;
+use crate::package::{Compression, PACKAGE, PACKAGES, PROGRAM, packages, write_package, zipped};
 use crate::process::{cargo, run};
 
 /// All tests are built with these features. A separate test covers a build without AWS.

@@ -7,8 +7,8 @@ use clap::Args;
 use emulators::workspace::target;
 use serde::Serialize;
 
+use crate::arch::Arch;
 use crate::dist::Dist;
-use crate::package::Arch;
 use crate::process::{cargo, run};
 
 #[derive(Debug, Args, Serialize)]

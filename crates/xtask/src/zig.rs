@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use emulators::Venv;
 use emulators::workspace::{root, target};
 
-use crate::package::{Arch, PACKAGES};
+use crate::arch::Arch;
 use crate::process::{cargo, cargo_tool, run};
 
 /// The path that programs contain instead of the real one of cargo's folder.
@@ -26,7 +26,7 @@ pub(crate) fn build(arch: Arch, program: &str, environment: &[(&str, &OsStr)]) -
     let mut build = zigbuild(arch)?;
     build.args(["--package", "functions", "--package", "beekeeper", "--features", "beekeeper/aws"]);
     build.args(["--bin", program]).env("CARGO_TARGET_DIR", target());
-    run(build.env_remove(PACKAGES).envs(environment.iter().copied()))?;
+    run(build.envs(environment.iter().copied()))?;
     Ok(built(&target(), arch, program))
 }
 

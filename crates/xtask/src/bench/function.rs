@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::stand_in::{KeptItems, StandIn};
 use super::table::BenchTable;
 use super::usage::{cpu, resident};
-use crate::package::{Arch, PROGRAM};
+use crate::arch::Arch;
+use crate::package::PROGRAM;
 use crate::zig;
 
 const STARTS: usize = 9;

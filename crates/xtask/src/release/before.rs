@@ -8,7 +8,7 @@ use emulators::workspace::{root, target};
 use super::deb;
 use super::product::Product;
 use super::tree::read;
-use crate::package::Arch;
+use crate::arch::Arch;
 use crate::process::run;
 use crate::zig;
 

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::commit::Commit;
 use super::dependencies::Dependency;
-use super::utc;
 
 /// Without a serial number, which would be another one in each build.
 pub(super) fn of_materials(
@@ -20,7 +19,7 @@ pub(super) fn of_materials(
         "specVersion": "1.5",
         "version": 1,
         "metadata": {
-            "timestamp": utc(commit.time)?,
+            "timestamp": commit.utc()?,
             "component": {
                 "type": "application",
                 "bom-ref": format!("pkg:generic/beekeeper@{version}"),

@@ -4,6 +4,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use emulators::workspace::root;
+use jiff::Timestamp;
+
+/// Where releases are published. Their files are below `/releases`.
+pub(super) const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 #[derive(Clone, Debug)]
 pub(super) struct Commit {
@@ -23,6 +27,11 @@ impl Commit {
         let shown = git(&["log", "-1", "--format=%H %ct"])?;
         let (hash, time) = shown.split_once(' ').context("git shows no commit")?;
         Ok(Self { hash: hash.to_owned(), time: time.parse()? })
+    }
+
+    /// Like `2026-11-24T12:00:00Z`.
+    pub(super) fn utc(&self) -> Result<String> {
+        Ok(Timestamp::from_second(self.time.try_into()?)?.to_string())
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{REPOSITORY, checksums};
+use super::checksums;
+use super::commit::REPOSITORY;
 use crate::platform::Platform;
 
 /// With a part for each archive that is in the folder.

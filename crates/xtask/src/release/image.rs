@@ -8,9 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use emulators::workspace::{root, target};
 
+use super::commit::REPOSITORY;
 use super::product::Product;
 use super::tree::{Tree, empty};
-use super::{REPOSITORY, utc};
 use crate::process::run;
 
 /// Writes the archive. The programs are by the processor's name.
@@ -40,7 +40,7 @@ pub(super) fn write(programs: &BTreeMap<&str, &Vec<u8>>, product: &Product, arch
             ("source", REPOSITORY),
             ("version", &product.version),
             ("revision", &product.commit.hash),
-            ("created", &utc(product.commit.time)?),
+            ("created", &product.commit.utc()?),
         ] {
             build.args(["--label", &format!("org.opencontainers.image.{label}={value}")]);
         }

@@ -25,12 +25,10 @@ use emulators::workspace::{root, target};
 use self::commit::Commit;
 use self::product::Product;
 use self::tree::{Tree, empty, gzip, read};
-use crate::package::{Arch, packages};
+use crate::arch::Arch;
+use crate::package::packages;
 use crate::platform::Platform;
 use crate::zig;
-
-/// Where releases are published. Their files are below `/releases`.
-const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArguments {
@@ -168,9 +166,4 @@ fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let done = work().with_context(|| format!("could not make {what}"))?;
     eprintln!("{:>8} s  {what}", begun.elapsed().as_secs());
     Ok(done)
-}
-
-/// Like `2026-11-24T12:00:00Z`.
-fn utc(seconds: u64) -> Result<String> {
-    Ok(jiff::Timestamp::from_second(seconds.try_into()?)?.to_string())
 }

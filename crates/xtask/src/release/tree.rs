@@ -11,21 +11,21 @@ use tar::{EntryType, Header};
 
 /// In the order of their paths, which are relative, with `/` between the folders.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree(BTreeMap<String, File>);
+pub(super) struct Tree(BTreeMap<String, PackedFile>);
 
 #[derive(Clone, Debug)]
-struct File {
+struct PackedFile {
     content: Vec<u8>,
     mode: u32,
 }
 
 impl Tree {
     pub(super) fn add(&mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) {
-        self.0.insert(path.into(), File { content: content.into(), mode: 0o644 });
+        self.0.insert(path.into(), PackedFile { content: content.into(), mode: 0o644 });
     }
 
     pub(super) fn add_program(&mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) {
-        self.0.insert(path.into(), File { content: content.into(), mode: 0o755 });
+        self.0.insert(path.into(), PackedFile { content: content.into(), mode: 0o755 });
     }
 
     /// Adds everything in a folder, below this path.
