@@ -146,7 +146,7 @@ main() {
     [ ! -d "$program" ] || fail "$program is a folder" "install elsewhere: --to DIR"
     old=
     if [ -e "$program" ]; then
-        old=$("$program" --version 2>/dev/null </dev/null) || old="a beekeeper that does not start"
+        old=$("$program" -V 2>/dev/null </dev/null) || old="a beekeeper that does not start"
     fi
     if [ -n "$dry_run" ]; then
         say "would download   $archive_url"
@@ -177,7 +177,7 @@ main() {
     new=
     for unpacked in "$temporary"/beekeeper-*/beekeeper; do
         chmod 755 "$unpacked" || fail "there is no beekeeper in $name"
-        new=$("$unpacked" --version </dev/null) ||
+        new=$("$unpacked" -V </dev/null) ||
             fail "the beekeeper of $name does not start on this machine" "may programs run in $to? Or install elsewhere: --to DIR"
         mv -f "$unpacked" "$program" || fail "could not write $program" "install elsewhere: --to DIR"
     done

@@ -41,14 +41,19 @@ print("ready", flush=True)
 shop.serve_forever()
 "#;
 
+/// Takes the program out of the archive for this target.
+fn unpack(target: &str, folder: &Path) {
+    let archive = workspace::target().join(format!("release-files/beekeeper-{target}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.arg("xzf").arg(&archive).arg("-C").arg(folder);
+    let unpacked = tar.args(["--strip-components=1", "--wildcards", "*/beekeeper"]).status().unwrap();
+    assert!(unpacked.success(), "{}: run `cargo xtask release`", archive.display());
+}
+
 /// A root with the program for this machine, and nothing else.
 fn empty_root() -> TempDir {
     let root = tempfile::tempdir().unwrap();
-    let archive = workspace::target().join("release-files/beekeeper-x86_64-unknown-linux-musl.tar.gz");
-    let mut unpack = Command::new("tar");
-    unpack.arg("xzf").arg(&archive).args(["--strip-components=1", "--wildcards", "*/beekeeper", "-C"]);
-    let unpacked = unpack.arg(root.path()).status().unwrap();
-    assert!(unpacked.success(), "{}: run `cargo xtask release`", archive.display());
+    unpack("x86_64-unknown-linux-musl", root.path());
     fs::create_dir(root.path().join("data")).unwrap();
     root
 }
@@ -90,7 +95,7 @@ fn noon_in_berlin_is_noon_in_berlin() {
     let root = empty_root();
     let opening = |zone| {
         let on = "beekeeper on sale --local --data /data/room --at 'Friday 12:00' --yes";
-        run_in(root.path(), &[("TZ", zone)], &format!("{ROOM} > room &\nsleep 1\n{on}"))
+        run_in(root.path(), &[("TZ", zone)], &format!("{ROOM} > log &\nsleep 1\n{on}"))
     };
     let printed = opening("Europe/Berlin");
     assert!(printed.contains("12:00 CE"), "CET or CEST: {printed}");
@@ -101,10 +106,7 @@ fn noon_in_berlin_is_noon_in_berlin() {
 #[test]
 fn the_program_for_arm_runs_too() {
     let folder = tempfile::tempdir().unwrap();
-    let archive = workspace::target().join("release-files/beekeeper-aarch64-unknown-linux-musl.tar.gz");
-    let mut unpack = Command::new("tar");
-    unpack.arg("xzf").arg(&archive).args(["--strip-components=1", "--wildcards", "*/beekeeper", "-C"]);
-    assert!(unpack.arg(folder.path()).status().unwrap().success());
+    unpack("aarch64-unknown-linux-musl", folder.path());
     let mut version = Command::new("qemu-aarch64-static");
     let output = version.arg(folder.path().join("beekeeper")).arg("--version").output();
     let output = output.unwrap_or_else(|error| {

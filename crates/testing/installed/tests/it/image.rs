@@ -113,6 +113,8 @@ fn it_has_what_a_room_and_a_guard_need() {
         unpack(&layer, root.path());
     }
     let mut inside = Command::new("unshare");
+    // A container has no variables of whoever starts it.
+    inside.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     inside.args([
         "--map-root-user",
         "--mount",
