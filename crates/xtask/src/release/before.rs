@@ -13,7 +13,7 @@ use crate::process::run;
 use crate::zig;
 
 /// The last commit before there was anything to download.
-const COMMIT: &str = "61ded13b0758";
+const COMMIT: &str = "61ded13b8b87";
 
 const VERSION: &str = "0.0.9";
 
