@@ -1,5 +1,6 @@
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -25,9 +26,9 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// The folder of one of cargo's own tools, at this version. It is installed under the build directory.
 pub(crate) fn cargo_tool(name: &str, version: &str) -> Result<PathBuf> {
     let folder = tools().join("bin");
-    let installed = Command::new(folder.join(name)).arg("--version").output();
-    let is_current =
-        installed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(version));
+    // Cargo's own list: not every tool says its version.
+    let list = fs::read_to_string(tools().join(".crates.toml")).unwrap_or_default();
+    let is_current = folder.join(name).exists() && list.contains(&format!("\"{name} {version} "));
     if !is_current {
         eprintln!("installing {name} {version} under {} (once)", tools().display());
         // It runs for a second, so optimising it would take longer than it saves.

@@ -1,15 +1,15 @@
 //! The version before the first release, as a Debian package: what the upgrade test starts from.
 
+use std::fs;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use emulators::workspace::{root, target};
 
 use super::deb;
 use super::product::Product;
 use super::tree::read;
 use crate::arch::Arch;
-use crate::process::run;
 use crate::zig;
 
 /// The last commit before there was anything to download.
@@ -27,8 +27,12 @@ pub(super) fn write(product: &Product) -> Result<()> {
     let source = work.join("before");
     if !source.exists() {
         let mut git = Command::new("git");
-        git.args(["worktree", "add", "--detach"]).arg(&source).arg(COMMIT).current_dir(root());
-        run(&mut git)?;
+        let output = git.args(["archive", COMMIT]).current_dir(root()).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+        // An interrupted run leaves no half of it.
+        let new = work.join("before.new");
+        tar::Archive::new(output.stdout.as_slice()).unpack(&new)?;
+        fs::rename(new, &source)?;
     }
     let program = read(&zig::build_in(&source, Arch::X86)?)?;
     let mut before = product.clone();
