@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use deployed_rooms::Operator;
 use emulators::{Venv, workspace};
-use http_contract::Client;
+use http_contract::{Client, IN_FORCE};
 use serde_json::Value;
 
 use super::lifecycle::account;
@@ -69,6 +70,7 @@ fn a_pipeline_creates_updates_and_removes_a_room() {
     let stage = outputs.iter().find(|output| output["OutputKey"] == "StageUrl").unwrap();
     let client = Client::new(&aws.stage(stage["OutputValue"].as_str().unwrap()), "spring-sale");
     operator.done(&["pause", "spring-sale", "--json"]).unwrap();
+    thread::sleep(IN_FORCE);
     let place = client.join();
     let epoch = client.get_with("/polling", &place).json()["epoch"].clone();
     let examined = operator.run(&["doctor", "spring-sale", "--json"]).unwrap();
