@@ -56,6 +56,8 @@ fn zigbuild(arch: Arch) -> Result<Command> {
     let mut build = cargo();
     build.args(["auditable", "zigbuild", "--locked", "--release", "--target", &triple(arch)]);
     build.env("CARGO_INCREMENTAL", "0");
+    // The time that C code notes when it is compiled; and no object that an earlier zig compiled with another one.
+    build.env("SOURCE_DATE_EPOCH", "0").env("ZIG_GLOBAL_CACHE_DIR", target().join("zig-cache"));
     // This variable overrides all other compiler flags, so that flags of this machine do not change the programs.
     build.env("CARGO_ENCODED_RUSTFLAGS", flags()?);
     let path = env::var_os("PATH").unwrap_or_default();
