@@ -50,8 +50,8 @@ fn operate(container: &Container, arguments: &str) -> String {
 #[test]
 fn a_visitor_walks_through_a_room_that_apt_installed() {
     let container = Container::boot();
-    copy(&this_release(), &container, "/root/beekeeper.deb");
-    let printed = container.run("apt-get install --yes /root/beekeeper.deb 2>&1");
+    copy(&this_release(), &container, "/opt/beekeeper.deb");
+    let printed = container.run("apt-get install --yes /opt/beekeeper.deb 2>&1");
     assert!(printed.contains("systemctl enable --now beekeeper"), "says what comes next: {printed}");
     let states = container.try_run("systemctl is-enabled beekeeper beekeeper-guard").stdout;
     assert_eq!(
@@ -83,9 +83,9 @@ fn a_visitor_walks_through_a_room_that_apt_installed() {
 #[test]
 fn ten_thousand_in_line_outlive_an_upgrade() {
     let container = Container::boot();
-    copy(&before(), &container, "/root/before.deb");
-    copy(&this_release(), &container, "/root/beekeeper.deb");
-    container.run("apt-get install --yes /root/before.deb");
+    copy(&before(), &container, "/opt/before.deb");
+    copy(&this_release(), &container, "/opt/beekeeper.deb");
+    container.run("apt-get install --yes /opt/before.deb");
     let port = free_port();
     let ours = configure(&container, port);
     // The version before had its flags in the unit.
@@ -106,7 +106,7 @@ fn ten_thousand_in_line_outlive_an_upgrade() {
     let earlier = container.run("systemctl show --property MainPID beekeeper");
 
     fs::remove_dir_all(&folder).unwrap();
-    container.run("apt-get install --yes /root/beekeeper.deb");
+    container.run("apt-get install --yes /opt/beekeeper.deb");
     until_it_answers(&container);
     assert_ne!(container.run("systemctl show --property MainPID beekeeper"), earlier, "started again");
     let kept = fs::read_to_string(container.root().join("etc/beekeeper/room.toml")).unwrap();
