@@ -3,7 +3,7 @@
 
 use std::env;
 use std::error::Error;
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -17,6 +17,7 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
+use waitroom::with_causes;
 
 /// Starts logging. The environment variable `RUST_LOG` selects events, for example `info,consumer=debug`. Without it,
 /// all events of level info and above are logged. An invalid filter only logs a warning: it must not stop a waiting
@@ -126,12 +127,7 @@ impl Visit for Fields {
 
     /// Writes the error with its causes, because its own text does not contain them.
     fn record_error(&mut self, field: &Field, error: &(dyn Error + 'static)) {
-        let mut text = error.to_string();
-        for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
-            // Writing to a string does not fail.
-            let _ = write!(text, ": {cause}");
-        }
-        self.put(field.name(), text);
+        self.put(field.name(), with_causes(error));
     }
 }
 

@@ -7,13 +7,11 @@
 mod event;
 mod new_role;
 
-use std::error::Error;
-
 use config::SetupProperties;
 use page::{Design, Page};
 use rand::rngs::SysRng;
 use waitroom::ports::{PortError, PortResult};
-use waitroom::{Epoch, Room};
+use waitroom::{Epoch, Room, with_causes};
 
 pub use event::{RequestType, ResponseUrl, SetupAnswer, SetupEvent};
 pub use new_role::until_allowed;
@@ -35,7 +33,7 @@ pub trait SetupPorts: Send + Sync {
 pub async fn attend(ports: &impl SetupPorts, event: &SetupEvent) -> SetupAnswer {
     let done = match event.request_type {
         RequestType::Create | RequestType::Update => set_up(ports, event).await,
-        RequestType::Delete => ports.clear_page().await.map_err(|error| describe(&error)),
+        RequestType::Delete => ports.clear_page().await.map_err(|error| with_causes(&error)),
     };
     SetupAnswer::new(event, done)
 }
@@ -47,7 +45,7 @@ async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), Strin
         properties.map_err(|mistakes| mistakes.iter().collect::<Vec<_>>().join("; "))?;
     let epoch = Epoch::random(&mut SysRng).map_err(|error| format!("no random numbers: {error}"))?;
     let first = Room::new(config.settings(), url, epoch);
-    let describe = |error: PortError| describe(&error);
+    let describe = |error: PortError| with_causes(&error);
     let mut room = ports.create_room(&first).await.map_err(describe)?;
     let (stored, wanted) = (&room.settings.room, &first.settings.room);
     if stored != wanted {
@@ -72,12 +70,6 @@ async fn set_up(ports: &impl SetupPorts, event: &SetupEvent) -> Result<(), Strin
         ports.put_page(Design::default().page(&room.settings.title)).await.map_err(describe)?;
     }
     Ok(())
-}
-
-/// An error with its causes.
-fn describe(error: &(dyn Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The Debian package: installed by apt into a Debian that has booted, upgraded with people in line, removed.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use emulators::workspace;
 
 use crate::container::{Container, copy};
 use crate::crowd::Crowd;
+use crate::topology::free_port;
 
 /// The program and the unit of the commit before the first release.
 fn before() -> PathBuf {
@@ -18,10 +18,6 @@ fn before() -> PathBuf {
 
 fn this_release() -> PathBuf {
     workspace::target().join("release-files/beekeeper_amd64.deb")
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// What the operator writes down, at a port that is free: the container has the network of this machine.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::releases::Releases;
 
 /// What the script calls, besides what downloads.
-const TOOLS: [&str; 13] = [
+pub(crate) const TOOLS: [&str; 13] = [
     "uname",
     "sha256sum",
     "tar",

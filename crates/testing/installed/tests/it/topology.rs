@@ -19,7 +19,7 @@ const TRY: &str = include_str!("../../../../../infra/release/compose/compose.ove
 /// The guard asks every ten seconds for a room that was not there yet.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
