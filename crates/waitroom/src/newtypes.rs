@@ -62,6 +62,11 @@ macro_rules! random_characters {
                 rng.try_fill_bytes(&mut bytes)?;
                 Ok(Self(bytes.map(|byte| Self::ALPHABET[usize::from(byte % 32)])))
             }
+
+            pub fn as_str(&self) -> &str {
+                // Every way to make one lets only ASCII through, so it is text.
+                str::from_utf8(&self.0).unwrap_or_default()
+            }
         }
 
         impl TryFrom<&[u8]> for $type {

@@ -35,13 +35,15 @@ impl Place {
     /// How long a browser keeps the cookie. The ledger must keep an admission as long. Otherwise a visitor who has already
     /// entered would look like one who still waits.
     pub const MAX_AGE: Duration = Duration::from_hours(14 * 24);
+    /// What the name of the cookie with the proof ends with.
+    const PROOF: &str = "_proof";
 
     pub fn name(room: &RoomId) -> String {
         format!("bk_{room}")
     }
 
     fn proof_name(room: &RoomId) -> String {
-        format!("bk_{room}_proof")
+        format!("bk_{room}{}", Self::PROOF)
     }
 
     /// Finds the room's cookie in the values of a request's `Cookie` headers.
@@ -63,14 +65,14 @@ impl Place {
 
     /// The value of the `Set-Cookie` header for this place.
     pub fn set(&self, room: &RoomId, scheme: Scheme) -> String {
-        set_cookie(&Self::name(room), &self.to_string(), "/", scheme)
+        set_cookie(room, "", &self.to_string(), "/", scheme)
     }
 
     /// The value of the `Set-Cookie` header for the proof of a place. The browser sends it to this path alone, or to all of
     /// them.
     pub fn set_proof(room: &RoomId, proof: &str, scheme: Scheme, path: Option<&str>) -> String {
         let path = path.filter(|path| is_cookie_path(path)).unwrap_or("/");
-        set_cookie(&Self::proof_name(room), proof, path, scheme)
+        set_cookie(room, Self::PROOF, proof, path, scheme)
     }
 }
 
@@ -94,17 +96,20 @@ fn is_cookie_path(path: &str) -> bool {
     path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
 }
 
-fn set_cookie(name: &str, value: &str, path: &str, scheme: Scheme) -> String {
+/// Put together piece by piece: everybody who joins gets two, and the formatter takes several times as long.
+fn set_cookie(room: &RoomId, ending: &str, value: &str, path: &str, scheme: Scheme) -> String {
     let attributes = match scheme {
-        Scheme::Https => "Secure; SameSite=None",
-        Scheme::PlainLocalhost => "SameSite=Lax",
+        Scheme::Https => "; HttpOnly; Secure; SameSite=None; Max-Age=",
+        Scheme::PlainLocalhost => "; HttpOnly; SameSite=Lax; Max-Age=",
     };
-    format!("{name}={value}; Path={path}; HttpOnly; {attributes}; Max-Age={}", Place::MAX_AGE.as_secs())
+    let age = Place::MAX_AGE.as_secs().to_string();
+    ["bk_", room.as_str(), ending, "=", value, "; Path=", path, attributes, &age].concat()
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{}", self.epoch, self.token, self.ticket)
+        let (token, ticket) = (self.token.digits(), self.ticket.get().to_string());
+        f.write_str(&[self.epoch.as_str(), "-", token.as_str(), "-", &ticket].concat())
     }
 }
 
