@@ -4,7 +4,7 @@ use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE};
 use lambda_http::http::{Error, HeaderValue, Response};
 use lambda_http::request::{LambdaRequest, RequestContext};
 use lambda_http::{Body, LambdaEvent, Request, RequestExt};
-use producer::{DoorAnswer, DoorRequest, Nonce};
+use producer::{DoorRequest, Nonce};
 use waitroom::readable_cookies;
 
 /// Joins several `Cookie` headers into one. HTTP/2 allows a browser to send them apart, and `lambda_http` keeps only the
@@ -63,23 +63,11 @@ pub fn not_found() -> Result<Response<Body>, Error> {
         .body(r#"{"error":"there is nothing here; the room's door is /beekeeper"}"#.into())
 }
 
-/// The answer as a response. If a header has a character that HTTP does not allow, the response is "busy" instead.
-pub fn respond(answer: &DoorAnswer) -> Response<Body> {
-    try_respond(answer).or_else(|_| try_respond(&DoorAnswer::busy())).unwrap_or_default()
-}
-
-fn try_respond(answer: &DoorAnswer) -> Result<Response<Body>, Error> {
-    let response = Response::builder().status(answer.status);
-    let response =
-        answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
-    response.body(answer.body.into())
-}
-
 #[cfg(test)]
 mod tests {
     use lambda_http::Context;
     use lambda_http::request::from_str;
-    use producer::ShownIn;
+    use producer::{DoorAnswer, ShownIn};
     use serde_json::{Map, Value};
 
     use super::*;
@@ -169,7 +157,7 @@ mod tests {
             content_type: "text/html; charset=utf-8",
             body: "",
         };
-        let response = respond(&answer);
+        let response = answer.clone().into_response();
         assert_eq!(response.status(), 302);
         let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("location"), answer.location.as_deref());
@@ -177,7 +165,8 @@ mod tests {
         assert_eq!(set, ["bk_sale=x; Path=/", "bk_sale_proof=y; Path=/"]);
         assert_eq!((header("cache-control"), header("retry-after")), (Some("no-store"), None));
 
-        let busy = respond(&DoorAnswer { location: Some("https://shop.example/\n".into()), ..answer });
+        let busy = DoorAnswer { location: Some("https://shop.example/\n".into()), ..answer };
+        let busy = busy.into_response();
         assert_eq!((busy.status().as_u16(), busy.headers()["retry-after"].to_str().unwrap()), (503, "30"));
     }
 }

@@ -1,6 +1,7 @@
-use std::borrow::Cow;
 use std::time::Duration;
 
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use http::{Response, StatusCode};
 use waitroom::{Place, RoomId, Scheme};
 
 /// The answer of `/beekeeper`. Never cached: each answer is for one visitor.
@@ -25,7 +26,7 @@ impl DoorAnswer {
 
     /// Redirects to the waiting page. The page reads its place from the URL's fragment, which browsers never send.
     pub(crate) fn wait(place: &Place) -> Self {
-        Self::found(format!("{}#{}-{}", Self::PAGE, place.epoch, place.ticket))
+        Self::found([Self::PAGE, "#", place.epoch.as_str(), "-", &place.ticket.get().to_string()].concat())
     }
 
     /// Redirects to the waiting page, without a place.
@@ -64,15 +65,28 @@ impl DoorAnswer {
         Self { status: 429, retry_after: Some(seconds), ..Self::busy() }
     }
 
-    /// The headers of the answer, the same on one machine and on AWS.
-    pub fn headers(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
-        let always = [("cache-control", "no-store"), ("content-type", self.content_type)];
-        let always = always.map(|(name, value)| (name, Cow::from(value)));
-        let location = self.location.as_deref().map(|location| ("location", location.into()));
-        let cookies = self.set_cookie.iter().chain(&self.set_proof);
-        let cookies = cookies.map(|cookie| ("set-cookie", cookie.as_str().into()));
-        let retry = self.retry_after.map(|seconds| ("retry-after", seconds.to_string().into()));
-        always.into_iter().chain(location).chain(cookies).chain(retry)
+    /// The answer as a response, the same on one machine and on AWS. If a header has a character that HTTP does not allow,
+    /// because the shop's URL has one, it is "busy" instead.
+    pub fn into_response(self) -> Response<&'static str> {
+        self.try_into_response().or_else(|_| Self::busy().try_into_response()).unwrap_or_default()
+    }
+
+    fn try_into_response(self) -> Result<Response<&'static str>, http::Error> {
+        let mut response = Response::new(self.body);
+        *response.status_mut() = StatusCode::from_u16(self.status)?;
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        if let Some(location) = self.location {
+            headers.insert(LOCATION, location.try_into()?);
+        }
+        for cookie in [self.set_cookie, self.set_proof].into_iter().flatten() {
+            headers.append(SET_COOKIE, cookie.try_into()?);
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        Ok(response)
     }
 
     fn found(location: String) -> Self {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use clock::SystemClock;
 use control::{Refusals, Status};
 use embedded::{EmbeddedStore, WriteTrouble};
-use hyper::body::Incoming;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, COOKIE, HeaderValue, VARY,
 };
@@ -16,7 +17,6 @@ use page::Page;
 use pass::{Discovery, Nonce};
 use poll::Poll;
 use producer::{DoorRequest, PlaceLimit, Producer, ProducerError, RecentRefusals, RefusalLog, SystemTokens};
-use tracing::field::display;
 use tracing::{Instrument, Level, Span};
 use waitroom::ports::{Clock, KeyBoard, PortError, PortResult, RoomReader};
 use waitroom::{Room, Scheme, readable_cookies};
@@ -140,7 +140,7 @@ impl App {
         let client = client.filter(|_| is_limited);
         let cookies: Vec<&str> = cookies(request).collect();
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
-        let request = DoorRequest {
+        let visit = DoorRequest {
             shown: DoorRequest::shown(request.method().as_str(), header),
             cookies: &cookies,
             nonce: query_value(request.uri().query(), Nonce::PARAMETER),
@@ -148,7 +148,10 @@ impl App {
             // A proxy in front may have another.
             path: None,
         };
-        let answer = self.producer.answer_or_busy(&request).await;
+        let answer = match self.producer.answer(&visit).await {
+            Ok(answer) => answer,
+            Err(error) => self.span_of_warning(request).await.in_scope(|| self.producer.refuse(&error)),
+        };
         if answer.set_cookie.is_some()
             && let Some(metrics) = &self.metrics
         {
@@ -157,12 +160,10 @@ impl App {
         if let Some(client) = &client
             && answer.status == StatusCode::TOO_MANY_REQUESTS
         {
-            self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
+            let log = || self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
+            self.span_of_warning(request).await.in_scope(log);
         }
-        let response = Response::builder().status(answer.status);
-        let response =
-            answer.headers().fold(response, |response, (name, value)| response.header(name, value.as_ref()));
-        respond::finish(response, answer.body)
+        answer.into_response().map(|body| Full::new(Bytes::from_static(body.as_bytes())))
     }
 
     /// Whether this request is of the operator's rehearsal: the room is marked, and the sender is this machine and passes
@@ -220,23 +221,21 @@ impl App {
         response
     }
 
-    /// The span has the highest level at the door, so that no log filter removes it from the warnings there. At other routes
-    /// nothing warns, and to create a span takes a good part of the time of a poll.
-    async fn span_of(&self, route: &Route, request: &Request<Incoming>) -> Span {
-        let is_door = route.handler == Handler::Door;
-        if !is_door && !tracing::enabled!(Level::INFO) {
-            return Span::none();
-        }
+    async fn span_of(&self, request: &Request<Incoming>) -> Span {
         let Ok(room) = self.store.room().await else { return Span::none() };
         let (name, method, path) = (&room.settings.room, request.method(), request.uri().path());
-        // At the door the producer records it, here as on AWS.
-        let epoch = (!is_door).then(|| display(room.epoch));
-        tracing::error_span!("request", room = %name, epoch, id = request_id(), %method, path)
+        // It has the highest level, so that no log filter removes it from the warnings.
+        tracing::error_span!("request", room = %name, epoch = %room.epoch, id = request_id(), %method, path)
+    }
+
+    /// What the door warns of says in which request. None if all requests have their spans.
+    async fn span_of_warning(&self, request: &Request<Incoming>) -> Span {
+        if tracing::enabled!(Level::INFO) { Span::none() } else { self.span_of(request).await }
     }
 }
 
 impl HttpService for App {
-    /// None yet: [`App::span_of`] creates it when the route is known.
+    /// None yet: it names the room, and most requests need none.
     fn span(&self, _: &Request<Incoming>) -> Span {
         Span::none()
     }
@@ -248,7 +247,8 @@ impl HttpService for App {
         if !route.allows(request.method().as_str()) {
             return respond::method_not_allowed(route);
         }
-        let span = self.span_of(route, request).await;
+        // To create a span takes a good part of the time of a poll.
+        let span = if tracing::enabled!(Level::INFO) { self.span_of(request).await } else { Span::none() };
         self.answer_route(route, parameter, request, sender).instrument(span).await
     }
 }

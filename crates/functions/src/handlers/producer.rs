@@ -1,10 +1,10 @@
 //! `GET /beekeeper`, behind API Gateway's proxy integration.
 
 use clock::SystemClock;
-use functions::door::{cookies, door_request, is_door, join_cookies, not_found, respond};
+use functions::door::{cookies, door_request, is_door, join_cookies, not_found};
 use functions::{FunctionSetup, Metric, request_span, variable, warm_up};
 use lambda_http::tower::Service;
-use lambda_http::{Adapter, Request, RequestExt, service_fn};
+use lambda_http::{Adapter, Body, Request, RequestExt, service_fn};
 use producer::{Producer, SystemTokens};
 use tracing::Instrument;
 use waitroom::Scheme;
@@ -34,7 +34,7 @@ pub(crate) async fn run() -> Result<(), lambda_http::Error> {
         for count in counts.into_iter().filter(|(_, visitors)| *visitors > 0) {
             metrics.count(SystemClock.now(), &[count]);
         }
-        Ok::<_, lambda_http::Error>(respond(&answer))
+        Ok::<_, lambda_http::Error>(answer.into_response().map(Body::from))
     }));
     lambda_runtime::run(service_fn(|event| door.call(join_cookies(event)))).await
 }
