@@ -1,26 +1,38 @@
-//! Group commit. Every change waits in one queue. One committer takes all changes that have gathered, applies them in
+//! Group commit. Every change waits in one queue. One committer takes the changes that have gathered, applies them in
 //! one transaction, and syncs once. Thousands of joins share that sync. No change is reported as done before it.
 //!
 //! If the transaction fails, all of its changes fail. Then the database is opened again, because redb does not accept
 //! writes after an I/O error. Until that succeeds, new changes fail at once, so that visitors are told to retry
 //! instead of being kept waiting.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use redb::WriteTransaction;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use waitroom::ports::{Fault, PortError, PortResult};
+use waitroom::{Place, Timestamp};
 
 use crate::draft::{Committed, Draft};
 use crate::shared::{SharedState, WriteFailure, unreadable};
 use crate::tables::TableError;
 
-/// One change. It is applied inside a transaction, and its caller gets the result after the commit.
-trait QueuedChange: Send {
+/// A change in the queue.
+enum QueuedChange {
+    /// Nearly all changes are joins, so they are kept as what they are. They succeed or fail as their group does.
+    Join {
+        place: Place,
+        at: Timestamp,
+    },
+    Other(Box<dyn OtherChange>),
+}
+
+/// A change with a result of its own. It is applied inside a transaction, and its caller gets the result after the commit.
+trait OtherChange: Send {
     /// Fails only if the storage fails.
     fn apply(&mut self, draft: &mut Draft<'_>) -> Result<(), redb::Error>;
 
@@ -34,7 +46,7 @@ struct Pending<F, T> {
     reply: oneshot::Sender<PortResult<T>>,
 }
 
-impl<F, T> QueuedChange for Pending<F, T>
+impl<F, T> OtherChange for Pending<F, T>
 where
     F: FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send,
     T: Send,
@@ -61,40 +73,143 @@ where
     }
 }
 
-enum CommitRequest {
-    Change(Box<dyn QueuedChange>),
-    Stop,
+/// The changes of one transaction.
+#[derive(Default)]
+struct Group {
+    changes: Vec<QueuedChange>,
+    outcome: Arc<GroupOutcome>,
 }
 
-/// Takes changes for the committer.
-#[derive(Clone)]
-pub(crate) struct Queue(SyncSender<CommitRequest>);
+/// How it went, for all joins of the group at once.
+#[derive(Default)]
+struct GroupOutcome {
+    known: OnceLock<Result<(), WriteFailure>>,
+    told: Notify,
+}
+
+impl GroupOutcome {
+    async fn get(&self) -> Result<(), WriteFailure> {
+        loop {
+            let told = self.told.notified();
+            // Asked after `told` was made, so that nothing is told in between unheard.
+            if let Some(known) = self.known.get() {
+                return known.clone();
+            }
+            told.await;
+        }
+    }
+}
+
+impl Group {
+    fn conclude(mut self, outcome: Result<(), &WriteFailure>) {
+        for change in self.changes.drain(..) {
+            if let QueuedChange::Other(change) = change {
+                change.conclude(outcome);
+            }
+        }
+        self.tell(outcome.map_err(WriteFailure::clone));
+    }
+
+    /// Only the first word counts.
+    fn tell(&self, outcome: Result<(), WriteFailure>) {
+        if self.outcome.known.set(outcome).is_ok() {
+            self.outcome.told.notify_waiters();
+        }
+    }
+}
+
+/// Without a committer nobody concludes it, and nobody who joins may wait forever.
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.tell(Err(WriteFailure::closed()));
+    }
+}
+
+/// Takes changes for the committer. The store is closed when this is dropped, or earlier.
+pub(crate) struct Queue(Arc<Gathering>);
+
+/// What gathers until the committer takes it.
+#[derive(Default)]
+struct Gathering {
+    gathered: Mutex<Gathered>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct Gathered {
+    /// Only the last one may have room for another change.
+    groups: VecDeque<Group>,
+    is_closed: bool,
+}
+
+impl Gathered {
+    /// The group that the next change belongs to. `None` if too many wait.
+    fn open_group(&mut self) -> Option<&mut Group> {
+        let is_full = |group: &Group| group.changes.len() >= Committer::GROUP;
+        if self.groups.back().is_none_or(is_full) {
+            if self.groups.len() >= Committer::GROUPS {
+                return None;
+            }
+            self.groups.push_back(Group::default());
+        }
+        self.groups.back_mut()
+    }
+}
 
 impl Queue {
+    pub(crate) async fn join(&self, shared: &SharedState, place: Place) -> PortResult<()> {
+        const ATTEMPT: &str = "put a visitor in line";
+        let join = QueuedChange::Join { place, at: (shared.now)() };
+        let outcome = self.put(shared, ATTEMPT, join)?;
+        // Whoever stops waiting, for example because they closed the tab, has joined anyway.
+        outcome.get().await.map_err(|failure| failure.error(ATTEMPT))
+    }
+
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         shared: &SharedState,
         attempt: &'static str,
         change: impl FnOnce(&mut Draft<'_>) -> Result<T, TableError> + Send + 'static,
     ) -> PortResult<T> {
+        let (reply, result) = oneshot::channel();
+        let pending = Pending { attempt, change: Some(change), result: None, reply };
+        self.put(shared, attempt, QueuedChange::Other(Box::new(pending)))?;
+        result.await.map_err(|_| WriteFailure::closed().error(attempt))?
+    }
+
+    fn put(
+        &self,
+        shared: &SharedState,
+        attempt: &'static str,
+        change: QueuedChange,
+    ) -> PortResult<Arc<GroupOutcome>> {
         if let Some(failure) = shared.write_failure() {
             return Err(failure.error(attempt));
         }
-        let (reply, result) = oneshot::channel();
-        let pending = Pending { attempt, change: Some(change), result: None, reply };
-        let closed = || PortError::new(attempt, Fault::Broken, "the store is closed");
-        self.0.try_send(CommitRequest::Change(Box::new(pending))).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                PortError::new(attempt, Fault::Busy, "too many changes are waiting for the disk")
-            }
-            TrySendError::Disconnected(_) => closed(),
-        })?;
-        result.await.map_err(|_| closed())?
+        let mut gathered = self.0.gathered.lock();
+        if gathered.is_closed {
+            return Err(WriteFailure::closed().error(attempt));
+        }
+        let Some(group) = gathered.open_group() else {
+            return Err(PortError::new(attempt, Fault::Busy, "too many changes are waiting for the disk"));
+        };
+        group.changes.push(change);
+        let outcome = group.outcome.clone();
+        drop(gathered);
+        self.0.came.notify_one();
+        Ok(outcome)
     }
 
-    pub(crate) fn stop(&self) {
-        // Without a committer there is nothing to stop.
-        let _ = self.0.send(CommitRequest::Stop);
+    /// No more changes are taken. Those that have gathered are still committed.
+    pub(crate) fn close(&self) {
+        self.0.gathered.lock().is_closed = true;
+        self.0.came.notify_one();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -102,56 +217,53 @@ impl Queue {
 /// [its steps](Self::commit_pending) itself.
 pub struct Committer {
     shared: Arc<SharedState>,
-    queue: Receiver<CommitRequest>,
+    gathering: Arc<Gathering>,
 }
 
 impl Committer {
     /// The most changes in one transaction. This limits how long the first of them waits.
     const GROUP: usize = 4096;
-    /// The most changes that wait while the disk stalls. Further visitors are told to retry.
-    const QUEUE: usize = 16 * Self::GROUP;
+    /// The most groups that wait while the disk stalls. Further visitors are told to retry.
+    const GROUPS: usize = 16;
     const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(shared: Arc<SharedState>) -> (Self, Queue) {
-        let (sender, receiver) = mpsc::sync_channel(Self::QUEUE);
-        (Self { shared, queue: receiver }, Queue(sender))
+        let gathering = Arc::new(Gathering::default());
+        (Self { shared, gathering: gathering.clone() }, Queue(gathering))
     }
 
     /// Commits until the store is closed or its last handle is dropped.
-    pub(crate) fn run(mut self) {
-        let mut stop = false;
-        while !stop && let Ok(first) = self.queue.recv() {
-            let group;
-            (group, stop) = self.gather(Some(first));
-            if self.commit(group).is_err() && !stop {
-                stop = self.recover();
+    pub(crate) fn run(self) {
+        while let Some(group) = self.gathering.wait() {
+            if self.commit(group).is_err() {
+                self.recover();
             }
         }
         self.shared.database.close();
     }
 
-    /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while. Returns
-    /// whether the store was closed in the meantime.
-    fn recover(&mut self) -> bool {
+    /// Opens the database again at once, so that reads still find admissions, and rejects changes for a while.
+    fn recover(&self) {
         loop {
             let opened = self.shared.open();
             std::thread::sleep(Self::RETRY_PAUSE);
-            let (group, stop) = self.gather(None);
-            // All of these changes are rejected, so nothing can fail.
-            let _ = self.commit(group);
-            if stop || opened.is_ok() {
+            if let Some(group) = self.gathering.take() {
+                // All of these changes are rejected, so nothing can fail.
+                let _ = self.commit(group);
+            }
+            if opened.is_ok() || self.gathering.gathered.lock().is_closed {
                 self.shared.resume_writes();
-                return stop;
+                return;
             }
         }
     }
 
-    /// Commits the changes that have gathered, and returns how many there were.
+    /// Commits the next group of the changes that have gathered, and returns how many it has.
     ///
     /// After a failure the store rejects changes until [`reopen`](Self::reopen) succeeds.
     pub fn commit_pending(&mut self) -> Result<usize, redb::Error> {
-        let (group, _) = self.gather(None);
-        let changes = group.len();
+        let Some(group) = self.gathering.take() else { return Ok(0) };
+        let changes = group.changes.len();
         self.commit(group).map(|()| changes)
     }
 
@@ -161,60 +273,39 @@ impl Committer {
         self.shared.open().inspect(|()| self.shared.resume_writes())
     }
 
-    /// The changes that have gathered, and whether the store was closed.
-    fn gather(&self, first: Option<CommitRequest>) -> (Vec<Box<dyn QueuedChange>>, bool) {
-        let mut group = Vec::new();
-        let mut next = first.map_or_else(|| self.queue.try_recv(), Ok);
-        loop {
-            match next {
-                Ok(CommitRequest::Change(change)) => group.push(change),
-                Ok(CommitRequest::Stop) | Err(TryRecvError::Disconnected) => return (group, true),
-                Err(TryRecvError::Empty) => return (group, false),
-            }
-            if group.len() == Self::GROUP {
-                return (group, false);
-            }
-            next = self.queue.try_recv();
-        }
-    }
-
-    fn commit(&self, mut group: Vec<Box<dyn QueuedChange>>) -> Result<(), redb::Error> {
-        if group.is_empty() {
+    fn commit(&self, mut group: Group) -> Result<(), redb::Error> {
+        if let Some(failure) = self.shared.write_failure() {
+            group.conclude(Err(&failure));
             return Ok(());
         }
-        let (fault, error) = match self.shared.write_failure() {
-            Some(failure) => {
-                conclude(group, Err(&failure));
-                return Ok(());
+        match self.try_commit_catching_panics(&mut group.changes) {
+            Ok(committed) => {
+                self.shared.apply(committed);
+                group.conclude(Ok(()));
+                Ok(())
             }
-            None => match self.try_commit_catching_panics(&mut group) {
-                Ok(committed) => {
-                    self.shared.apply(committed);
-                    conclude(group, Ok(()));
-                    return Ok(());
-                }
-                Err(failed) => failed,
-            },
-        };
-        let failure = self.shared.stop_writes(&error);
-        conclude(group, Err(&failure.with(fault)));
-        Err(error)
+            Err((fault, error)) => {
+                let failure = self.shared.stop_writes(&error);
+                group.conclude(Err(&failure.with(fault)));
+                Err(error)
+            }
+        }
     }
 
     /// A change that panics is a bug. It must not stop the committer, because then no later change would succeed.
     fn try_commit_catching_panics(
         &self,
-        group: &mut [Box<dyn QueuedChange>],
+        changes: &mut [QueuedChange],
     ) -> Result<Committed, (Fault, redb::Error)> {
-        let committed = catch_unwind(AssertUnwindSafe(|| self.try_commit(group)));
+        let committed = catch_unwind(AssertUnwindSafe(|| self.try_commit(changes)));
         let panicked = || redb::Error::Corrupted("a change panicked".into());
         committed.unwrap_or_else(|_| Err((Fault::Unsure, panicked())))
     }
 
-    fn try_commit(&self, group: &mut [Box<dyn QueuedChange>]) -> Result<Committed, (Fault, redb::Error)> {
+    fn try_commit(&self, changes: &mut [QueuedChange]) -> Result<Committed, (Fault, redb::Error)> {
         let transaction = self.shared.database.begin_write().map_err(|error| (Fault::Broken, error))?;
         let committed =
-            self.draft(&transaction, group).map_err(|error| (Fault::Broken, unreadable(error)))?;
+            self.draft(&transaction, changes).map_err(|error| (Fault::Broken, unreadable(error)))?;
         // The commit may have reached the disk before it failed.
         transaction.commit().map_err(|error| (Fault::Unsure, error.into()))?;
         Ok(committed)
@@ -223,11 +314,36 @@ impl Committer {
     fn draft(
         &self,
         transaction: &WriteTransaction,
-        group: &mut [Box<dyn QueuedChange>],
+        changes: &mut [QueuedChange],
     ) -> Result<Committed, TableError> {
-        let mut draft = Draft::new(transaction, self.shared.next_in_line(), self.shared.joined())?;
-        group.iter_mut().try_for_each(|change| change.apply(&mut draft))?;
+        let shared = &self.shared;
+        let epoch = shared.kept_room().epoch;
+        let mut draft = Draft::new(transaction, epoch, shared.next_in_line(), shared.joined())?;
+        for change in changes {
+            match change {
+                QueuedChange::Join { place, at } => draft.join(place, *at)?,
+                QueuedChange::Other(change) => change.apply(&mut draft)?,
+            }
+        }
         draft.finish()
+    }
+}
+
+impl Gathering {
+    /// The first of the groups that have gathered.
+    fn take(&self) -> Option<Group> {
+        self.gathered.lock().groups.pop_front()
+    }
+
+    /// Waits for the next group. `None` when the store is closed and nothing is left.
+    fn wait(&self) -> Option<Group> {
+        let mut gathered = self.gathered.lock();
+        loop {
+            match gathered.groups.pop_front() {
+                None if !gathered.is_closed => self.came.wait(&mut gathered),
+                next => return next,
+            }
+        }
     }
 }
 
@@ -237,8 +353,13 @@ impl fmt::Debug for Committer {
     }
 }
 
-fn conclude(group: Vec<Box<dyn QueuedChange>>, outcome: Result<(), &WriteFailure>) {
-    for change in group {
-        change.conclude(outcome);
+/// Whoever still waits gets to know that nobody commits their change.
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let mut gathered = self.gathering.gathered.lock();
+        gathered.is_closed = true;
+        let abandoned = std::mem::take(&mut gathered.groups);
+        drop(gathered);
+        drop(abandoned);
     }
 }

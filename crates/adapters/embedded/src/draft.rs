@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
-use waitroom::{AuditEntry, AuditNote, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
+use waitroom::{AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
 
 use crate::tables::{
     TableError, Tables, encode_waiting, joined_at, record_slices, single, to_json, unrecorded,
@@ -16,6 +16,7 @@ const PRECISION: Duration = Duration::from_secs(1);
 /// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
     pub(crate) tables: Tables<'tx>,
+    epoch: Epoch,
     next_ticket: Option<u64>,
     after: Committed,
 }
@@ -35,16 +36,21 @@ impl<'tx> Draft<'tx> {
     /// `joined` is how many have joined before in this epoch.
     pub(crate) fn new(
         transaction: &'tx WriteTransaction,
+        epoch: Epoch,
         next_in_line: u64,
         joined: u64,
     ) -> Result<Self, TableError> {
         let (waiting, begins_epoch, room, progress) = (0, false, None, None);
         let after = Committed { waiting, next_in_line, joined, begins_epoch, room, progress };
-        Ok(Self { tables: Tables::open(transaction)?, next_ticket: None, after })
+        Ok(Self { tables: Tables::open(transaction)?, epoch, next_ticket: None, after })
     }
 
-    /// Puts a visitor at the end of the line.
+    /// Puts a visitor at the end of the line. Whoever comes behind a reset in the queue of changes has lost their place, as
+    /// everybody has who waited.
     pub(crate) fn join(&mut self, visitor: &Place, at: Timestamp) -> Result<(), TableError> {
+        if visitor.epoch != self.epoch {
+            return Ok(());
+        }
         if self.next_ticket.is_none() {
             // The first of this transaction. Those after it join within the same second.
             self.record_join_time(at)?;
@@ -77,6 +83,7 @@ impl<'tx> Draft<'tx> {
 
     pub(crate) fn set_room(&mut self, room: &Arc<Room>) -> Result<(), TableError> {
         self.tables.write(single::ROOM, &**room)?;
+        self.epoch = room.epoch;
         self.after.room = Some(room.clone());
         Ok(())
     }

@@ -50,7 +50,7 @@ pub use upkeep::{BackedUp, BackupError};
 #[derive(Clone)]
 pub struct EmbeddedStore {
     shared: Arc<SharedState>,
-    queue: Queue,
+    queue: Arc<Queue>,
     thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
@@ -139,12 +139,12 @@ impl EmbeddedStore {
     ) -> Result<(Self, Committer), redb::Error> {
         let shared = Arc::new(SharedState::new(open, now, lead_time, first, directory)?);
         let (committer, queue) = Committer::new(shared.clone());
-        Ok((Self { shared, queue, thread: Arc::default() }, committer))
+        Ok((Self { shared, queue: Arc::new(queue), thread: Arc::default() }, committer))
     }
 
     /// Commits what is queued, then closes and unlocks the file. Blocks until that is done.
     pub fn close(&self) {
-        self.queue.stop();
+        self.queue.close();
         if let Some(thread) = self.thread.lock().take() {
             // The committer catches panics, so the thread has no result to check.
             let _ = thread.join();

@@ -110,14 +110,7 @@ impl TicketCounter for EmbeddedStore {
 
 impl LineBack for EmbeddedStore {
     async fn join(&self, visitor: Place) -> PortResult<()> {
-        let at = (self.shared.now)();
-        let shared = self.shared.clone();
-        self.change("put a visitor in line", move |draft| {
-            let room = draft.room().unwrap_or_else(|| shared.room());
-            // Behind a reset in the queue of changes: this visitor has lost the place as everybody has who waited.
-            if visitor.epoch == room.epoch { draft.join(&visitor, at) } else { Ok(()) }
-        })
-        .await
+        self.queue.join(&self.shared, visitor).await
     }
 }
 

@@ -350,6 +350,10 @@ impl WriteFailure {
         Self { fault, why: why.into() }
     }
 
+    pub(crate) fn closed() -> Self {
+        Self { fault: Fault::Broken, why: "the store is closed".into() }
+    }
+
     /// The same reason with another fault.
     pub(crate) fn with(&self, fault: Fault) -> Self {
         Self { fault, ..self.clone() }
