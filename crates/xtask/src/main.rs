@@ -46,12 +46,15 @@ enum Task {
     /// Measure the rules, the store, the room on one machine, the guard of a shop, a simulated crowd, and the producer as a
     /// Lambda function, in one table
     #[command(
-        after_help = "Examples:\n  cargo xtask bench            all, and the table in target/bench/table.md\n  cargo xtask bench producer"
+        after_help = "Examples:\n  cargo xtask bench            all, and the table in target/bench/table.md\n  cargo xtask bench producer\n  cargo xtask bench room --compare HEAD~1   this room beside that of the commit before"
     )]
     Bench {
         /// Only this part
         #[arg(value_enum)]
         part: Option<bench::Part>,
+        /// Also measure the room of this other revision, in turns, such as HEAD~1 or a tag
+        #[arg(long, value_name = "REVISION", requires = "part")]
+        compare: Option<String>,
     },
     /// Print the tables of docs/order.md: simulated rooms over a line that is out of order
     Order {
@@ -112,7 +115,7 @@ fn perform(task: Task) -> Result<()> {
         Task::Screenshots => site::screenshots(),
         Task::Fixtures => test::fixtures(),
         Task::Order { seeds } => order::print(seeds),
-        Task::Bench { part } => bench::run(part),
+        Task::Bench { part, compare } => bench::run(part, compare.as_deref()),
         Task::Package(package) => package.make().map(drop),
         Task::Dist(dist) => dist.make(),
         Task::Release(release) => release.make(),

@@ -2,20 +2,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
-use emulators::workspace::target;
 
 use super::bench_server::BenchServer;
 use crate::process::run;
 
 /// Starts a room on this machine. Its URL is without a path, and by address.
-pub(super) fn start_room(data: &Path) -> Result<(BenchServer, String)> {
+pub(super) fn start_room(program: &Path, data: &Path) -> Result<(BenchServer, String)> {
     let arguments = ["local", "--port", "0", "--rate", "60"];
-    let (room, door) = BenchServer::beekeeper(&arguments, data, "waiting room")?;
+    let (room, door) = BenchServer::beekeeper(program, &arguments, data, "waiting room")?;
     Ok((room, door.trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1")))
 }
 
 /// Gives an order to the room with this data.
-pub(super) fn order(data: &Path, order: &[&str]) -> Result<()> {
-    let mut beekeeper = Command::new(target().join("release/beekeeper"));
+pub(super) fn order(program: &Path, data: &Path, order: &[&str]) -> Result<()> {
+    let mut beekeeper = Command::new(program);
     run(beekeeper.args(order).args(["--local", "--data"]).arg(data).stdout(Stdio::null()))
 }

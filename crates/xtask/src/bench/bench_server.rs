@@ -3,7 +3,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use emulators::workspace::target;
 
 use super::load::WORKERS;
 
@@ -12,8 +11,13 @@ pub(super) struct BenchServer(pub(super) Child);
 
 impl BenchServer {
     /// Starts a server of `beekeeper`, with this directory for its data. The line that begins with `says` has its URL.
-    pub(super) fn beekeeper(arguments: &[&str], data: &Path, says: &str) -> Result<(Self, String)> {
-        let mut process = Command::new(target().join("release/beekeeper"))
+    pub(super) fn beekeeper(
+        program: &Path,
+        arguments: &[&str],
+        data: &Path,
+        says: &str,
+    ) -> Result<(Self, String)> {
+        let mut process = Command::new(program)
             .args(arguments)
             .arg("--data")
             .arg(data)
@@ -21,7 +25,7 @@ impl BenchServer {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .context("could not start target/release/beekeeper")?;
+            .with_context(|| format!("could not start {}", program.display()))?;
         let output = BufReader::new(process.stdout.take().context("a server has an output")?);
         let server = Self(process);
         for line in output.lines() {

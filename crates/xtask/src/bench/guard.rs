@@ -16,9 +16,9 @@ use super::bench_room::{order, start_room};
 use super::bench_server::BenchServer;
 use super::http::ask;
 use super::load::{ROUND, count, median, rate, wrk};
+use super::revision::built;
 use super::table::BenchTable;
 use super::usage::cpu;
-use crate::process::{cargo, run as command};
 
 /// So many that nobody comes again while nginx keeps the answer to their last page.
 const VISITORS: usize = 4000;
@@ -36,7 +36,7 @@ const CONFIGURATIONS: [(&str, &[(&str, &str)]); 4] = [
 ];
 
 pub(super) fn guard(table: &mut BenchTable) -> Result<()> {
-    command(cargo().args(["build", "--release", "--locked", "--package", "beekeeper"]))?;
+    let program = built()?;
     let scratch = target().join("bench-guard");
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
@@ -44,12 +44,12 @@ pub(super) fn guard(table: &mut BenchTable) -> Result<()> {
     fs::create_dir_all(scratch.join("www"))?;
     fs::write(scratch.join("www/page"), "x".repeat(PAGE))?;
 
-    let (_room, room) = start_room(&scratch.join("room"))?;
+    let (_room, room) = start_room(&program, &scratch.join("room"))?;
     // Off, so that nobody has to wait for a pass.
-    order(&scratch.join("room"), &["off", "--yes"])?;
+    order(&program, &scratch.join("room"), &["off", "--yes"])?;
     let issuer = room.replace("127.0.0.1", "localhost");
     let arguments = ["guard", "demo", "--listen", "0", "--room", &issuer];
-    let (process, asked) = BenchServer::beekeeper(&arguments, &scratch.join("guard"), "nginx")?;
+    let (process, asked) = BenchServer::beekeeper(&program, &arguments, &scratch.join("guard"), "nginx")?;
     let guard = asked.trim_end_matches("/auth-request");
     let cookies = scratch.join("cookies");
     fs::write(&cookies, sessions(&room, guard)?)?;

@@ -2,20 +2,17 @@
 
 use std::fmt::Write as _;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use super::table::BenchTable;
+use super::usage::cpu;
 
 pub(super) const ROUNDS: usize = 5;
 pub(super) const ROUND: &str = "3s";
 /// The threads of each server, and of the load generator.
 pub(super) const WORKERS: &str = "2";
-
-/// Requests a second. `more` are arguments of wrk.
-pub(super) fn load(url: &str, connections: u32, more: &[&str]) -> Result<f64> {
-    rate(&wrk(url, connections, more)?)
-}
 
 /// Requests a second, as wrk reports them.
 pub(super) fn rate(report: &str) -> Result<f64> {
@@ -41,23 +38,81 @@ pub(super) fn wrk(url: &str, connections: u32, more: &[&str]) -> Result<String> 
     Ok(report)
 }
 
-pub(super) fn compare(
-    table: &mut BenchTable,
-    what: &str,
-    ours: impl Fn() -> Result<f64>,
-    theirs: impl Fn() -> Result<f64>,
-) -> Result<()> {
-    let mut rounds = Vec::new();
-    for _ in 0..ROUNDS {
-        rounds.push((ours()?, theirs()?));
+/// A server that takes its turns under load.
+pub(super) struct LoadedServer<'a> {
+    pub(super) name: &'a str,
+    /// Whose processor time is measured.
+    pub(super) process: Option<u32>,
+    pub(super) url: String,
+    pub(super) cookie: Option<&'a str>,
+}
+
+/// What a round measured.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    a_second: f64,
+    /// Microseconds a request; 0 if it was not measured.
+    cpu: f64,
+}
+
+impl LoadedServer<'_> {
+    fn turn(&self, connections: u32) -> Result<Turn> {
+        let used = || self.process.map_or(Ok(Duration::ZERO), cpu);
+        let cookie = self.cookie.map(|cookie| format!("Cookie: {cookie}"));
+        let more: Vec<&str> = cookie.iter().flat_map(|cookie| ["--header", cookie]).collect();
+        let before = used()?;
+        let report = wrk(&self.url, connections, &more)?;
+        let cpu = (used()? - before).as_secs_f64() * 1e6 / f64::from(count(&report)?);
+        Ok(Turn { a_second: rate(&report)?, cpu })
     }
-    let ratio = median(rounds.iter().map(|(ours, theirs)| ours / theirs).collect());
-    let mut shown = String::new();
-    for (ours, theirs) in rounds {
-        write!(shown, " {:.0}k:{:.0}k", ours / 1000.0, theirs / 1000.0)?;
+}
+
+/// Rounds in which a server and its peers were under the same load, one after the other.
+pub(super) struct Turns {
+    ours: Vec<Turn>,
+    peers: Vec<(String, Vec<Turn>)>,
+}
+
+impl Turns {
+    pub(super) fn of(ours: &LoadedServer<'_>, peers: &[LoadedServer<'_>], connections: u32) -> Result<Self> {
+        let mut turns = Self {
+            ours: Vec::new(),
+            peers: peers.iter().map(|peer| (peer.name.to_owned(), Vec::new())).collect(),
+        };
+        for _ in 0..ROUNDS {
+            turns.ours.push(ours.turn(connections)?);
+            for (peer, (_, rounds)) in peers.iter().zip(&mut turns.peers) {
+                rounds.push(peer.turn(connections)?);
+            }
+        }
+        Ok(turns)
     }
-    table.row(what, &format!("{ratio:.2} of nginx: {}", shown.trim_start()));
-    Ok(())
+
+    /// A row for each peer.
+    pub(super) fn tell(&self, table: &mut BenchTable, what: &str) {
+        for (peer, rounds) in &self.peers {
+            let pairs = self.ours.iter().zip(rounds);
+            let mut figure = spread(pairs.clone().map(|(ours, peer)| ours.a_second / peer.a_second));
+            write!(figure, " of {peer}, requests a second:").ok();
+            for (ours, peer) in pairs.clone() {
+                write!(figure, " {:.0}k:{:.0}k", ours.a_second / 1000.0, peer.a_second / 1000.0).ok();
+            }
+            if rounds.iter().all(|turn| turn.cpu > 0.0) {
+                let ratios = spread(pairs.map(|(ours, peer)| ours.cpu / peer.cpu));
+                write!(figure, "; {ratios} of its processor time").ok();
+            }
+            table.row(what, &figure);
+        }
+    }
+}
+
+/// The median, the lowest and the highest.
+fn spread(values: impl Iterator<Item = f64>) -> String {
+    let values: Vec<f64> = values.collect();
+    let (lowest, highest) = values
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
+    format!("{:.2} ({lowest:.2} to {highest:.2})", median(values))
 }
 
 pub(super) fn median(mut values: Vec<f64>) -> f64 {

@@ -12,6 +12,7 @@ mod function;
 mod guard;
 mod http;
 mod load;
+mod revision;
 mod room;
 mod stand_in;
 mod table;
@@ -40,9 +41,9 @@ pub(crate) enum Part {
     Producer,
 }
 
-/// Measures this part, or all parts, and prints the table of what was measured. Of all parts it is kept in
+/// Measures this part, or all parts, the room also beside this other revision, and prints the table of what was measured. Of all parts it is kept in
 /// `target/bench/table.md`. A part that fails does not keep the others from being measured.
-pub(crate) fn run(part: Option<Part>) -> Result<()> {
+pub(crate) fn run(part: Option<Part>, revision: Option<&str>) -> Result<()> {
     let parts = part.map_or_else(|| Part::value_variants().to_vec(), |part| vec![part]);
     let mut table = BenchTable::default();
     let mut failures = Vec::new();
@@ -50,7 +51,7 @@ pub(crate) fn run(part: Option<Part>) -> Result<()> {
         let measured = match part {
             Part::Micro => micro(&mut table),
             Part::Store => table.cargo_bench("embedded", "the store by itself, on the disk of `target`"),
-            Part::Room => room::room(&mut table),
+            Part::Room => room::room(&mut table, revision),
             Part::Guard => guard::guard(&mut table),
             Part::Simulation => table.cargo_bench("simulation", "a room on AWS, one thread"),
             Part::Producer => function::producer(&mut table),
