@@ -22,7 +22,7 @@ pub(super) fn built() -> Result<PathBuf> {
     Ok(target().join("release/beekeeper"))
 }
 
-/// Builds the revision that git knows by this name, unless it was built before. Its dependencies are shared with this tree.
+/// Builds the revision that git knows by this name, unless it was built before.
 pub(super) fn other_revision(named: &str) -> Result<OtherRevision> {
     let commit = format!("{named}^{{commit}}");
     let said = git(&["rev-parse", "--short", "--verify", "--quiet", &commit]).output()?;
@@ -37,10 +37,13 @@ pub(super) fn other_revision(named: &str) -> Result<OtherRevision> {
         // Left by a build that was ended.
         drop(git(&["worktree", "remove", "--force", path]).output());
         run(&mut git(&["worktree", "add", "--quiet", "--detach", path, &name]))?;
+        // Not this tree's directory: cargo tells crates apart by their place in the workspace, and would take those of one
+        // tree for the other's.
+        let built = folder.join("target");
         let mut build = cargo();
-        build.args(["build", "--release", "--locked", "--package", "beekeeper", "--target-dir"]);
-        let done = run(build.arg(target()).current_dir(&tree))
-            .and_then(|()| Ok(fs::copy(target().join("release/beekeeper"), &program).map(drop)?));
+        build.args(["build", "--release", "--locked", "--package", "beekeeper", "--target-dir"]).arg(&built);
+        let done = run(build.current_dir(&tree))
+            .and_then(|()| Ok(fs::copy(built.join("release/beekeeper"), &program).map(drop)?));
         run(&mut git(&["worktree", "remove", "--force", path]))?;
         done?;
     }
