@@ -12,6 +12,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +26,7 @@ use waitroom::ports::{Admissions, LineBack, LineFront, LineLength};
 use waitroom::{Timestamp, fixture};
 
 const MILLION: u64 = 1_000_000;
+const CROWD: u64 = 10 * MILLION;
 
 fn open(directory: &Path) -> EmbeddedStore {
     EmbeddedStore::open(directory, fixture::room(300), Timestamp::default).unwrap()
@@ -33,7 +35,7 @@ fn open(directory: &Path) -> EmbeddedStore {
 fn main() {
     let arguments: Vec<_> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
-        Some("--million") => million(Path::new(&arguments[2])),
+        Some("--crowd") => crowd(Path::new(&arguments[2])),
         Some("--reopen") => reopen(Path::new(&arguments[2])),
         Some("--join-until-killed") => join_until_killed(Path::new(&arguments[2])),
         _ => all(),
@@ -48,7 +50,7 @@ fn all() {
     polls();
     // In a process of its own, because memory that the other benchmarks freed would hide how much this one needs.
     let itself = std::env::current_exe().unwrap();
-    assert!(Command::new(itself).arg("--million").arg(directory.path()).status().unwrap().success());
+    assert!(Command::new(itself).arg("--crowd").arg(directory.path()).status().unwrap().success());
 }
 
 /// The median time of one sync of the disk.
@@ -89,7 +91,7 @@ fn joins(sync: Duration) {
 fn admissions() {
     let directory = tempfile::tempdir_in(".").unwrap();
     let store = open(directory.path());
-    fill(&store, 200_000);
+    fill(&store, 1..200_001);
     let batches = 2000;
     let took = timed(|| {
         for _ in 0..batches {
@@ -144,11 +146,18 @@ fn polls() {
     store.close();
 }
 
-fn million(directory: &Path) {
+/// Whether joining gets slower as the file grows, and what a crowd takes.
+fn crowd(directory: &Path) {
     let store = open(directory);
     let before = resident();
-    let took = timed(|| fill(&store, MILLION));
-    row("a million join, 4,096 at once", &format!("{took:.1?}"));
+    let each_million: Vec<_> = (0..CROWD / MILLION)
+        .map(|million| timed(|| fill(&store, million * MILLION + 1..(million + 1) * MILLION + 1)))
+        .collect();
+    let (all, slowest) = (each_million.iter().sum::<Duration>(), each_million.iter().max().unwrap());
+    let (first, last) = (each_million[0], each_million[each_million.len() - 1]);
+    let figure =
+        format!("{all:.1?}: the first million {first:.1?}, the last {last:.1?}, the slowest {slowest:.1?}");
+    row("ten million join, 4,096 at once", &figure);
     row("… resident per visitor, after they joined", &per_visitor(resident().saturating_sub(before)));
     store.close();
     row("… on disk per visitor", &per_visitor(directory.join("room.redb").metadata().unwrap().len()));
@@ -184,14 +193,14 @@ fn reopen(directory: &Path) {
 
 fn join_until_killed(directory: &Path) {
     let store = open(directory);
-    for n in MILLION + 1.. {
+    for n in CROWD + 1.. {
         block_on(store.join(visitor(n))).unwrap();
     }
 }
 
-fn fill(store: &EmbeddedStore, visitors: u64) {
-    for first in (1..=visitors).step_by(4096) {
-        let joining = (first..(first + 4096).min(visitors + 1)).map(|n| store.join(visitor(n)));
+fn fill(store: &EmbeddedStore, visitors: Range<u64>) {
+    for first in visitors.clone().step_by(4096) {
+        let joining = (first..(first + 4096).min(visitors.end)).map(|n| store.join(visitor(n)));
         block_on(try_join_all(joining)).unwrap();
     }
 }
@@ -210,7 +219,7 @@ fn resident() -> u64 {
 }
 
 fn per_visitor(bytes: u64) -> String {
-    format!("{} bytes", bytes / MILLION)
+    format!("{} bytes", bytes / CROWD)
 }
 
 fn row(what: &str, figure: &str) {
