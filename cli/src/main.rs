@@ -48,7 +48,6 @@ use commands::{
 use control::Order;
 use exit::Exit;
 
-#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
