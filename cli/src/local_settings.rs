@@ -8,15 +8,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use config::RoomConfig;
 use page::Design;
-use url::Host;
 use waitroom::{Rate, Room, RoomId, Settings, Title, WebUrl};
 
 use crate::arguments::{Removable, SettingFlags};
 use crate::data;
+use crate::demonstration::is_demonstration;
 use crate::exit::{Exit, Failure};
-
-/// The path of the demonstration shop.
-pub(crate) const DEMO_SHOP: &str = "/demo-shop";
 
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSettings {
@@ -25,7 +22,8 @@ pub(crate) struct LocalSettings {
     /// The folder of the page; none for the built-in page.
     pub(crate) page: Option<PathBuf>,
     pub(crate) design: Design,
-    names_shop: bool,
+    /// Whether a flag or the file names the shop. Otherwise it is the demonstration's.
+    pub(crate) names_shop: bool,
 }
 
 impl LocalSettings {
@@ -64,13 +62,6 @@ impl LocalSettings {
         let settings = self.config.settings().with_orders_of(&kept.settings);
         Ok(Settings { rate: flags.rate.unwrap_or(settings.rate), ..settings })
     }
-}
-
-/// Recognizes the demonstration shop by its path, because it gets a new port at every start. It is at the room's own address.
-pub(crate) fn is_demonstration(shop: &WebUrl) -> bool {
-    let url = shop.as_url();
-    let has_name = matches!(url.host(), Some(Host::Domain(name)) if name != "localhost");
-    url.scheme() == "http" && !has_name && url.path() == DEMO_SHOP
 }
 
 fn default_title(name: &RoomId) -> Result<Title> {

@@ -1,5 +1,6 @@
 //! The start of a room on this machine: its flags, its configuration file, and its data from before.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +21,9 @@ use crate::arguments::{Local, OnThisMachine, Which};
 use crate::commands::init::{changes, refuse_own_domain};
 use crate::config_folder::ConfigFolder;
 use crate::data;
+use crate::demonstration::{self, DemoDoor};
 use crate::exit::{Exit, Failure};
+use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
 use crate::printer::note;
 use crate::room::{PATIENCE, RoomHandle};
@@ -31,23 +34,28 @@ pub(crate) struct LocalStart {
     pub(crate) store: EmbeddedStore,
     pub(crate) room: Arc<Room>,
     pub(crate) local: LocalSettings,
+    /// The shop of a demonstration. None if the room has a shop of its own.
+    pub(crate) demo_door: Option<DemoDoor>,
+    pub(crate) demo_visitors: u32,
     file: Option<RoomConfig>,
     /// Where the configuration file is.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl LocalStart {
-    /// Opens the room's data and applies the settings. `port` is where the room listens.
-    pub(crate) async fn open(arguments: &Local, url: WebUrl, port: u16, demo_shop: &WebUrl) -> Result<Self> {
+    /// Opens the room's data and applies the settings, and opens the shop of a demonstration.
+    pub(crate) async fn open(arguments: &Local, url: WebUrl, listens: SocketAddr) -> Result<Self> {
         let name = arguments.name.clone().map_or_else(data::default_name, Ok)?;
         let directory = data::directory(arguments.data.as_ref(), &name)?;
         let mut written = WrittenRoom::read(arguments, &name)?;
-        let mut local = LocalSettings::new(&arguments.settings, &name, written.file.as_ref(), demo_shop)?;
+        let demo_shop = DemoDoor::usual_url(listens)?;
+        let mut local = LocalSettings::new(&arguments.settings, &name, written.file.as_ref(), &demo_shop)?;
+        let mut demo_visitors = demonstration::visitors(arguments, &local)?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let first = Room::new(local.config.settings(), url.clone(), epoch);
         if !EmbeddedStore::is_in(&directory) {
             // Before anything is written, because nothing is kept of a room that is refused.
-            refuse_own_door(&first, port)?;
+            refuse_own_door(&first, listens.port())?;
         }
         let store = open_when_free(&directory, &first).await?;
         let kept = store.room().await?;
@@ -55,11 +63,19 @@ impl LocalStart {
         if *there != name {
             refuse_another_name(arguments, there, &directory)?;
             written = WrittenRoom::read(arguments, there)?;
-            local = LocalSettings::new(&arguments.settings, there, written.file.as_ref(), demo_shop)?;
+            local = LocalSettings::new(&arguments.settings, there, written.file.as_ref(), &demo_shop)?;
+            demo_visitors = demonstration::visitors(arguments, &local)?;
+        }
+        // Not before it is certain that the room is a demonstration: the port may be that of the operator's own shop.
+        let mut demo_door = None;
+        if !local.names_shop {
+            let door = DemoDoor::open(arguments, listens).await?;
+            local.config.shop.clone_from(&door.url);
+            demo_door = Some(door);
         }
         let after =
             Room { settings: local.with_orders(&arguments.settings, &kept)?, url, ..Room::clone(&kept) };
-        refuse_own_door(&after, port)?;
+        refuse_own_door(&after, listens.port())?;
         if arguments.save {
             written.save(&local.config)?;
         }
@@ -71,7 +87,15 @@ impl LocalStart {
             store.change_room("apply the command line", entry, apply).await?;
         }
         let room = store.room().await?;
-        Ok(Self { directory, store, room, local, file: written.file, path: written.path })
+        let WrittenRoom { file, path } = written;
+        Ok(Self { directory, store, room, local, demo_door, demo_visitors, file, path })
+    }
+
+    /// What there is to try, if the room is a demonstration.
+    pub(crate) fn demo_greeting(&self, arguments: &Local) -> Option<DemoGreeting> {
+        let (visitors, left) = (self.demo_visitors, self.store.status().waiting);
+        let taken = self.demo_door.as_ref()?.taken;
+        Some(DemoGreeting { taken, visitors, left, minute: arguments.minute })
     }
 
     /// Says that the room keeps another rate than its file has.

@@ -11,7 +11,7 @@ use super::{SettingFlags, time};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   beekeeper local                                          a demonstration, with its own shop
-  beekeeper local --minute 5s                              the same, with minutes of 5 seconds
+  beekeeper local --visitors 0                             the same, with nobody ahead of you
   beekeeper local --page branding                          your page; /preview/ shows it in every state
   beekeeper local spring-sale                              the room that `beekeeper init spring-sale` configured
   beekeeper local spring-sale --url https://wait.example   the same room, behind your web server: docs/hosting.md
@@ -47,6 +47,9 @@ pub(crate) struct Local {
     /// Length of a minute, from 1s to 60s, for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
+    /// Demonstration visitors who always wait ahead of you, or 0 [default: 8, of a room with a shop or a URL of its own: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
+    pub(crate) visitors: Option<u32>,
     /// Write --title, --shop, --rate, --page, --throttle and --health into the room's configuration file
     #[arg(long)]
     pub(crate) save: bool,
@@ -65,6 +68,9 @@ pub(crate) struct Local {
 }
 
 impl Local {
+    /// Demonstration visitors of a room that may have some. At 60 a minute, the page shows for some seconds.
+    pub(crate) const USUAL_VISITORS: u32 = 8;
+
     pub(crate) fn address(&self) -> SocketAddr {
         self.port.map_or(self.listen, on_this_machine)
     }

@@ -1,6 +1,6 @@
 //! `beekeeper local`: runs a waiting room in this process.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,24 @@ use doctor::{Journey, needs_health};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
+use rehearsal::DemoCrowd;
 use serde_json::json;
 use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
-use server::{AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule};
+use server::{
+    AnswerMetrics, App, DemoShop, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule,
+};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
-use waitroom::{Room, RoomId, Scheme, Timestamp, WebUrl};
+use waitroom::{Room, RoomId, Scheme, Timestamp};
 
 use crate::arguments::Local;
 use crate::data;
+use crate::demonstration::url_at;
 use crate::exit::{Exit, Failure};
-use crate::local_settings::{DEMO_SHOP, LocalSettings};
+use crate::local_greeting::{DemoGreeting, LocalGreeting};
+use crate::local_settings::LocalSettings;
 use crate::local_start::{LocalStart, refuse_second};
 use crate::printer::{LiveLine, note_above, say};
 use crate::room::{PATIENCE, RoomHandle};
@@ -42,12 +47,16 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let listens = door.local_addr()?;
     let url = arguments.url.clone().map_or_else(|| url_at(listens, ""), Ok)?;
     let monitor = listen_for_monitoring(arguments.metrics).await?;
-    let demonstration = listen((listens.ip(), 0).into()).await?;
-    let demo_shop = url_at(demonstration.local_addr()?, DEMO_SHOP)?;
 
-    let start = LocalStart::open(arguments, url, listens.port(), &demo_shop).await?;
-    let notes = [start.other_rate(arguments), start.left_rehearsal(), open_to_all(arguments, listens)];
-    let LocalStart { directory, store, room, local, path, .. } = start;
+    let start = LocalStart::open(arguments, url, listens).await?;
+    let demonstration = start.demo_greeting(arguments);
+    let notes = [
+        start.other_rate(arguments),
+        start.left_rehearsal(),
+        open_to_all(arguments, listens),
+        demonstration.and_then(DemoGreeting::left_line),
+    ];
+    let LocalStart { directory, store, room, local, demo_door, demo_visitors, path, .. } = start;
     let throttle = local.config.throttle;
     let metrics = Arc::new(AnswerMetrics::default());
     let app = app(arguments, &store, &room, local, monitor.is_some().then(|| metrics.clone()));
@@ -55,19 +64,29 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     app.warm_up().await.context("could not create the keys that sign passes")?;
     let limits = Limits::of_this_process();
     let join_limit = arguments.join_limit.map(PlacesPerMinute::get);
-    let started = RoomStart { listens, connections: limits.connections, join_limit, throttle };
+    let connections = limits.connections;
+    let started = RoomStart { listens, connections, join_limit, throttle, demo_visitors };
     let orders = OrderSocket::bind(&directory, started).with_context(|| {
         format!("could not create the control socket {}", SocketRoom::socket(&directory).display())
     })?;
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
-    let greeting = if json {
-        greeting_for_scripts(&room, &directory, path.as_deref(), monitored_at)
-    } else {
-        greeting(&room, &directory, path.as_deref(), shows_preview(arguments), monitored_at)
+    let demo_shop = demo_door.map(|door| anyhow::Ok((door.listener, DemoShop::new(store.clone(), &room)?)));
+    let demo_shop =
+        demo_shop.transpose().context("could not create the key of the demonstration shop's guard")?;
+    let demo_crowd = (demo_visitors > 0)
+        .then(|| DemoCrowd::new(&room, room.url.as_url().clone(), demo_visitors, SystemClock.now()));
+    let demo_crowd = demo_crowd.transpose()?;
+    let greeting = LocalGreeting {
+        room: &room,
+        directory: &directory,
+        configured_in: path.as_deref(),
+        shows_preview: shows_preview(arguments),
+        monitored_at,
+        demonstration,
     };
     // The room runs even if standard output is closed.
-    let _ = say(&greeting);
+    let _ = say(&if json { greeting.for_scripts() } else { greeting.text() });
     for text in notes.into_iter().flatten() {
         note_above(&text);
     }
@@ -75,11 +94,12 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let mut host =
         HostedRoom::open(store.clone(), arguments.minute, app.clone(), (door, limits, log), orders);
     host.keep_running(keep_up(app));
-    if room.settings.shop == demo_shop {
-        host.open_demo_shop(demonstration);
-    } else {
-        drop(demonstration);
-        host.keep_running(visit_shop(room.clone(), throttle));
+    match demo_shop {
+        Some((listener, shop)) => host.open_demo_shop(listener, shop),
+        None => host.keep_running(visit_shop(room.clone(), throttle)),
+    }
+    if let Some(crowd) = demo_crowd {
+        host.keep_running(crowd.keep_waiting());
     }
     if let Some(listener) = monitor {
         host.open_monitor(listener, metrics);
@@ -186,13 +206,6 @@ async fn room_at(address: SocketAddr) -> Option<RoomId> {
     None
 }
 
-/// The URL at which a browser finds what listens here.
-fn url_at(address: SocketAddr, path: &str) -> Result<WebUrl> {
-    let is_local = address.ip() == Ipv4Addr::LOCALHOST || address.ip().is_unspecified();
-    let host = if is_local { format!("localhost:{}", address.port()) } else { address.to_string() };
-    Ok(format!("http://{host}{path}").parse()?)
-}
-
 /// Asks the shop once, and says what a visitor without a pass sees there. The room is open meanwhile: a shop that does
 /// not answer must not delay the return of a room with people in line.
 async fn visit_shop(room: Arc<Room>, throttles: bool) {
@@ -212,64 +225,6 @@ async fn visit_shop(room: Arc<Room>, throttles: bool) {
     if throttles && room.settings.health.is_none() && journey.is_protected() {
         note_above(&format!("warning: {}", needs_health(shop)));
     }
-}
-
-fn greeting(
-    room: &Room,
-    directory: &Path,
-    configured_in: Option<&Path>,
-    shows_preview: bool,
-    monitored_at: Option<SocketAddr>,
-) -> String {
-    let url = room.url.to_string();
-    let url = url.trim_end_matches('/');
-    let mut lines = vec![
-        format!("{} is open\n", room.settings.title),
-        format!("  waiting room   {url}/beekeeper"),
-        format!("  client check   {url}/client"),
-        format!("  shop           {}", room.settings.shop),
-    ];
-    if shows_preview {
-        lines.insert(2, format!("  the page       {url}/preview/"));
-    }
-    lines.extend(monitored_at.map(|at| format!("  metrics        {}", metrics_url(at))));
-    lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
-    lines.push(format!("  kept in        {}\n", directory.display()));
-    let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
-    let (stops, now) = ("Ctrl-C stops it; every place is kept.", SystemClock.now());
-    lines.push(match room.opens {
-        Some(opens) => format!(
-            "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute. {stops}",
-            words::at(opens),
-            words::ahead(opens, now)
-        ),
-        None => format!("{enter} a minute. {stops}"),
-    });
-    lines.join("\n")
-}
-
-fn metrics_url(monitored_at: SocketAddr) -> String {
-    format!("http://{monitored_at}/metrics")
-}
-
-fn greeting_for_scripts(
-    room: &Room,
-    directory: &Path,
-    configured_in: Option<&Path>,
-    monitored_at: Option<SocketAddr>,
-) -> String {
-    let url = room.url.to_string();
-    let url = url.trim_end_matches('/');
-    let urls = (format!("{url}/beekeeper"), format!("{url}/client"));
-    let mut greeting =
-        json!({ "waiting_room": urls.0, "client_check": urls.1, "room": room, "kept_in": directory });
-    if let Some(at) = monitored_at {
-        greeting["metrics"] = metrics_url(at).into();
-    }
-    if let Some(file) = configured_in {
-        greeting["configured_in"] = json!(file);
-    }
-    greeting.to_string()
 }
 
 /// Shows the state of the room on one line, and updates it every second.

@@ -35,6 +35,7 @@ pub(crate) fn run(rehearse: &Rehearse, json: bool, yes: bool) -> Result<()> {
         let status = target.found.room.status().await?;
         let times = arrivals.times(rehearse.seed);
         refuse_limits(&target.found.room)?;
+        refuse_demo_visitors(&target).await?;
         announce(rehearse, &target, &status, &times, yes)?;
         // A page that cannot be written is found before the visitors come. An earlier report stays until there is a new one.
         let new_page = rehearse.html.as_ref().filter(|file| !file.exists());
@@ -84,6 +85,23 @@ fn refuse_limits(room: &OperatedRoom) -> Result<()> {
         folder.path(&room.name).display()
     );
     Err(Failure::new(Exit::Failed, limited).advising(advice).into())
+}
+
+/// The line of a demonstration is never empty, because its visitors join again and again.
+async fn refuse_demo_visitors(target: &RehearsalTarget) -> Result<()> {
+    let Some(here) = target.found.on_this_machine() else { return Ok(()) };
+    let visitors = here.check().await.map_or(0, |running| running.demo_visitors);
+    if visitors == 0 {
+        return Ok(());
+    }
+    let never_empty = format!(
+        "the room {} always has {} in its line, and a rehearsal needs an empty one",
+        target.found.room.name,
+        words::things(visitors.into(), "demonstration visitor")
+    );
+    let advice =
+        "stop the room, start it again with: beekeeper local --visitors 0, and rehearse it when nobody waits";
+    Err(Failure::new(Exit::Failed, never_empty).advising(advice).into())
 }
 
 /// Says what will happen, and asks.

@@ -79,6 +79,8 @@ impl Local {
                 &["--listen", "0"]
             })
             .args(if extra.contains(&"--minute") { &[][..] } else { &["--minute", "2s"] })
+            // Most tests count who joins.
+            .args(if extra.contains(&"--visitors") { &[][..] } else { &["--visitors", "0"] })
             .args(extra)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

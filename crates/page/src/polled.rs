@@ -32,7 +32,7 @@ pub struct PollText {
     opens: Option<Timestamp>,
     stretch: Option<f64>,
     #[serde(flatten)]
-    line: Option<LineStatus>,
+    pub line: Option<LineStatus>,
 }
 
 impl PollText {

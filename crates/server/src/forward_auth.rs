@@ -31,7 +31,7 @@ pub struct ForwardAuth<L, C> {
 
 /// How a web server wants to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+pub(crate) enum Style {
     /// nginx takes 2xx, 401 and 403, and no other status. It reads headers of the answer, and no body.
     AuthRequest,
     /// Traefik and Caddy give any answer but 2xx to the browser.
@@ -102,7 +102,7 @@ fn to_shop(to_shop: &ToShop, is_cacheable: bool) -> HttpResponse {
     finish(response, Bytes::new())
 }
 
-fn answered(answer: &GuardAnswer, style: Style) -> HttpResponse {
+pub(crate) fn answered(answer: &GuardAnswer, style: Style) -> HttpResponse {
     let status = match (style, &answer.location) {
         (Style::AuthRequest, Some(_)) => 401,
         _ => answer.status,

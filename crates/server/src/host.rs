@@ -41,9 +41,8 @@ impl HostedRoom {
         room
     }
 
-    pub fn open_demo_shop(&mut self, listener: TcpListener) {
-        let shop = Arc::new(DemoShop::new(self.store.clone()));
-        self.serve(listener, shop, Limits::default(), AccessLog::Off);
+    pub fn open_demo_shop(&mut self, listener: TcpListener, shop: DemoShop) {
+        self.serve(listener, Arc::new(shop), Limits::default(), AccessLog::Off);
     }
 
     pub fn open_monitor(&mut self, listener: TcpListener, metrics: Arc<AnswerMetrics>) {

@@ -1,60 +1,75 @@
-//! The demonstration shop: it lets in visitors with a valid pass.
+//! The demonstration shop, behind a guard in the same process as its room.
 
 use std::net::IpAddr;
 
-use clock::SystemClock;
 use embedded::EmbeddedStore;
+use guard::{
+    Decision, Guard, GuardRules, GuardTimes, GuardedRequest, MemorySessions, Moment, RoomClient, RoomKeys,
+    RoomSilence, SessionKey, ToShop,
+};
 use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
-use pass::Verifier;
-use waitroom::WebUrl;
-use waitroom::ports::{Clock, KeyBoard, RoomReader};
+use pass::{Jwks, PassError};
+use waitroom::Room;
+use waitroom::ports::KeyBoard;
 
-use crate::app::query_value;
 use crate::connections::HttpService;
-use crate::respond::{HttpResponse, html, uncached};
+use crate::forward_auth::{Style, answered};
+use crate::respond::{HttpResponse, html, text, uncached};
 
-/// Verifies passes offline, as a real shop does. It requests only the public keys from the room.
+/// Shows whoever gets past its guard how they got in. Its sessions end with the process.
 #[derive(Debug)]
-pub struct DemoShop(EmbeddedStore);
+pub struct DemoShop(Guard<MemorySessions, KeysInStore>);
+
+/// The keys as the room publishes them, without a request: the room may have a public URL that this machine cannot reach.
+#[derive(Debug)]
+struct KeysInStore {
+    store: EmbeddedStore,
+    rules: GuardRules,
+}
 
 impl DemoShop {
-    pub fn new(store: EmbeddedStore) -> Self {
-        Self(store)
+    /// The shop of this room, which is the one in the store.
+    pub fn new(store: EmbeddedStore, room: &Room) -> Result<Self, PassError> {
+        let rules =
+            GuardRules { https: false, ..GuardRules::new(&room.issuer(), room.settings.room.as_str()) };
+        let key = SessionKey::new(&SessionKey::generate()?)?;
+        let keys = RoomKeys::of_room(&rules, KeysInStore { store, rules: rules.clone() });
+        Ok(Self(Guard::new(rules, key, MemorySessions::default(), keys)))
     }
 
-    async fn ticket(&self, pass: &str) -> Option<Option<u64>> {
-        let (keys, room) = (self.0.key_record().await.ok()?, self.0.room().await.ok()?);
-        let verifier =
-            Verifier { issuer: room.issuer(), audience: room.settings.room.to_string(), keys: keys.jwks() };
-        let claims = verifier.verify(pass, SystemClock.now().as_secs()).ok()?;
-        Some(claims.queue_position)
+    fn page(&self, visitor: &ToShop) -> HttpResponse {
+        let waited = match visitor.number {
+            Some(number) => format!("You waited with number {number}, and your pass was good."),
+            None => "The waiting room is off, so you came straight here.".into(),
+        };
+        let GuardTimes { idle, session, .. } = self.0.rules().times;
+        let (idle, session) = (idle.as_secs() / 60, session.as_secs() / 60);
+        let page = format!(include_str!("shop.html"), waited = waited, idle = idle, session = session);
+        html(uncached(StatusCode::OK), page)
+    }
+}
+
+impl RoomClient for KeysInStore {
+    async fn keys(&self) -> Result<Jwks, RoomSilence> {
+        let record = self.store.key_record().await;
+        let silence = |error| RoomSilence::NoAnswer { url: self.rules.keys_url(), source: Box::new(error) };
+        Ok(record.map_err(silence)?.jwks())
     }
 }
 
 impl HttpService for DemoShop {
-    async fn answer(&self, request: &Request<Incoming>, _: IpAddr) -> HttpResponse {
-        let ticket = match query_value(request.uri().query(), WebUrl::PASS_PARAMETER) {
-            Some(pass) => self.ticket(pass).await,
-            None => None,
+    async fn answer(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        let (method, headers) = (request.method(), request.headers());
+        let asked = GuardedRequest { method, target, headers, client: Some(sender) };
+        let moment = match Moment::now() {
+            Ok(moment) => moment,
+            Err(error) => return text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
         };
-        let (status, heading, text) = match ticket {
-            Some(Some(number)) => (
-                StatusCode::OK,
-                "Welcome to the shop",
-                format!("You waited with number {number}, and your pass is good."),
-            ),
-            Some(None) => (
-                StatusCode::OK,
-                "Welcome to the shop",
-                "The waiting room is off, so you came straight here.".into(),
-            ),
-            None => (
-                StatusCode::FORBIDDEN,
-                "Please wait in line first",
-                "This shop lets in visitors with a valid pass from the waiting room.".into(),
-            ),
-        };
-        html(uncached(status), format!(include_str!("shop.html"), heading = heading, text = text))
+        match self.0.decide(&asked, moment).await {
+            Decision::Enter(visitor) => self.page(&visitor),
+            Decision::Answer(answer) => answered(&answer, Style::ForwardAuth),
+        }
     }
 }

@@ -26,6 +26,8 @@ pub struct RoomStart {
     pub connections: usize,
     pub join_limit: Option<u32>,
     pub throttle: bool,
+    /// How many demonstration visitors it keeps in its line.
+    pub demo_visitors: u32,
 }
 
 impl RoomStart {
@@ -36,6 +38,7 @@ impl RoomStart {
             connections: self.connections,
             join_limit: self.join_limit,
             throttle: self.throttle,
+            demo_visitors: self.demo_visitors,
             unwritable: written.err().map(|error| error.to_string()),
             free: free(directory),
             size: directory.join(EmbeddedStore::FILE).metadata().ok().map(|file| file.len()),

@@ -36,11 +36,12 @@ export function scratch() {
   return folder;
 }
 
-/** `beekeeper local` with its demonstration shop, on a free port. A minute lasts two seconds. */
+/** `beekeeper local` with its demonstration shop and nobody in line, on a free port. A minute lasts two seconds. */
 export class Room {
   static async open(...options) {
     const data = scratch();
-    const child = spawn(BEEKEEPER, ["local", "--port", "0", "--minute", "2s", "--data", data, ...options]);
+    const flags = ["--port", "0", "--minute", "2s", "--visitors", "0", "--data", data];
+    const child = spawn(BEEKEEPER, ["local", ...flags, ...options]);
     process.on("exit", () => child.kill("SIGKILL"));
     let output = "";
     child.stderr.on("data", (text) => { output += text; });

@@ -63,6 +63,9 @@ pub struct RunningRoom {
     /// `--join-limit`: how many places one address may take.
     pub join_limit: Option<u32>,
     pub throttle: bool,
+    /// `--visitors`: how many demonstration visitors it keeps in its line. An earlier version has none.
+    #[serde(default)]
+    pub demo_visitors: u32,
     /// Why nothing can be written to its file. `None` if a write was just stored.
     pub unwritable: Option<String>,
     /// How many bytes are free on the disk of its file, and how large that file is. `None` if the system does not tell.

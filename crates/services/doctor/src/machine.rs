@@ -105,6 +105,7 @@ mod tests {
             connections: RunningRoom::USUAL_CONNECTIONS,
             join_limit: None,
             throttle: false,
+            demo_visitors: 0,
             unwritable: None,
             free: Some(1 << 30),
             size: Some(4 << 20),

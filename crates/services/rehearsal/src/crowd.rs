@@ -25,7 +25,8 @@ pub(crate) struct CrowdPlan {
     pub(crate) room: Url,
     /// The host to ask for, if it is not the one in the URL.
     pub(crate) host: Option<String>,
-    pub(crate) mark: RehearsalMark,
+    /// What every poll has to show. `None` of a demonstration, which no rehearsal may disturb.
+    pub(crate) mark: Option<RehearsalMark>,
     /// When each visitor comes, in milliseconds since the beginning.
     pub(crate) times: Vec<u32>,
     pub(crate) seed: u64,
@@ -51,7 +52,7 @@ pub enum CrowdEnd {
 #[derive(Debug)]
 pub(crate) struct Crowd {
     pub(crate) plan: CrowdPlan,
-    pub(crate) wire: VisitorWire,
+    pub(crate) wire: Arc<VisitorWire>,
     notes: Mutex<VisitNotes>,
     /// An instant by the room's clock, and the same one by the clock of this machine.
     instant: (Timestamp, Instant),
@@ -70,6 +71,11 @@ impl Crowd {
     pub(crate) fn new(plan: CrowdPlan, now: Timestamp) -> Result<Arc<Self>, RehearsalError> {
         let wire = VisitorWire::new(plan.room.clone(), plan.host.clone());
         let wire = wire.map_err(RehearsalError::Certificates)?;
+        Ok(Self::over(Arc::new(wire), plan, now))
+    }
+
+    /// A crowd that shares these connections with others.
+    pub(crate) fn over(wire: Arc<VisitorWire>, plan: CrowdPlan, now: Timestamp) -> Arc<Self> {
         let visits = vec![VisitNote::default(); plan.times.len()];
         let notes = Mutex::new(VisitNotes { visits, ..VisitNotes::default() });
         let crowd = Self {
@@ -81,7 +87,7 @@ impl Crowd {
             is_stopped: AtomicBool::new(false),
             mark_lost: Notify::new(),
         };
-        Ok(Arc::new(crowd))
+        Arc::new(crowd)
     }
 
     /// Waits until the room shows its mark, before anybody is sent there.
@@ -114,7 +120,7 @@ impl Crowd {
         }
         let polled = serde_json::from_slice::<PollText>(&answer.body);
         match polled.map_err(|_| VisitFault::Unreadable.to_string())?.rehearsal {
-            Some(mark) if mark == self.plan.mark => Ok(()),
+            mark if mark == self.plan.mark => Ok(()),
             Some(_) => Err("it shows another mark".into()),
             None => Err("it shows no mark".into()),
         }
@@ -164,7 +170,7 @@ impl Crowd {
 
     /// Stops everybody if an answer does not show the mark. Does not return then.
     pub(crate) async fn check_mark(&self, shown: Option<RehearsalMark>) {
-        if shown != Some(self.plan.mark) {
+        if shown != self.plan.mark {
             self.stop();
             self.mark_lost.notify_one();
         }

@@ -4,6 +4,8 @@
 //! send nothing unless the room shows the mark that its operator wrote into it, and stop as soon as an answer shows another one.
 //! Whatever ends the rehearsal, the room is reset then. A [`RehearsalReport`] accounts for every visitor, and says whether the
 //! room kept its promises.
+//!
+//! A [`DemoCrowd`] sends the same visitors to a demonstration, so that there is a line to see.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that finds something else fails"))]
 #![allow(
@@ -12,6 +14,7 @@
 )]
 
 mod crowd;
+mod demo_crowd;
 mod error;
 mod expected;
 #[cfg(test)]
@@ -27,6 +30,7 @@ mod visitor;
 mod wire;
 
 pub use crowd::CrowdEnd;
+pub use demo_crowd::DemoCrowd;
 pub use error::RehearsalError;
 pub use expected::{ExpectedVisits, limits_of_an_address};
 pub use measured::{LatencyBar, RouteLatency};

@@ -126,7 +126,7 @@ impl Rehearsal {
         CrowdPlan {
             room: self.url.clone(),
             host: self.host.clone(),
-            mark,
+            mark: Some(mark),
             times: self.arrivals.times(self.seed),
             seed: self.seed,
             enters_shop: self.enters_shop,

@@ -239,7 +239,7 @@ mod tests {
         let plan = CrowdPlan {
             room: room.parse().unwrap(),
             host: None,
-            mark: MARK.parse().unwrap(),
+            mark: Some(MARK.parse().unwrap()),
             times: vec![0],
             seed: 1,
             enters_shop: false,

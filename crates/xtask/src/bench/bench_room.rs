@@ -8,7 +8,8 @@ use crate::process::run;
 
 /// Starts a room on this machine. Its URL is without a path, and by address.
 pub(super) fn start_room(program: &Path, data: &Path) -> Result<(BenchServer, String)> {
-    let arguments = ["local", "--port", "0", "--rate", "60"];
+    // With a shop of its own, so that it has no demonstration visitors. Nobody gets as far as there.
+    let arguments = ["local", "--port", "0", "--rate", "60", "--shop", "http://localhost:9"];
     let (room, door) = BenchServer::beekeeper(program, &arguments, data, "waiting room")?;
     Ok((room, door.trim_end_matches("/beekeeper").replace("localhost", "127.0.0.1")))
 }

@@ -1,0 +1,154 @@
+//! What a room on this machine says when it opens.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use clock::SystemClock;
+use document::words;
+use serde_json::json;
+use waitroom::Room;
+use waitroom::ports::Clock;
+
+use crate::arguments::LOCAL;
+
+pub(crate) struct LocalGreeting<'a> {
+    pub(crate) room: &'a Room,
+    pub(crate) directory: &'a Path,
+    pub(crate) configured_in: Option<&'a Path>,
+    pub(crate) shows_preview: bool,
+    pub(crate) monitored_at: Option<SocketAddr>,
+    pub(crate) demonstration: Option<DemoGreeting>,
+}
+
+/// What there is to try in a demonstration.
+#[derive(Clone, Copy)]
+pub(crate) struct DemoGreeting {
+    /// The port that the shop would have had.
+    pub(crate) taken: Option<u16>,
+    pub(crate) visitors: u32,
+    /// How many wait from before.
+    pub(crate) left: u64,
+    pub(crate) minute: Duration,
+}
+
+impl LocalGreeting<'_> {
+    pub(crate) fn text(&self) -> String {
+        let Self { room, directory, configured_in, monitored_at, .. } = self;
+        let url = room.issuer();
+        let mut lines = vec![
+            format!("{} is open\n", room.settings.title),
+            format!("  waiting room   {url}/beekeeper"),
+            format!("  client check   {url}/client"),
+            format!("  shop           {}", room.settings.shop),
+        ];
+        if self.shows_preview {
+            lines.insert(2, format!("  the page       {url}/preview/"));
+        }
+        lines.extend(monitored_at.map(|at| format!("  metrics        {}", metrics_url(at))));
+        lines.extend(configured_in.map(|file| format!("  configured in  {}", file.display())));
+        lines.push(format!("  kept in        {}\n", directory.display()));
+        lines.extend(self.demonstration.map(|demonstration| demonstration.text(room)));
+        let enter = words::things_do(room.settings.rate.get().into(), "visitor", "enter");
+        let (stops, now) = ("Ctrl-C stops it; every place is kept.", SystemClock.now());
+        lines.push(match room.opens {
+            Some(opens) => format!(
+                "It opens at {}, {}; until then visitors join and wait.\nThen {enter} a minute. {stops}",
+                words::at(opens),
+                words::ahead(opens, now)
+            ),
+            None => format!("{enter} a minute. {stops}"),
+        });
+        lines.join("\n")
+    }
+
+    pub(crate) fn for_scripts(&self) -> String {
+        let Self { room, directory, .. } = self;
+        let url = room.issuer();
+        let mut greeting = json!({
+            "waiting_room": format!("{url}/beekeeper"),
+            "client_check": format!("{url}/client"),
+            "room": room,
+            "kept_in": directory,
+            "demonstration_visitors": self.demonstration.map_or(0, |demonstration| demonstration.visitors),
+        });
+        if let Some(at) = self.monitored_at {
+            greeting["metrics"] = metrics_url(at).into();
+        }
+        if let Some(file) = self.configured_in {
+            greeting["configured_in"] = json!(file);
+        }
+        greeting.to_string()
+    }
+}
+
+fn metrics_url(monitored_at: SocketAddr) -> String {
+    format!("http://{monitored_at}/metrics")
+}
+
+impl DemoGreeting {
+    fn text(self, room: &Room) -> String {
+        let taken = self.taken.map_or_else(String::new, |port| {
+            format!("Port {port} is taken, so the shop is at another one.\n")
+        });
+        let open = "Open the shop in a browser: its guard sends you to the waiting room first";
+        if self.visitors == 0 {
+            return format!("{taken}{open}.");
+        }
+        let ahead = words::things(self.visitors.into(), "demonstration visitor");
+        let wait = self.wait(room).map_or_else(String::new, |wait| format!(", so you wait about {wait}"));
+        format!("{taken}{open}.\n{ahead} stand ahead of you there{wait}. Without them: --visitors 0.")
+    }
+
+    /// How long a newcomer waits. None if the room lets nobody in now.
+    fn wait(self, room: &Room) -> Option<String> {
+        let ahead = self.left.max(self.visitors.into());
+        #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 visitors")]
+        let minutes = ahead as f64 / f64::from(room.rate().get());
+        room.releases().then(|| words::span((minutes * self.minute.as_secs_f64()).max(1.0)))
+    }
+
+    /// Says that more people wait from before than the demonstration has visitors.
+    pub(crate) fn left_line(self) -> Option<String> {
+        (self.left > self.visitors.into()).then(|| {
+            let waiting = words::things_do(self.left, "visitor", "wait");
+            let reset = format!("beekeeper reset {LOCAL}");
+            format!(
+                "warning: {waiting} from before, and newcomers stand behind them. To empty the line: {}",
+                reset.trim_end()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{RoomState, fixture};
+
+    use super::*;
+
+    const DEMO: DemoGreeting =
+        DemoGreeting { taken: None, visitors: 8, left: 0, minute: Duration::from_mins(1) };
+
+    #[test]
+    fn it_says_how_long_a_newcomer_waits() {
+        let room = fixture::room(60);
+        let said = DEMO.text(&room);
+        assert!(
+            said.contains("8 demonstration visitors stand ahead of you there, so you wait about 8 s."),
+            "{said}"
+        );
+        let left = DemoGreeting { left: 90, ..DEMO };
+        assert!(left.text(&room).contains("about 1 min 30 s"), "{}", left.text(&room));
+        assert!(left.left_line().unwrap().contains("90 visitors wait from before"));
+        assert_eq!(DemoGreeting { left: 8, ..DEMO }.left_line(), None, "those of the demonstration");
+        let paused = Room { state: RoomState::Paused, ..fixture::room(60) };
+        assert!(!DEMO.text(&paused).contains("wait about"), "nobody knows how long");
+    }
+
+    #[test]
+    fn without_visitors_nobody_is_ahead() {
+        let nobody = DemoGreeting { visitors: 0, taken: Some(8081), ..DEMO }.text(&fixture::room(60));
+        assert!(nobody.starts_with("Port 8081 is taken") && !nobody.contains("ahead"), "{nobody}");
+    }
+}
