@@ -47,7 +47,7 @@ pub(crate) struct Local {
     /// Length of a minute, from 1s to 60s, for demonstrations and tests
     #[arg(long, default_value = "60s", value_parser = minute)]
     pub(crate) minute: Duration,
-    /// Demonstration visitors who always wait ahead of you, or 0 [default: 8, of a room with a shop or a URL of its own: 0]
+    /// Visitors of a demonstration who always wait ahead of you; 0 for none [default: 8; with --shop or --url 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
     pub(crate) visitors: Option<u32>,
     /// Write --title, --shop, --rate, --page, --throttle and --health into the room's configuration file

@@ -10,6 +10,7 @@
 mod agreement;
 mod config;
 mod crowd;
+mod demonstration;
 mod doctor;
 mod guard;
 mod help;

@@ -44,7 +44,7 @@ impl DemoShop {
             None => "The waiting room is off, so you came straight here.".into(),
         };
         let GuardTimes { idle, session, .. } = self.0.rules().times;
-        let (idle, session) = (idle.as_secs() / 60, session.as_secs() / 60);
+        let (idle, session) = (idle.as_secs() / 60, session.as_secs() / 3600);
         let page = format!(include_str!("shop.html"), waited = waited, idle = idle, session = session);
         html(uncached(StatusCode::OK), page)
     }
