@@ -36,28 +36,29 @@ export function scratch() {
   return folder;
 }
 
-/** `beekeeper local` with its demonstration shop and nobody in line, on a free port. A minute lasts two seconds. */
+/** `beekeeper local` with its demonstration shop, on a free port. Nobody is in line, and a minute lasts two seconds. */
 export class Room {
   static async open(...options) {
     const data = scratch();
-    const flags = ["--port", "0", "--minute", "2s", "--visitors", "0", "--data", data];
-    const child = spawn(BEEKEEPER, ["local", ...flags, ...options]);
+    const flags = ["--port", "0", "--minute", "2s", "--data", data];
+    const nobody = options.includes("--visitors") ? [] : ["--visitors", "0"];
+    const child = spawn(BEEKEEPER, ["local", ...flags, ...nobody, ...options]);
     process.on("exit", () => child.kill("SIGKILL"));
     let output = "";
     child.stderr.on("data", (text) => { output += text; });
-    const base = await new Promise((resolve, reject) => {
+    const [base, shop] = await new Promise((resolve, reject) => {
       child.stdout.on("data", (text) => {
         output += text;
-        const found = /waiting room +(\S+)\/beekeeper/.exec(output);
-        if (found) resolve(found[1]);
+        const found = /waiting room +(\S+)\/beekeeper[^]*  shop +(\S+)\n/.exec(output);
+        if (found) resolve(found.slice(1));
       });
       child.on("exit", () => reject(new Error(`the room did not start:\n${output}`)));
     });
-    return new Room(base, data, child);
+    return new Room(base, shop, data, child);
   }
 
-  constructor(base, data, child) {
-    Object.assign(this, { base, data, child });
+  constructor(base, shop, data, child) {
+    Object.assign(this, { base, shop, data, child });
     this.door = `${base}/beekeeper`;
   }
 

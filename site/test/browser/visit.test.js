@@ -239,6 +239,17 @@ visit("a browser with cookies but without storage gets a new place by pressing t
   await waitForState(page, "waiting");
 });
 
+visit("a newcomer to the demonstration opens the shop, waits behind its visitors, and stays in", ["--visitors", "8", "--rate", "1"], async (room, page) => {
+  await page.goto(room.shop);
+  await waitForState(page, "soon");
+  assert.ok(Number(await page.locator("[data-bk=ahead]").textContent()) > 0);
+  await room.operator("set-rate", "60", "--yes");
+  await checkUntil(page, inShop(page));
+  await page.reload();
+  assert.equal(page.url(), room.shop);
+  assert.match(await page.textContent("body"), /stay in/);
+});
+
 visit("a visitor who stops the navigation to the shop can enter later", ["--rate", "1"], async (room, page) => {
   await room.crowd(50);
   await page.goto(room.door);
