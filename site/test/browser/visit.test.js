@@ -241,7 +241,7 @@ visit("a browser with cookies but without storage gets a new place by pressing t
 
 visit("a newcomer to the demonstration opens the shop, waits behind its visitors, and stays in", ["--visitors", "8", "--rate", "1"], async (room, page) => {
   await page.goto(room.shop);
-  await waitForState(page, "soon");
+  await waitForState(page, "waiting");
   assert.ok(Number(await page.locator("[data-bk=ahead]").textContent()) > 0);
   await room.operator("set-rate", "60", "--yes");
   await checkUntil(page, inShop(page));
