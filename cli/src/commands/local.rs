@@ -13,13 +13,10 @@ use doctor::{Journey, needs_health};
 use document::words;
 use embedded::EmbeddedStore;
 use probe::HttpProbe;
-use rehearsal::DemoCrowd;
 use serde_json::json;
 use server::connections::{AccessLog, Limits};
 use server::socket::{OrderSocket, RoomStart};
-use server::{
-    AnswerMetrics, App, DemoShop, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule,
-};
+use server::{AnswerMetrics, App, HostedRoom, JoinLimit, PlacesPerMinute, Preview, TrustedProxies, schedule};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use waitroom::ports::{Clock, ThrottleStore};
@@ -27,7 +24,7 @@ use waitroom::{Room, RoomId, Scheme, Timestamp};
 
 use crate::arguments::Local;
 use crate::data;
-use crate::demonstration::url_at;
+use crate::demonstration::{Demonstration, url_at};
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::{DemoGreeting, LocalGreeting};
 use crate::local_settings::LocalSettings;
@@ -49,12 +46,12 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let monitor = listen_for_monitoring(arguments.metrics).await?;
 
     let start = LocalStart::open(arguments, url, listens).await?;
-    let demonstration = start.demo_greeting(arguments);
+    let demo_greeting = start.demo_greeting(arguments);
     let notes = [
         start.other_rate(arguments),
         start.left_rehearsal(),
         open_to_all(arguments, listens),
-        demonstration.and_then(DemoGreeting::left_line),
+        demo_greeting.and_then(DemoGreeting::left_line),
     ];
     let LocalStart { directory, store, room, local, demo_door, demo_visitors, path, .. } = start;
     let throttle = local.config.throttle;
@@ -71,19 +68,15 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     })?;
 
     let monitored_at = monitor.as_ref().map(TcpListener::local_addr).transpose()?;
-    let demo_shop = demo_door.map(|door| anyhow::Ok((door.listener, DemoShop::new(store.clone(), &room)?)));
-    let demo_shop =
-        demo_shop.transpose().context("could not create the key of the demonstration shop's guard")?;
-    let demo_crowd = (demo_visitors > 0)
-        .then(|| DemoCrowd::new(&room, room.url.as_url().clone(), demo_visitors, SystemClock.now()));
-    let demo_crowd = demo_crowd.transpose()?;
+    let demonstration =
+        demo_door.map(|door| Demonstration::new(door, demo_visitors, &store, &room)).transpose()?;
     let greeting = LocalGreeting {
         room: &room,
         directory: &directory,
         configured_in: path.as_deref(),
         shows_preview: shows_preview(arguments),
         monitored_at,
-        demonstration,
+        demonstration: demo_greeting,
     };
     // The room runs even if standard output is closed.
     let _ = say(&if json { greeting.for_scripts() } else { greeting.text() });
@@ -94,12 +87,9 @@ async fn open(arguments: &Local, json: bool) -> Result<()> {
     let mut host =
         HostedRoom::open(store.clone(), arguments.minute, app.clone(), (door, limits, log), orders);
     host.keep_running(keep_up(app));
-    match demo_shop {
-        Some((listener, shop)) => host.open_demo_shop(listener, shop),
+    match demonstration {
+        Some(demonstration) => demonstration.open_in(&mut host),
         None => host.keep_running(visit_shop(room.clone(), throttle)),
-    }
-    if let Some(crowd) = demo_crowd {
-        host.keep_running(crowd.keep_waiting());
     }
     if let Some(listener) = monitor {
         host.open_monitor(listener, metrics);
