@@ -13,8 +13,6 @@ use waitroom::ports::Clock;
 use waitroom::{Room, WebUrl};
 
 use crate::arguments::Local;
-use crate::exit::{Exit, Failure};
-use crate::local_settings::LocalSettings;
 
 /// The path of the demonstration shop.
 const PATH: &str = "/demo-shop";
@@ -88,25 +86,6 @@ pub(crate) fn is_demonstration(shop: &WebUrl) -> bool {
     let url = shop.as_url();
     let has_name = matches!(url.host(), Some(Host::Domain(name)) if name != "localhost");
     url.scheme() == "http" && !has_name && url.path() == PATH
-}
-
-/// How many demonstration visitors wait. Fails if they would wait ahead of real ones.
-pub(crate) fn visitors(arguments: &Local, local: &LocalSettings) -> Result<u32, Failure> {
-    let real = match (local.names_shop, &arguments.url) {
-        (true, _) => format!("has a shop of its own, {}", local.config.shop),
-        (false, Some(url)) => format!("has a public URL, {url}"),
-        (false, None) => return Ok(arguments.visitors.unwrap_or(Local::USUAL_VISITORS)),
-    };
-    match arguments.visitors {
-        None | Some(0) => Ok(0),
-        Some(_) => {
-            let ahead = format!(
-                "--visitors is for a demonstration, and this room {real}: people would wait behind visitors who are none"
-            );
-            let advice = "leave --visitors out; to send visitors through the room before its event: beekeeper rehearse";
-            Err(Failure::new(Exit::Usage, ahead).advising(advice))
-        }
-    }
 }
 
 /// The URL at which a browser finds what listens here.

@@ -21,7 +21,7 @@ use crate::arguments::{Local, OnThisMachine, Which};
 use crate::commands::init::{changes, refuse_own_domain};
 use crate::config_folder::ConfigFolder;
 use crate::data;
-use crate::demonstration::{self, DemoDoor};
+use crate::demonstration::DemoDoor;
 use crate::exit::{Exit, Failure};
 use crate::local_greeting::DemoGreeting;
 use crate::local_settings::LocalSettings;
@@ -50,7 +50,7 @@ impl LocalStart {
         let mut written = WrittenRoom::read(arguments, &name)?;
         let demo_shop = DemoDoor::usual_url(listens)?;
         let mut local = LocalSettings::new(&arguments.settings, &name, written.file.as_ref(), &demo_shop)?;
-        let mut demo_visitors = demonstration::visitors(arguments, &local)?;
+        let mut visitors = demo_visitors(arguments, &local)?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let first = Room::new(local.config.settings(), url.clone(), epoch);
         if !EmbeddedStore::is_in(&directory) {
@@ -64,7 +64,7 @@ impl LocalStart {
             refuse_another_name(arguments, there, &directory)?;
             written = WrittenRoom::read(arguments, there)?;
             local = LocalSettings::new(&arguments.settings, there, written.file.as_ref(), &demo_shop)?;
-            demo_visitors = demonstration::visitors(arguments, &local)?;
+            visitors = demo_visitors(arguments, &local)?;
         }
         // Not before it is certain that the room is a demonstration: the port may be that of the operator's own shop.
         let mut demo_door = None;
@@ -88,7 +88,7 @@ impl LocalStart {
         }
         let room = store.room().await?;
         let WrittenRoom { file, path } = written;
-        Ok(Self { directory, store, room, local, demo_door, demo_visitors, file, path })
+        Ok(Self { directory, store, room, local, demo_door, demo_visitors: visitors, file, path })
     }
 
     /// What there is to try, if the room is a demonstration.
@@ -209,6 +209,25 @@ fn refuse_another_name(arguments: &Local, there: &RoomId, directory: &Path) -> R
             directory.display()
         ),
         _ => Ok(()),
+    }
+}
+
+/// How many demonstration visitors wait. Fails if they would wait ahead of real ones.
+fn demo_visitors(arguments: &Local, local: &LocalSettings) -> Result<u32, Failure> {
+    let real = match (local.names_shop, &arguments.url) {
+        (true, _) => format!("has a shop of its own, {}", local.config.shop),
+        (false, Some(url)) => format!("has a public URL, {url}"),
+        (false, None) => return Ok(arguments.visitors.unwrap_or(Local::USUAL_VISITORS)),
+    };
+    match arguments.visitors {
+        None | Some(0) => Ok(0),
+        Some(_) => {
+            let ahead = format!(
+                "--visitors is for a demonstration, and this room {real}: people would wait behind made-up ones"
+            );
+            let advice = "leave --visitors out; to send visitors through the room before its event: beekeeper rehearse";
+            Err(Failure::new(Exit::Usage, ahead).advising(advice))
+        }
     }
 }
 
