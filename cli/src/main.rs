@@ -24,6 +24,8 @@ mod local_settings;
 mod local_start;
 mod log;
 mod mistyped;
+#[expect(dead_code, reason = "the command that reads nginx is the next change")]
+mod nginx;
 mod opening_time;
 mod printer;
 mod rehearsal_target;

@@ -1,0 +1,257 @@
+//! The whole configuration: the main file, with the files that it includes in their place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::glob;
+use super::syntax::{self, NginxDirective, line_of};
+use crate::exit::{Exit, Failure};
+
+/// More files within files are a circle, which nginx refuses too.
+const DEEPEST: usize = 20;
+
+#[derive(Debug)]
+pub(crate) struct NginxFile {
+    /// Where the file itself is, behind any link.
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    directives: Vec<NginxDirective>,
+}
+
+#[derive(Debug)]
+pub(crate) struct NginxTree {
+    conf: PathBuf,
+    /// By the path that an `include` gives or matches.
+    files: BTreeMap<PathBuf, NginxFile>,
+    /// The files of each `include`, by what it says.
+    included: BTreeMap<String, Vec<PathBuf>>,
+}
+
+/// A directive, and the file that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FoundDirective<'t> {
+    pub(crate) file: &'t NginxFile,
+    pub(crate) directive: &'t NginxDirective,
+}
+
+/// File and line.
+impl fmt::Display for FoundDirective<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = line_of(&self.file.text, self.directive.at.start);
+        write!(f, "{}:{line}", self.file.path.display())
+    }
+}
+
+impl NginxTree {
+    /// Reads the main file and whatever it includes, except for one file, whose `include` stays a directive.
+    pub(crate) fn read(conf: &Path, unread: &Path) -> Result<Self> {
+        let mut tree = Self { conf: conf.into(), files: BTreeMap::new(), included: BTreeMap::new() };
+        tree.included.insert(unread.display().to_string(), Vec::new());
+        tree.add(conf, 0)?;
+        Ok(tree)
+    }
+
+    fn add(&mut self, path: &Path, depth: usize) -> Result<()> {
+        if self.files.contains_key(path) {
+            return Ok(());
+        }
+        let file = NginxFile::read(path)?;
+        let mut patterns = Vec::new();
+        for directive in &file.directives {
+            collect_includes(directive, &mut patterns);
+        }
+        self.files.insert(path.into(), file);
+        for pattern in patterns {
+            if self.included.contains_key(&pattern) {
+                continue;
+            }
+            if depth == DEEPEST {
+                let circle =
+                    format!("{} includes files within files, more than {DEEPEST} deep", path.display());
+                return Err(Failure::new(Exit::Failed, circle).into());
+            }
+            let paths = self.matching(&pattern).with_context(|| {
+                format!("could not read the files that {} includes as {pattern}", path.display())
+            })?;
+            self.included.insert(pattern, paths.clone());
+            for path in paths {
+                self.add(&path, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn matching(&self, pattern: &str) -> Result<Vec<PathBuf>> {
+        let path = self.absolute(pattern);
+        if pattern.contains('[') {
+            let brackets = format!("include {pattern} has brackets, which are not read here");
+            return Err(Failure::new(Exit::Failed, brackets).into());
+        }
+        Ok(if glob::is_pattern(pattern) { glob::matching(&path)? } else { vec![path] })
+    }
+
+    /// nginx looks for included files beside the main file.
+    pub(crate) fn absolute(&self, path: &str) -> PathBuf {
+        self.folder().join(path)
+    }
+
+    /// Where the main file is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.conf.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The directives of the main file, outside of every block.
+    pub(crate) fn top(&self) -> Vec<FoundDirective<'_>> {
+        let mut all = Vec::new();
+        if let Some(file) = self.files.get(&self.conf) {
+            self.expand(file, &file.directives, &mut all);
+        }
+        all
+    }
+
+    /// What is directly in the block of a directive.
+    pub(crate) fn inside<'t>(&'t self, found: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
+        let mut all = Vec::new();
+        if let Some(block) = &found.directive.block {
+            self.expand(found.file, &block.directives, &mut all);
+        }
+        all
+    }
+
+    /// What is anywhere in the block of a directive, each with the block that it is directly in.
+    pub(crate) fn everything_inside<'t>(
+        &'t self,
+        found: FoundDirective<'t>,
+    ) -> Vec<(FoundDirective<'t>, FoundDirective<'t>)> {
+        let mut all = Vec::new();
+        for inner in self.inside(found) {
+            all.push((found, inner));
+            all.extend(self.everything_inside(inner));
+        }
+        all
+    }
+
+    fn expand<'t>(
+        &'t self,
+        file: &'t NginxFile,
+        directives: &'t [NginxDirective],
+        all: &mut Vec<FoundDirective<'t>>,
+    ) {
+        for directive in directives {
+            let included = is_include(directive).then(|| self.included.get(directive.first())).flatten();
+            let files: Vec<_> =
+                included.into_iter().flatten().filter_map(|path| self.files.get(path)).collect();
+            if files.is_empty() {
+                all.push(FoundDirective { file, directive });
+            }
+            for file in files {
+                self.expand(file, &file.directives, all);
+            }
+        }
+    }
+}
+
+fn is_include(directive: &NginxDirective) -> bool {
+    directive.name() == "include" && directive.arguments().len() == 1
+}
+
+fn collect_includes(directive: &NginxDirective, patterns: &mut Vec<String>) {
+    if is_include(directive) {
+        patterns.push(directive.first().to_owned());
+    }
+    let inner = directive.block.iter().flat_map(|block| &block.directives);
+    inner.for_each(|inner| collect_includes(inner, patterns));
+}
+
+impl NginxFile {
+    fn read(path: &Path) -> Result<Self> {
+        let failed = || format!("could not read {}", path.display());
+        let bytes = fs::read(path).with_context(failed)?;
+        let real = fs::canonicalize(path).with_context(failed)?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            let problem = format!("{} is not in UTF-8, so it can't be changed safely", path.display());
+            let advice = "convert it, for example with: iconv -f latin1 -t utf-8";
+            return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
+        };
+        let directives = syntax::parse(&text).map_err(|error| {
+            let problem = format!("{}:{}: {error}", real.display(), line_of(&text, error.at));
+            Failure::new(Exit::Failed, problem)
+                .advising("set this nginx up by hand: docs/hosting.md and docs/guard.md have the lines")
+        })?;
+        Ok(Self { path: real, text, directives })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn read(folder: &TempDir) -> Result<NginxTree> {
+        NginxTree::read(&folder.path().join("nginx.conf"), Path::new("ours.conf"))
+    }
+
+    fn names(found: &[FoundDirective<'_>]) -> String {
+        found.iter().map(|found| found.directive.name()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn included_files_stand_where_they_are_included() {
+        let folder = folder(&[
+            ("nginx.conf", "a;\ninclude modules/*.conf;\nhttp { b; include sites/*; include ours.conf; c; }"),
+            ("sites/two", "server { include snippets/x; }"),
+            ("sites/one", "server { d; }\n"),
+            ("sites/.hidden", "not read"),
+            ("snippets/x", "\ne { f; }\n"),
+        ]);
+        let tree = read(&folder).unwrap();
+        assert_eq!(names(&tree.top()), "a include http", "a pattern without files stays");
+        let http = tree.top()[2];
+        assert_eq!(names(&tree.inside(http)), "b server server include c", "ours is not read");
+        let second = tree.inside(http)[2];
+        let inner = tree.everything_inside(second);
+        assert_eq!(names(&inner.iter().map(|(_, inner)| *inner).collect::<Vec<_>>()), "e f");
+        assert!(inner[1].1.to_string().ends_with("/snippets/x:2"), "{}", inner[1].1);
+        assert_eq!(inner[1].0.directive.name(), "e");
+    }
+
+    #[test]
+    fn a_file_behind_a_link_is_that_file() {
+        let folder = folder(&[("nginx.conf", "include enabled/*;"), ("available/shop", "a;")]);
+        fs::create_dir(folder.path().join("enabled")).unwrap();
+        std::os::unix::fs::symlink("../available/shop", folder.path().join("enabled/shop")).unwrap();
+        let tree = read(&folder).unwrap();
+        assert_eq!(tree.top()[0].file.path, fs::canonicalize(folder.path().join("available/shop")).unwrap());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let refused = |files: &[(&str, &str)]| {
+            let folder = folder(files);
+            let error = format!("{:#}", read(&folder).unwrap_err());
+            error.replace(folder.path().to_str().unwrap(), "F")
+        };
+        assert_eq!(refused(&[("nginx.conf", "a;\nhttp {\n")]), "F/nginx.conf:2: this block is never closed");
+        let missing = refused(&[("nginx.conf", "include gone;")]);
+        assert!(missing.starts_with("could not read F/gone: "), "{missing}");
+        let brackets = refused(&[("nginx.conf", "include [ab].conf;")]);
+        assert!(brackets.ends_with("include [ab].conf has brackets, which are not read here"), "{brackets}");
+        let lua = refused(&[("nginx.conf", "include a;"), ("a", "\ninit_by_lua_block { x = 1 }")]);
+        assert_eq!(lua, "F/a:2: this is a block of Lua, which is not read here");
+    }
+}
