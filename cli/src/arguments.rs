@@ -12,6 +12,7 @@ mod rehearse;
 mod removable;
 mod report;
 mod setting_flags;
+mod setup;
 mod simulate;
 mod throttling;
 mod time;
@@ -36,6 +37,7 @@ pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use setting_flags::SettingFlags;
+pub(crate) use setup::{SetUp, SetUpNginx, WhatToSetUp};
 pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Local(Box<Local>),
     /// Guard a shop: tell its web server who was admitted by the room
     Guard(Box<GuardArguments>),
+    /// Set up the web server of this machine: the room and the guard of the shop, beside what is there
+    Setup(SetUp),
     /// Simulate an event: how long would a crowd wait, what breaks first, and what does it cost?
     Simulate(Box<SimulateEvent>),
     /// Rehearse the event: send real visitors to a room of yours, and report what they saw

@@ -24,7 +24,6 @@ mod local_settings;
 mod local_start;
 mod log;
 mod mistyped;
-#[expect(dead_code, reason = "the command that reads nginx is the next change")]
 mod nginx;
 mod opening_time;
 mod printer;
@@ -47,7 +46,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use commands::{
     backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
-    message, off, on, rehearse, report, reset, restore, set_rate, simulate as simulate_command, status, undo,
+    message, off, on, rehearse, report, reset, restore, set_rate, setup, simulate as simulate_command,
+    status, undo,
 };
 use control::Order;
 use exit::Exit;
@@ -97,6 +97,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Simulate(simulate) => simulate_command::run(simulate, json),
         Command::Rehearse(rehearse) => rehearse::run(rehearse, json, yes),
         Command::Guard(guard) => guard::run(guard, json),
+        Command::Setup(setup) => setup::run(setup, json, yes),
         Command::Health(check) => health::run(check, json),
         Command::Status(status) => status::run(status, json),
         Command::History(history) => history::run(history, json),

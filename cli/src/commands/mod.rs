@@ -20,6 +20,7 @@ pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod restore;
 pub(crate) mod set_rate;
+pub(crate) mod setup;
 pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod undo;

@@ -2,6 +2,14 @@
 //!
 //! What is not understood is refused with its file and line. A guess could let everybody into the shop, or nobody.
 
+mod answer;
+pub(crate) mod crowd;
 mod glob;
-pub(crate) mod syntax;
+pub(crate) mod kept;
+mod listen;
+pub(crate) mod program;
+pub(crate) mod services;
+pub(crate) mod shop;
+pub(crate) mod site;
+mod syntax;
 pub(crate) mod tree;

@@ -38,6 +38,13 @@ pub(crate) struct FoundDirective<'t> {
     pub(crate) directive: &'t NginxDirective,
 }
 
+impl FoundDirective<'_> {
+    /// Whether both are the same place of the same file.
+    pub(super) fn is(self, other: Self) -> bool {
+        std::ptr::eq(self.directive, other.directive)
+    }
+}
+
 /// File and line.
 impl fmt::Display for FoundDirective<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,6 +109,14 @@ impl NginxTree {
     /// Where the main file is.
     pub(crate) fn folder(&self) -> &Path {
         self.conf.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// A path beside nginx's process number, where what it makes is gone after a restart of the machine.
+    pub(crate) fn beside_pid(&self, name: &str) -> PathBuf {
+        let pid = self.top().into_iter().find(|found| found.directive.name() == "pid");
+        let pid =
+            pid.map_or_else(|| PathBuf::from("/run/nginx.pid"), |pid| self.absolute(pid.directive.first()));
+        pid.with_file_name(name)
     }
 
     /// The directives of the main file, outside of every block.

@@ -12,6 +12,7 @@ const COMMANDS: &[&str] = &[
     "config",
     "local",
     "guard",
+    "setup",
     "simulate",
     "rehearse",
     "deploy",
@@ -61,10 +62,10 @@ fn every_command_explains_itself_with_examples() {
         assert!(help.contains("\nExample"), "{command} has no example");
         assert_data_eq!(help, snapshot(&format!("help-{command}")));
     }
-    for command in ["list", "rotate", "drop"] {
-        let help = home.printed(&["keys", command, "--help"]);
-        assert!(help.contains("\nExample"), "keys {command} has no example");
-        assert_data_eq!(help, snapshot(&format!("help-keys-{command}")));
+    for (command, inner) in [("keys", "list"), ("keys", "rotate"), ("keys", "drop"), ("setup", "nginx")] {
+        let help = home.printed(&[command, inner, "--help"]);
+        assert!(help.contains("\nExample"), "{command} {inner} has no example");
+        assert_data_eq!(help, snapshot(&format!("help-{command}-{inner}")));
     }
 }
 

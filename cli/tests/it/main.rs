@@ -33,6 +33,7 @@ mod refusals;
 mod rehearse;
 mod report;
 mod restore;
+mod setup;
 mod simulate;
 mod stopped;
 mod support;

@@ -10,7 +10,7 @@ use crate::hosting::eventually;
 use crate::support::{Local, text};
 
 /// A guard that is stopped when this is dropped.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     process: Child,
     output: BufReader<ChildStdout>,
     pub(super) directory: TempDir,
@@ -24,7 +24,7 @@ impl Guard {
         Self::start(&issuer(room), tempfile::tempdir().unwrap(), extra)
     }
 
-    pub(super) fn start(room: &str, directory: TempDir, extra: &[&str]) -> Self {
+    pub(crate) fn start(room: &str, directory: TempDir, extra: &[&str]) -> Self {
         Self::started(Command::new(env!("CARGO_BIN_EXE_beekeeper")), room, directory, extra)
     }
 
@@ -56,7 +56,7 @@ impl Guard {
         Client::new(&self.listens, "demo").send("GET", path, &[&forwarded, headers].concat())
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.listens.rsplit(':').next().unwrap().parse().unwrap()
     }
 

@@ -6,3 +6,5 @@ mod behind_nginx;
 mod fixture;
 mod operating;
 mod sharing;
+
+pub(crate) use fixture::Guard;

@@ -87,6 +87,7 @@ pub use install::WITHOUT_TOOLS;
 pub use line_js::with_line_js;
 pub use localemu::{LocalEmu, Options, Throttled, boto3, stage_at};
 pub use nginx::{Nginx, certify};
+pub use port::free as free_port;
 pub use script::{ScriptServer, php, php_jwt};
 pub use velocity::velocity;
 pub use venv::Venv;

@@ -39,6 +39,17 @@ impl Nginx {
         Self::start(folder, &configuration, ports)
     }
 
+    /// Starts nginx with a configuration that somebody else has. It is told the folder and two free ports, and writes
+    /// `etc/nginx.conf` in that folder; what nginx writes itself lies beside `etc`.
+    pub fn of_operator(write: impl FnOnce(&Path, [u16; 2])) -> Result<Self> {
+        let folder = server::folder("nginx")?;
+        let ports = [port::free()?, port::free()?];
+        ensure!(ports[0] != ports[1], "drew the port {} twice; run the test again", ports[0]);
+        write(folder.path(), ports);
+        let conf = folder.path().join("etc/nginx.conf");
+        Self::start_with(folder, &conf, ports)
+    }
+
     /// Starts nginx with docs/guard/nginx.conf, for a guard on this port. The shop is a server of nginx itself, with these
     /// directives. Its host is `shop.example`.
     pub fn in_front_of_shop(guard: u16, shop: &str, changes: &[(&str, &str)]) -> Result<Self> {
@@ -56,16 +67,25 @@ impl Nginx {
         Self::with_shipped(&shipped, "shop.example", &[&here, changes].concat())
     }
 
-    fn start(folder: TempDir, configuration: &str, [http, https]: [u16; 2]) -> Result<Self> {
+    fn start(folder: TempDir, configuration: &str, ports: [u16; 2]) -> Result<Self> {
         let file = folder.path().join("nginx.conf");
         fs::write(&file, configuration).with_context(|| format!("could not write {}", file.display()))?;
-        let mut nginx = server::watched(program()?);
-        nginx.arg("-p").arg(folder.path()).arg("-c").arg(&file).args(["-g", "daemon off;"]);
+        Self::start_with(folder, &file, ports)
+    }
+
+    fn start_with(folder: TempDir, file: &Path, [http, https]: [u16; 2]) -> Result<Self> {
+        let mut nginx = server::watched(Self::program()?);
+        nginx.arg("-p").arg(folder.path()).arg("-c").arg(file).args(["-g", "daemon off;"]);
         let listens =
             || [http, https].iter().all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok());
         let server =
             EmulatorServer::start(&mut nginx, folder, PATIENCE, listens).context("could not start nginx")?;
         Ok(Self { http, https, server })
+    }
+
+    /// nginx of this machine, or one from Debian's package.
+    pub fn program() -> Result<PathBuf> {
+        debian::program("nginx", "usr/sbin/nginx", GET_NGINX)
     }
 
     pub fn http_port(&self) -> u16 {
@@ -117,9 +137,4 @@ pub fn certify(host: &str, folder: &Path) -> Result<()> {
     openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
     openssl.arg("-keyout").arg(folder.join("key.pem")).arg("-out").arg(folder.join("certificate.pem"));
     install::run(&mut openssl, "on Debian: apt-get install openssl")
-}
-
-/// nginx of this machine, or one from Debian's package.
-fn program() -> Result<PathBuf> {
-    debian::program("nginx", "usr/sbin/nginx", GET_NGINX)
 }

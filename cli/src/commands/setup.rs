@@ -1,0 +1,309 @@
+//! `beekeeper setup nginx`: puts a room and the guard of a shop into the nginx that is there.
+//!
+//! Each run reads everything, goes as far as it can, and says what comes next. So the guard comes last, when the room already
+//! answers at https and nobody is sent to a page that does not open.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::arguments::{LOCAL, SetUp, SetUpNginx, WhatToSetUp};
+use crate::ask;
+use crate::exit::{Exit, Failure};
+use crate::nginx::crowd::lines_for_a_crowd;
+use crate::nginx::kept::{self, FileChange, KeptFiles};
+use crate::nginx::program::NginxProgram;
+use crate::nginx::services::ShopServices;
+use crate::nginx::shop::{ShopBlocks, ShopRefusal, http_block, names, servers};
+use crate::nginx::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
+use crate::nginx::tree::NginxTree;
+use crate::printer::{self, Colours, note, say};
+
+pub(crate) fn run(set_up: &SetUp, json: bool, yes: bool) -> Result<()> {
+    let WhatToSetUp::Nginx(arguments) = &set_up.what;
+    set_up_nginx(arguments, json, yes).map_err(|error| {
+        let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+        if causes.into_iter().any(|cause| cause.kind() == ErrorKind::PermissionDenied) {
+            return Failure::new(Exit::Failed, format!("{error:#}"))
+                .advising("nothing was changed; run it as root: sudo beekeeper setup nginx")
+                .into();
+        }
+        error
+    })
+}
+
+fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
+    let conf = std::path::absolute(&arguments.conf)
+        .with_context(|| format!("could not find {}", arguments.conf.display()))?;
+    let nginx = NginxProgram { conf: &conf };
+    let mut kept = KeptFiles::open(&arguments.kept)?;
+    finish_earlier(&mut kept, &nginx, arguments)?;
+    if arguments.undo {
+        return undo(kept, &nginx, arguments, json, yes);
+    }
+    if let Some(complaint) = nginx.complaint()? {
+        let broken =
+            format!("nginx does not take its present configuration, so nothing was changed:\n{complaint}");
+        return Err(Failure::new(Exit::Failed, broken).advising("correct it, then run this again").into());
+    }
+    let services = ShopServices::read(&arguments.room_file, &arguments.guard_file)?;
+    let plan = SetupPlan::of(arguments, &nginx, &services)?;
+    let shown = Shown { changes: &plan.changes, json };
+    shown.print()?;
+    services
+        .warnings
+        .iter()
+        .chain(&plan.for_a_crowd)
+        .for_each(|warning| note(&format!("warning: {warning}")));
+    if plan.changes.is_empty() {
+        return plan.tell("there is nothing to change", false, json);
+    }
+    if arguments.dry_run {
+        return plan.tell("nothing was written", false, json);
+    }
+    kept.refuse_edited()?;
+    if !yes {
+        ask::confirm(&plan.consequence(&services), "Write these?")?;
+    }
+    kept.begin(&plan.changes, &arguments.webroot)?;
+    let refused = match kept.write() {
+        Ok(()) => nginx.complaint()?.or(nginx.reload()?),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(complaint) = refused {
+        kept.put_back()?;
+        return Err(put_back(&complaint));
+    }
+    kept.settle()?;
+    plan.tell("nginx has read its new configuration", true, json)
+}
+
+fn put_back(complaint: &str) -> anyhow::Error {
+    let problem =
+        format!("nginx does not take the new configuration, so everything was put back:\n{complaint}");
+    Failure::new(Exit::Failed, problem)
+        .advising("what nginx says names the file and the line; the diff above shows them")
+        .into()
+}
+
+/// Puts back what a run that was killed had begun, or ends its undo.
+fn finish_earlier(kept: &mut KeptFiles, nginx: &NginxProgram<'_>, arguments: &SetUpNginx) -> Result<()> {
+    if !kept.is_under_way() {
+        return Ok(());
+    }
+    if arguments.dry_run {
+        let problem = "an earlier run was killed while it wrote";
+        return Err(Failure::new(Exit::Failed, problem)
+            .advising("run it without --dry-run, or with --undo: both first put back what it had begun")
+            .into());
+    }
+    kept.recover()?;
+    note("an earlier run was killed while it wrote; what it had begun is put back");
+    match nginx.complaint()?.or(nginx.reload()?) {
+        None => Ok(()),
+        Some(complaint) => {
+            let problem = format!("nginx could not read the files that were put back:\n{complaint}");
+            Err(Failure::new(Exit::Failed, problem).into())
+        }
+    }
+}
+
+fn undo(
+    mut kept: KeptFiles,
+    nginx: &NginxProgram<'_>,
+    arguments: &SetUpNginx,
+    json: bool,
+    yes: bool,
+) -> Result<()> {
+    let changes = kept.undoing();
+    let done = |text: &str, is_undone: bool| {
+        let paths: Vec<_> = changes.iter().map(|change| &change.path).collect();
+        let object = json!({ "stage": null, "changed": paths, "written": is_undone, "next": null });
+        Ok(say(&if json { object.to_string() } else { text.to_owned() })?)
+    };
+    if kept.is_empty() {
+        return done("there is nothing to undo", false);
+    }
+    kept.refuse_edited()?;
+    Shown { changes: &changes, json }.print()?;
+    if arguments.dry_run {
+        return done("nothing was written", false);
+    }
+    if !yes {
+        ask::confirm(
+            "The shop is without the guard afterwards, and the room without its name",
+            "Put these back?",
+        )?;
+    }
+    let refused = match kept.undo() {
+        Ok(()) => nginx.complaint()?.or(nginx.reload()?),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(complaint) = refused {
+        kept.redo()?;
+        let problem =
+            format!("nginx does not take the files from before, so nothing was undone:\n{complaint}");
+        return Err(Failure::new(Exit::Failed, problem).into());
+    }
+    kept.forget()?;
+    done("everything is as it was before the first run", true)
+}
+
+/// The changes on the screen.
+struct Shown<'a> {
+    changes: &'a [FileChange],
+    json: bool,
+}
+
+impl Shown<'_> {
+    fn print(&self) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let colours = Colours::of_output();
+        for FileChange { path, before, after } in self.changes {
+            let diff = kept::diff(path, before.as_deref(), after.as_deref());
+            for line in diff.lines() {
+                let line = match line.as_bytes().first() {
+                    Some(b'+') => colours.green(line),
+                    Some(b'-') => colours.red(line),
+                    _ => line.to_owned(),
+                };
+                // Unlike text, a diff is not broken at the width of the terminal.
+                printer::write(format!("{line}\n").as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one run does.
+struct SetupPlan {
+    stage: SetupStage,
+    begins_to_guard: bool,
+    changes: Vec<FileChange>,
+    for_a_crowd: Vec<String>,
+    next: String,
+}
+
+impl SetupPlan {
+    fn of(arguments: &SetUpNginx, nginx: &NginxProgram<'_>, services: &ShopServices) -> Result<Self> {
+        let guard_file = guard_file(nginx.conf);
+        let tree = NginxTree::read(nginx.conf, &guard_file)?;
+        let planned = Self::in_tree(&tree, arguments, services, guard_file);
+        planned.map_err(|error| match error.downcast::<ShopRefusal>() {
+            Ok(refusal) => Failure::new(Exit::Failed, refusal.to_string()).advising(refusal.advice).into(),
+            Err(error) => error,
+        })
+    }
+
+    fn in_tree(
+        tree: &NginxTree,
+        arguments: &SetUpNginx,
+        services: &ShopServices,
+        guard_file: PathBuf,
+    ) -> Result<Self> {
+        let shop_file = arguments.shop_file.as_ref().map(std::fs::canonicalize).transpose();
+        let shop_file = shop_file.context("could not find the file of --shop-file")?;
+        let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
+        let http = http_block(tree)?;
+        let site_file = site_file(tree, http)?;
+        let is_other = |server: &crate::nginx::tree::FoundDirective<'_>| {
+            names(tree, *server).any(|name| name == services.room_host)
+                && server.file.path.file_name() != site_file.file_name()
+        };
+        if let Some(other) = servers(tree, http).into_iter().find(is_other) {
+            return Err(ShopRefusal::new(
+                format!("{other} already has the name of the room, {}", services.room_host),
+                "remove that block, so that the one of this command answers; its certificate stays",
+            )
+            .into());
+        }
+        let certificate = arguments
+            .certificate
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("/etc/letsencrypt/live").join(&services.room_host));
+        let certificate =
+            std::path::absolute(certificate).context("could not find the folder of --certificate")?;
+        let facts = SiteFacts {
+            name: services.room_host.clone(),
+            url: services.url.clone(),
+            room_listens: services.room_listens,
+            guard_listens: services.guard_listens,
+            webroot: std::path::absolute(&arguments.webroot)
+                .context("could not find the folder of --webroot")?,
+            certificate,
+        };
+        let guard_path = guard_file.display().to_string();
+        let is_guarded = shop.include(&guard_path);
+        let has_certificate =
+            ["fullchain.pem", "privkey.pem"].iter().all(|file| facts.certificate.join(file).exists());
+        let not_ready = services.not_ready();
+        let stage = match (is_guarded, has_certificate, &not_ready) {
+            (true, _, _) | (false, true, None) => SetupStage::Guard,
+            (false, true, Some(_)) => SetupStage::Https,
+            (false, false, _) => SetupStage::Name,
+        };
+        let mut wanted = vec![(site_file, site(&facts, &shop, stage, &tree.beside_pid("beekeeper-guard"))?)];
+        if stage == SetupStage::Guard {
+            wanted.push((guard_file, guard(&shop)));
+            let changed = shop.guarded(&guard_path)?;
+            wanted.extend(changed.into_iter().map(|(server, text)| (server.file.path.clone(), text)));
+        }
+        let changes = wanted.into_iter().map(|(path, after)| {
+            let before = kept::read(&path)?;
+            Ok(FileChange { path, before, after: Some(after) })
+        });
+        let mut changes: Vec<_> = changes.collect::<Result<_>>()?;
+        changes.retain(|change| change.before != change.after);
+        let next = match stage {
+            SetupStage::Name => format!(
+                "get the certificate: sudo certbot certonly --webroot --webroot-path {} --domain {} --deploy-hook \"systemctl \
+                 reload nginx\"; then run this again",
+                facts.webroot.display(),
+                facts.name
+            ),
+            SetupStage::Https => format!(
+                "start room and guard: sudo systemctl enable --now beekeeper beekeeper-guard; then run this again. Now it is so \
+                 that {}",
+                not_ready.unwrap_or_default()
+            ),
+            SetupStage::Guard => {
+                let data = services.data.as_ref().map(|data| format!(" --data {}", data.display()));
+                format!(
+                    "see whether all is well: sudo beekeeper doctor {} {}{}",
+                    services.room,
+                    LOCAL.trim_end(),
+                    data.unwrap_or_default()
+                )
+            }
+        };
+        Ok(Self {
+            stage,
+            begins_to_guard: stage == SetupStage::Guard && !is_guarded,
+            changes,
+            for_a_crowd: lines_for_a_crowd(tree),
+            next,
+        })
+    }
+
+    fn consequence(&self, services: &ShopServices) -> String {
+        if !self.begins_to_guard {
+            return "nginx reads its configuration again, and no visitor notices".into();
+        }
+        format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
+    }
+
+    fn tell(&self, done: &str, is_written: bool, json: bool) -> Result<()> {
+        let Self { stage, changes, next, .. } = self;
+        if json {
+            let changed: Vec<_> = changes.iter().map(|change| &change.path).collect();
+            let object =
+                json!({ "stage": stage.as_str(), "changed": changed, "written": is_written, "next": next });
+            return Ok(say(&object.to_string())?);
+        }
+        Ok(say(&format!("{done}\nnext: {next}"))?)
+    }
+}

@@ -1,0 +1,145 @@
+//! The room and the guard that run as services on this machine, as their files of flags describe them.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+use waitroom::RoomId;
+
+use super::answer::ask;
+use crate::arguments::{Arguments, Command};
+use crate::exit::{Exit, Failure};
+use crate::flags_file;
+
+/// Where the issuers of certificates ask, also for the shop's own.
+const CHALLENGES: &str = "/.well-known/acme-challenge/";
+
+#[derive(Debug)]
+pub(crate) struct ShopServices {
+    pub(crate) room: RoomId,
+    /// The host names of shop and room.
+    pub(crate) shop_host: String,
+    pub(crate) room_host: String,
+    /// The room's URL, without a slash at the end.
+    pub(crate) url: String,
+    pub(crate) room_listens: SocketAddr,
+    pub(crate) guard_listens: SocketAddr,
+    guard_monitor: Option<SocketAddr>,
+    pub(crate) data: Option<PathBuf>,
+    /// What the services would do wrong behind this nginx.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl ShopServices {
+    pub(crate) fn read(room_file: &Path, guard_file: &Path) -> Result<Self> {
+        let unset = |file: &Path, key: &str| {
+            Failure::new(Exit::Failed, format!("{} has no {key}", file.display())).advising(format!(
+                "write it there, as docs/hosting/room.toml does: sudoedit {}",
+                file.display()
+            ))
+        };
+        let (Command::Local(room), Command::Guard(guard)) =
+            (flags("local", room_file)?, flags("guard", guard_file)?)
+        else {
+            unreachable!("these words are those commands");
+        };
+        let name = room.name.clone().ok_or_else(|| unset(room_file, "name"))?;
+        let shop = room.settings.shop.as_ref().ok_or_else(|| unset(room_file, "shop"))?;
+        let url = room.url.as_ref().ok_or_else(|| unset(room_file, "url"))?;
+        let host = |url: &waitroom::WebUrl| url.as_url().host_str().unwrap_or_default().to_ascii_lowercase();
+        let without_slash = |url: &waitroom::WebUrl| url.to_string().trim_end_matches('/').to_owned();
+        if guard.name != name || without_slash(&guard.room) != without_slash(url) {
+            let problem = format!(
+                "{} is for the room {} at {}, and {} for {name} at {url}",
+                guard_file.display(),
+                guard.name,
+                guard.room,
+                room_file.display()
+            );
+            return Err(Failure::new(Exit::Failed, problem)
+                .advising("write the same name and URL into both, and start the services again")
+                .into());
+        }
+        let (shop_host, room_host) = (host(shop), host(url));
+        if shop_host == room_host || url.as_url().path() != "/" {
+            let problem = format!("{url} is not a name of the room's own, and the shop is {shop}");
+            let advice =
+                format!("give the room its own name, such as https://wait.{shop_host}, in both files");
+            return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
+        }
+        let mut warnings = Vec::new();
+        if room.trust_proxy.is_empty() {
+            warnings.push(format!(
+                "{} has no trust_proxy, so all visitors seem to come from one address: trust_proxy = [\"127.0.0.1\"]",
+                room_file.display()
+            ));
+        }
+        if !guard.bypass_path.iter().any(|path| path == CHALLENGES) {
+            warnings.push(format!(
+                "{} does not let through who renews the shop's own certificate: bypass_path = [\"{CHALLENGES}\"]",
+                guard_file.display()
+            ));
+        }
+        Ok(Self {
+            room: name,
+            shop_host,
+            room_host,
+            url: without_slash(url),
+            room_listens: room.address(),
+            guard_listens: guard.listen,
+            guard_monitor: guard.metrics,
+            data: room.data.clone(),
+            warnings,
+        })
+    }
+
+    /// Why the shop would have no visitors behind the guard now, if so. nginx asks in the same way.
+    pub(crate) fn not_ready(&self) -> Option<String> {
+        let (room, guard) = (self.room_listens, self.guard_listens);
+        match ask(room, "/polling", "") {
+            Ok(answer) if answer.status == 200 => {}
+            Ok(answer) => return Some(format!("{room} answers {} and is not the room", answer.status)),
+            Err(error) => return Some(format!("the room does not answer at {room}: {error}")),
+        }
+        let about = "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n";
+        match ask(guard, "/auth-request", about) {
+            Ok(answer) => {
+                let leads_to = answer.header("x-beekeeper-location").unwrap_or_default();
+                if !leads_to.starts_with(&format!("{}/beekeeper", self.url)) {
+                    return Some(format!(
+                        "{guard} answers {} and is not the guard of {}",
+                        answer.status, self.url
+                    ));
+                }
+            }
+            Err(error) => return Some(format!("the guard does not answer at {guard}: {error}")),
+        }
+        let health = ask(self.guard_monitor?, "/healthz", "").ok()?;
+        (health.status != 200).then(|| format!("the guard is not ready yet: {}", health.body.trim()))
+    }
+
+    /// What the room does with the shop's visitors now.
+    pub(crate) fn room_says(&self) -> &'static str {
+        let poll = ask(self.room_listens, "/polling", "").map(|answer| answer.body).unwrap_or_default();
+        let poll: serde_json::Value = serde_json::from_str(&poll).unwrap_or_default();
+        if poll["allow"] == true {
+            "the room is off and sends everybody on to the shop at once"
+        } else if poll["state"] == "paused" {
+            "the room is paused, so nobody enters the shop before it is on"
+        } else {
+            "the room is on, so everybody waits in line first"
+        }
+    }
+}
+
+/// What a service is started with.
+fn flags(command: &str, file: &Path) -> Result<Command> {
+    let words = [OsString::from("beekeeper"), command.into(), "--config".into(), file.into()];
+    let words = flags_file::expanded(&Arguments::command(), words.into())?;
+    let parsed = Arguments::try_parse_from(words).map_err(|error| {
+        Failure::new(Exit::Usage, format!("{}: {}", file.display(), flags_file::first_line(&error)))
+    })?;
+    Ok(parsed.command)
+}

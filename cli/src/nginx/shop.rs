@@ -1,0 +1,568 @@
+//! The server blocks of the shop: which of them show it, and what each needs to be behind the guard.
+
+use std::fmt;
+use std::path::Path;
+
+use super::listen::Listen;
+use super::tree::{FoundDirective, NginxTree};
+
+/// What the guard answers with, and no other status: `error_page` of the shop for it would hide the guard's answer.
+const GUARDS_STATUS: &str = "401";
+/// Where a request goes that the guard lets not through.
+const AWAY: &str = "@beekeeper";
+
+/// Why the shop cannot be put behind the guard, and what its owner can do about it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ShopRefusal {
+    problem: String,
+    pub(crate) advice: String,
+}
+
+impl ShopRefusal {
+    pub(crate) fn new(problem: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { problem: problem.into(), advice: advice.into() }
+    }
+}
+
+impl fmt::Display for ShopRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for ShopRefusal {}
+
+/// A text to insert at an offset of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Insertion {
+    pub(crate) at: usize,
+    pub(crate) text: String,
+}
+
+/// The server blocks with the shop's name.
+#[derive(Debug)]
+pub(crate) struct ShopBlocks<'t> {
+    tree: &'t NginxTree,
+    http: FoundDirective<'t>,
+    /// Those that show the shop. The others lead to https.
+    shown_by: Vec<FoundDirective<'t>>,
+    /// Of all of them.
+    pub(crate) listens: Vec<Listen>,
+    /// `http2 on;`, which newer versions have in place of the word after `listen`.
+    pub(crate) http2: bool,
+}
+
+impl<'t> ShopBlocks<'t> {
+    /// The blocks of this name; in this file, if the operator named one.
+    pub(crate) fn find(tree: &'t NginxTree, name: &str, in_file: Option<&Path>) -> Result<Self, ShopRefusal> {
+        let http = http_block(tree)?;
+        let all = servers(tree, http);
+        let mut found: Vec<_> =
+            all.iter().copied().filter(|server| names(tree, *server).any(|found| found == name)).collect();
+        if found.is_empty() {
+            return Err(unnamed(tree, &all, name));
+        }
+        found.retain(|server| in_file.is_none_or(|file| server.file.path == file));
+        if found.is_empty() {
+            let file = in_file.unwrap_or(Path::new("")).display();
+            return Err(ShopRefusal::new(
+                format!("{file} has no server block for {name}"),
+                "leave --shop-file out to see where they are",
+            ));
+        }
+        refuse_same_addresses(tree, &found, name)?;
+        let listens: Vec<_> = found.iter().flat_map(|server| listens(tree, *server)).collect();
+        let http2 =
+            found.iter().any(|server| tree.inside(*server).iter().any(|inner| is_on(*inner, "http2")));
+        let shown_by: Vec<_> = found.iter().copied().filter(|server| !leads_away(tree, *server)).collect();
+        let shows_by_https = shown_by.iter().any(|server| listens_by_https(tree, *server));
+        if !shows_by_https {
+            let places: Vec<_> = found.iter().map(ToString::to_string).collect();
+            return Err(ShopRefusal::new(
+                format!(
+                    "{name} is not shown by https ({}), and the guard's cookie needs it",
+                    places.join(", ")
+                ),
+                format!("get a certificate for {name} first, then run this again"),
+            ));
+        }
+        Ok(Self { tree, http, shown_by, listens, http2 })
+    }
+
+    /// Whether every block that shows the shop includes this file already.
+    pub(crate) fn include(&self, guard: &str) -> bool {
+        self.shown_by.iter().all(|server| includes(self.tree, *server, guard))
+    }
+
+    /// The texts of the files that have to change, each behind its file, so that every block includes the guard's lines.
+    pub(crate) fn guarded(&self, guard: &str) -> Result<Vec<(FoundDirective<'t>, String)>, ShopRefusal> {
+        let mut changed: Vec<(FoundDirective<'t>, Vec<Insertion>)> = Vec::new();
+        for server in &self.shown_by {
+            let insertions = self.insertions(*server, guard)?;
+            match changed.iter_mut().find(|(other, _)| other.file.path == server.file.path) {
+                Some((_, others)) => others.extend(insertions),
+                None => changed.push((*server, insertions)),
+            }
+        }
+        Ok(changed
+            .into_iter()
+            .map(|(server, insertions)| (server, inserted(&server.file.text, insertions)))
+            .collect())
+    }
+
+    fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, ShopRefusal> {
+        let everything = self.tree.everything_inside(server);
+        let direct = self.tree.inside(self.http);
+        for inner in direct.iter().chain(everything.iter().map(|(_, inner)| inner)) {
+            refuse_what_the_guard_needs(*inner)?;
+        }
+        let mut insertions = Vec::new();
+        if !includes(self.tree, server, guard) {
+            insertions.extend(insertion(server, &format!("include {guard};")));
+        }
+        let mut told: Vec<FoundDirective<'_>> = Vec::new();
+        for (parent, page) in &everything {
+            let is_own = page.directive.name() == "error_page" && !parent.is(server);
+            let has_ours = || self.tree.inside(*parent).iter().any(|inner| is_ours(*inner));
+            if !is_own || told.iter().any(|other| other.is(*parent)) || has_ours() {
+                continue;
+            }
+            if parent.file.path != server.file.path {
+                return Err(ShopRefusal::new(
+                    format!(
+                        "{page} has an error_page of its own, in a file that other sites may include too"
+                    ),
+                    format!(
+                        "write `error_page {GUARDS_STATUS} = {AWAY};` beside it once the guard is set up, or move the location into {}",
+                        server.file.path.display()
+                    ),
+                ));
+            }
+            told.push(*parent);
+            insertions.extend(insertion(*parent, &format!("error_page {GUARDS_STATUS} = {AWAY};")));
+        }
+        Ok(insertions)
+    }
+
+    /// The `error_page` lines of the http block that a server without one of its own would forget, when it gets the guard's.
+    pub(crate) fn inherited_error_pages(&self) -> String {
+        let is_page = |found: &&FoundDirective<'_>| found.directive.name() == "error_page";
+        let has_own =
+            self.shown_by.iter().any(|server| self.tree.inside(*server).iter().any(|inner| is_page(&inner)));
+        if has_own {
+            return String::new();
+        }
+        let http = self.tree.inside(self.http);
+        let pages = http.iter().filter(is_page);
+        let text = |page: &FoundDirective<'_>| {
+            page.file.text.get(page.directive.at.clone()).unwrap_or_default().to_owned()
+        };
+        pages.map(|page| format!("{}\n", text(page))).collect()
+    }
+
+    /// Whether nginx keeps answers for this shop by rules of its own, which would hold for the guard's answers too.
+    pub(crate) fn keeps_answers_by_own_rules(&self) -> bool {
+        const RULES: [&str; 5] = [
+            "proxy_cache_valid",
+            "proxy_cache_use_stale",
+            "proxy_ignore_headers",
+            "proxy_cache_methods",
+            "proxy_no_cache",
+        ];
+
+        let is_rule = |found: &FoundDirective<'_>| RULES.contains(&found.directive.name());
+        let in_server = self.shown_by.iter().flat_map(|server| self.tree.inside(*server));
+        self.tree.inside(self.http).into_iter().chain(in_server).any(|found| is_rule(&found))
+    }
+}
+
+pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, ShopRefusal> {
+    let http = tree.top().into_iter().find(|found| found.directive.name() == "http");
+    http.ok_or_else(|| ShopRefusal::new("there is no http block", "name the main file with --conf"))
+}
+
+pub(crate) fn servers<'t>(tree: &'t NginxTree, http: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
+    let mut inside = tree.inside(http);
+    inside.retain(|found| found.directive.name() == "server");
+    inside
+}
+
+/// The names of a server block, in lower case.
+pub(crate) fn names<'t>(tree: &'t NginxTree, server: FoundDirective<'t>) -> impl Iterator<Item = String> {
+    let mut lines = tree.inside(server);
+    lines.retain(|found| found.directive.name() == "server_name");
+    lines.into_iter().flat_map(|line| line.directive.arguments()).map(|name| name.to_ascii_lowercase())
+}
+
+/// Why no block was found: a pattern may mean the shop, or nothing does.
+fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> ShopRefusal {
+    let is_pattern = |found: &String| found.starts_with(['~', '.']) || found.contains('*') || found == "_";
+    let patterns: Vec<_> = servers
+        .iter()
+        .filter_map(|server| {
+            names(tree, *server).find(|found| is_pattern(found)).map(|found| format!("{server} ({found})"))
+        })
+        .collect();
+    if patterns.is_empty() {
+        return ShopRefusal::new(
+            format!("no server block has the name {name}"),
+            "is this the nginx in front of your shop? The name is that of `shop` in room.toml; name the main file with --conf",
+        );
+    }
+    ShopRefusal::new(
+        format!(
+            "no server block has the name {name}; these may be meant, and this is not guessed: {}",
+            patterns.join(", ")
+        ),
+        format!("write the name itself into the block of your shop: server_name {name} …;"),
+    )
+}
+
+/// nginx takes the first of two blocks with one name at one address, and ignores the other.
+fn refuse_same_addresses(
+    tree: &NginxTree,
+    found: &[FoundDirective<'_>],
+    name: &str,
+) -> Result<(), ShopRefusal> {
+    for (index, server) in found.iter().enumerate() {
+        let others = found.iter().skip(index + 1);
+        let same = others.clone().find(|other| {
+            let theirs: Vec<_> = listens(tree, **other);
+            listens(tree, *server)
+                .iter()
+                .any(|listen| theirs.iter().any(|other| other.socket() == listen.socket()))
+        });
+        if let Some(other) = same {
+            return Err(ShopRefusal::new(
+                format!("two server blocks have the name {name} at the same address: {server} and {other}"),
+                "remove one of them, or name the file of the right one with --shop-file",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn listens(tree: &NginxTree, server: FoundDirective<'_>) -> Vec<Listen> {
+    let inside = tree.inside(server);
+    let by_old_line = inside.iter().any(|found| is_on(*found, "ssl"));
+    let lines = inside.iter().filter(|found| found.directive.name() == "listen");
+    let found: Vec<_> = lines.map(|line| Listen::of(line.directive.arguments(), by_old_line)).collect();
+    if found.is_empty() { vec![Listen::of(&["80".into()], by_old_line)] } else { found }
+}
+
+fn listens_by_https(tree: &NginxTree, server: FoundDirective<'_>) -> bool {
+    listens(tree, server).iter().any(|listen| listen.is_tls)
+}
+
+fn is_on(found: FoundDirective<'_>, name: &str) -> bool {
+    found.directive.name() == name && found.directive.first() == "on"
+}
+
+/// Whether a block only sends visitors elsewhere, as from http to https. Nobody sees the shop there.
+fn leads_away(tree: &NginxTree, server: FoundDirective<'_>) -> bool {
+    let returns = |block: FoundDirective<'_>| {
+        tree.inside(block).iter().any(|found| {
+            let code = found.directive.first();
+            found.directive.name() == "return" && (code.starts_with(['3', '4']) || code.starts_with("http"))
+        })
+    };
+    if returns(server) {
+        return true;
+    }
+    let mut locations = tree.inside(server);
+    locations.retain(|found| found.directive.name() == "location");
+    let is_for_certificates = |location: &FoundDirective<'_>| {
+        location.directive.arguments().iter().any(|path| path.starts_with("/.well-known/acme-challenge"))
+    };
+    locations.iter().any(|location| returns(*location))
+        && locations.iter().all(|location| returns(*location) || is_for_certificates(location))
+}
+
+fn includes(tree: &NginxTree, server: FoundDirective<'_>, guard: &str) -> bool {
+    let inside = tree.inside(server);
+    inside.iter().any(|found| found.directive.name() == "include" && found.directive.first() == guard)
+}
+
+fn is_ours(found: FoundDirective<'_>) -> bool {
+    found.directive.name() == "error_page" && found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY)
+}
+
+fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), ShopRefusal> {
+    let directive = found.directive;
+    let (problem, advice) = match directive.name() {
+        "auth_request" => (
+            "asks another program who may enter, and nginx can ask only one",
+            "remove that line, or set the guard up by hand: docs/guard.md",
+        ),
+        "satisfy" if directive.first() == "any" => (
+            "says `satisfy any`, so a password or an address would open the shop without a pass, and a pass what needs a password",
+            "write `satisfy all`, and name networks that need no pass in guard.toml: bypass_network",
+        ),
+        "error_page" if directive.has(GUARDS_STATUS) && !is_ours(found) => (
+            "has a page for status 401, with which the guard sends visitors to the room",
+            "take 401 out of that line",
+        ),
+        _ => return Ok(()),
+    };
+    Err(ShopRefusal::new(format!("{found} {problem}"), advice))
+}
+
+/// Where a line goes that shall be the first of a block: above its first directive, and below any comment before that.
+fn insertion(found: FoundDirective<'_>, line: &str) -> Option<Insertion> {
+    let (text, block) = (&found.file.text, found.directive.block.as_ref()?);
+    let Some(first) = block.directives.first() else {
+        return Some(Insertion { at: block.begin, text: format!(" {line} ") });
+    };
+    let begin = text.get(..first.at.start)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = text.get(begin..first.at.start)?;
+    if begin < block.begin || !indent.trim().is_empty() {
+        return Some(Insertion { at: first.at.start, text: format!("{line} ") });
+    }
+    let ends = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    Some(Insertion { at: begin, text: format!("{indent}{line}{ends}") })
+}
+
+fn inserted(text: &str, mut insertions: Vec<Insertion>) -> String {
+    insertions.sort_by_key(|insertion| insertion.at);
+    let mut changed = text.to_owned();
+    for Insertion { at, text } in insertions.into_iter().rev() {
+        changed.insert_str(at, &text);
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const GUARD: &str = "/etc/nginx/beekeeper-guard.conf";
+
+    /// A machine on which somebody has edited for years.
+    const AWKWARD: &str = r#"# Shop. Do not touch {
+server{listen 80;server_name shop.example www.shop.example;
+    location /.well-known/acme-challenge/ { root /var/www/html; }
+    location / { return 301 https://shop.example$request_uri; } }
+
+server {   # the real one; really
+	# it has tabs
+
+	listen 443 ssl http2 default_server backlog=1024; listen [::]:443 ssl http2;
+	server_name "shop.example"
+	            WWW.shop.example; # two
+	if ($http_user_agent ~ "bad{2};bot") { return 403; }
+	error_page 404 /404.html;
+
+	location / {
+		# a comment with "one quotation mark
+		try_files $uri @app;
+	}
+	location ~ \.php$ { error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }
+	location /old/ {
+		if ($arg_x = "}") {
+			error_page 410 /gone.html;
+		}
+	}
+	location @app { proxy_pass http://127.0.0.1:3000; }
+}
+server { listen 443 ssl; server_name blog.example; }
+"#;
+
+    struct Machine(TempDir);
+
+    impl Machine {
+        fn with(shop: &str) -> Self {
+            Self::of(&[("shop", shop)], "")
+        }
+
+        fn of(sites: &[(&str, &str)], http: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("sites")).unwrap();
+            for (name, text) in sites {
+                fs::write(folder.path().join("sites").join(name), text).unwrap();
+            }
+            let main = format!("events {{}}\nhttp {{ {http} include sites/*; }}\n");
+            fs::write(folder.path().join("nginx.conf"), main).unwrap();
+            Self(folder)
+        }
+
+        fn tree(&self) -> NginxTree {
+            NginxTree::read(&self.0.path().join("nginx.conf"), Path::new(GUARD)).unwrap()
+        }
+
+        /// The text of the only file that changes.
+        fn guarded(&self) -> Result<String, String> {
+            let tree = self.tree();
+            let named = |refusal: ShopRefusal| {
+                let folder = fs::canonicalize(self.0.path()).unwrap();
+                let sites = format!("{}/sites/", folder.display());
+                refusal.to_string().replace(&sites, "")
+            };
+            let shop = ShopBlocks::find(&tree, "shop.example", None).map_err(named)?;
+            let mut changed = shop.guarded(GUARD).map_err(named)?;
+            assert_eq!(changed.len(), 1);
+            Ok(changed.remove(0).1)
+        }
+    }
+
+    fn lines_added(before: &str, after: &str) -> Vec<String> {
+        let diff = similar::TextDiff::from_lines(before, after);
+        let changes = diff.iter_all_changes().filter(|change| change.tag() != similar::ChangeTag::Equal);
+        changes.map(|change| format!("{}{}", change.tag(), change.value().trim_end())).collect()
+    }
+
+    #[test]
+    fn an_awkward_configuration_gets_one_line_and_one_for_each_own_error_page() {
+        let machine = Machine::with(AWKWARD);
+        let guarded = machine.guarded().unwrap();
+        assert_eq!(
+            lines_added(AWKWARD, &guarded),
+            [
+                "+\tinclude /etc/nginx/beekeeper-guard.conf;",
+                "-\tlocation ~ \\.php$ { error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
+                "+\tlocation ~ \\.php$ { error_page 401 = @beekeeper; error_page 404 = @app; fastcgi_pass unix:/run/php.sock; }",
+                "+\t\t\terror_page 401 = @beekeeper;",
+            ]
+        );
+        let at = |text: &str| guarded.find(text).unwrap();
+        assert!(
+            at("# it has tabs") < at("include /etc") && at("include /etc") < at("listen 443"),
+            "{guarded}"
+        );
+
+        let again = Machine::with(&guarded);
+        assert_eq!(again.guarded().unwrap(), guarded, "a second run has nothing to change");
+        let tree = again.tree();
+        let shop = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        assert!(shop.include(GUARD));
+        assert_eq!(shop.shown_by.len(), 1, "the other block leads to https");
+        assert_eq!(Listen::lines(&shop.listens, false), "    listen 80;");
+        assert_eq!(
+            Listen::lines(&shop.listens, true),
+            "    listen 443 ssl http2;\n    listen [::]:443 ssl http2;"
+        );
+    }
+
+    #[test]
+    fn a_line_ends_as_the_file_does() {
+        let file = "server {\r\n  listen 443 ssl;\r\n  server_name shop.example;\r\n}\r\n";
+        let guarded = Machine::with(file).guarded().unwrap();
+        assert_eq!(guarded.replace("  include /etc/nginx/beekeeper-guard.conf;\r\n", ""), file);
+    }
+
+    #[test]
+    fn blocks_that_only_lead_away_are_left_alone() {
+        let https = "server { listen 443 ssl; server_name shop.example; }";
+        for away in [
+            "return 301 https://$host$request_uri;",
+            "if ($host = shop.example) { return 301 https://$host$request_uri; } return 404;",
+            "location / { return 308 https://$host$request_uri; }",
+            "location ^~ /.well-known/acme-challenge/ { root /a; } location / { return https://a; }",
+        ] {
+            let text = format!("server {{ server_name shop.example; {away} }} {https}");
+            let guarded = Machine::with(&text).guarded().unwrap();
+            assert_eq!(guarded.matches(GUARD).count(), 1, "{guarded}");
+        }
+        for shows in [
+            "",
+            "root /shop;",
+            "location / { return 200 hello; }",
+            "location /a { return 301 /b; } location / { }",
+        ] {
+            let text = format!("server {{ server_name shop.example; {shows} }} {https}");
+            let guarded = Machine::with(&text).guarded().unwrap();
+            assert_eq!(guarded.matches(GUARD).count(), 2, "{guarded}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_place() {
+        let block =
+            |inner: &str| format!("server {{\n listen 443 ssl;\n server_name shop.example;\n {inner}\n}}");
+        for (shop, problem) in [
+            (
+                block("auth_request /check;"),
+                "shop:4 asks another program who may enter, and nginx can ask only one",
+            ),
+            (block("location /a { auth_request off; }"), "shop:4 asks another program"),
+            (block("location /a { satisfy any; }"), "shop:4 says `satisfy any`"),
+            (block("error_page 401 403 /no.html;"), "shop:4 has a page for status 401"),
+            (
+                "server { listen 443 ssl; server_name ~^shop; }".into(),
+                "no server block has the name shop.example; these may be meant, and this is not guessed: shop:1 (~^shop)",
+            ),
+            ("server { listen 443 ssl; server_name *.example; }".into(), "shop:1 (*.example)"),
+            ("server { listen 443 ssl; server_name _; }".into(), "shop:1 (_)"),
+            (
+                "server { listen 443 ssl; server_name blog.example; }".into(),
+                "no server block has the name shop.example",
+            ),
+            (
+                "server { server_name shop.example; }".into(),
+                "shop.example is not shown by https (shop:1), and the guard's cookie needs it",
+            ),
+            (
+                format!("{}\n{}", block(""), block("")),
+                "two server blocks have the name shop.example at the same address: shop:1 and shop:6",
+            ),
+        ] {
+            let refusal = Machine::with(&shop).guarded().unwrap_err();
+            assert!(refusal.contains(problem), "{shop}: {refusal}");
+        }
+        let inherited = Machine::of(&[("shop", &block(""))], "satisfy any;").guarded().unwrap_err();
+        assert!(inherited.contains("nginx.conf:2 says `satisfy any`"), "{inherited}");
+    }
+
+    #[test]
+    fn of_two_files_the_operator_names_one() {
+        let block = "server { listen 443 ssl; server_name shop.example; }\n";
+        let machine = Machine::of(&[("new", block), ("old", block)], "");
+        let refusal = machine.guarded().unwrap_err();
+        assert!(refusal.ends_with("new:1 and old:1"), "{refusal}");
+        let tree = machine.tree();
+        let named = fs::canonicalize(machine.0.path().join("sites/new")).unwrap();
+        let shop = ShopBlocks::find(&tree, "shop.example", Some(&named)).unwrap();
+        assert_eq!(shop.guarded(GUARD).unwrap()[0].0.file.path, named);
+        let other = ShopBlocks::find(&tree, "shop.example", Some(Path::new("/other"))).unwrap_err();
+        assert_eq!(other.to_string(), "/other has no server block for shop.example");
+    }
+
+    #[test]
+    fn an_error_page_in_a_file_that_others_include_is_not_edited() {
+        let shop =
+            "server { listen 443 ssl; server_name shop.example; include php; location /a { include page; } }";
+        let machine = Machine::of(&[("shop", shop)], "");
+        fs::write(machine.0.path().join("page"), "error_page 404 /a;").unwrap();
+        fs::write(machine.0.path().join("php"), "location /b { root /b; }").unwrap();
+        assert!(
+            machine.guarded().unwrap().contains("location /a { error_page 401 = @beekeeper; include page; }")
+        );
+        fs::write(machine.0.path().join("php"), "location /b { error_page 404 /b; }").unwrap();
+        let refusal = machine.guarded().unwrap_err();
+        assert!(
+            refusal.contains("php:1 has an error_page of its own, in a file that other sites may include"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn what_the_http_block_says_still_holds() {
+        let shop = "server { listen 443 ssl; server_name shop.example; }";
+        let machine = Machine::of(&[("shop", shop)], "error_page 404 /404.html; proxy_cache_valid 200 1m;");
+        let tree = machine.tree();
+        let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        assert_eq!(blocks.inherited_error_pages(), "error_page 404 /404.html;\n");
+        assert!(blocks.keeps_answers_by_own_rules());
+        let own = Machine::of(
+            &[("shop", "server { listen 443 ssl; server_name shop.example; error_page 500 /500.html; }")],
+            "error_page 404 /404.html;",
+        );
+        let tree = own.tree();
+        let blocks = ShopBlocks::find(&tree, "shop.example", None).unwrap();
+        assert_eq!(blocks.inherited_error_pages(), "", "nginx had forgotten it already");
+        assert!(!blocks.keeps_answers_by_own_rules());
+    }
+}

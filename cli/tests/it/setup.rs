@@ -1,0 +1,565 @@
+//! `beekeeper setup nginx`, with a real nginx in front of a shop that has customers meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use emulators::{Nginx, free_port};
+use http_contract::Client;
+use tempfile::TempDir;
+
+use crate::guard::Guard;
+use crate::hosting::eventually;
+use crate::support::{Local, text};
+
+/// What an operator may have: a redirect to https, rewrites of all paths, own pages for errors, a password, Windows' habits.
+const SHOP: &str = r#"# The shop, since 2019
+server {
+    listen 127.0.0.1:HTTP;
+    server_name shop.example;
+    return 301 https://shop.example:HTTPS$request_uri;   # everybody to https
+}
+server
+{
+	listen 127.0.0.1:HTTPS ssl http2 default_server backlog=512;
+	server_name www.shop.example shop.example ;
+	ssl_certificate FOLDER/shop/fullchain.pem; ssl_certificate_key FOLDER/shop/privkey.pem;
+
+	# Every path is one of the application: {
+	rewrite "^/(?!app/|errors/)(.*)$" /app/$1 last;
+	error_page 403 /errors/403.html;
+	location / { proxy_pass http://127.0.0.1:BACKEND; proxy_set_header Host $host; }
+	location /app/own/ {
+		# its own page
+		error_page 404 = @app;
+		proxy_pass http://127.0.0.1:BACKEND;
+	}
+	location @app { proxy_pass http://127.0.0.1:BACKEND; }
+	location /app/secret/ { deny all; }
+	location /app/staff/ { auth_basic "staff"; auth_basic_user_file FOLDER/staff; proxy_pass http://127.0.0.1:BACKEND; }
+	location /errors/ { internal; root FOLDER/www; }
+}
+"#;
+
+const MAIN: &str = r#"user root;
+worker_processes 2;
+pid FOLDER/nginx.pid;
+error_log FOLDER/error.log warn;
+events { worker_connections 768; }
+http {
+    access_log off;
+    client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy; fastcgi_temp_path FOLDER/fastcgi;
+    uwsgi_temp_path FOLDER/uwsgi; scgi_temp_path FOLDER/scgi;
+    server { listen 127.0.0.1:BACKEND; location / { return 200 'shop $request_uri'; } }
+    include FOLDER/etc/conf.d/*.conf;
+    include FOLDER/etc/sites-enabled/*;
+}
+"#;
+
+/// A machine with a shop, a room that is off, and certificates of an authority that only this test trusts.
+struct Machine {
+    nginx: Nginx,
+    room: Local,
+    /// Where the guard will listen, if it listens.
+    guard: Option<Guard>,
+    folder: PathBuf,
+    _authority: TempDir,
+    authority: PathBuf,
+}
+
+fn openssl(arguments: &[&str], folder: &Path) {
+    let output = Command::new("openssl").args(arguments).current_dir(folder).output();
+    let output = output.unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install openssl"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// Signs a certificate of this name, as certbot would leave it.
+fn issue(authority: &Path, host: &str, into: &Path) {
+    fs::create_dir_all(into).unwrap();
+    let at = |name: &str| into.join(name).display().to_string();
+    let key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+    let (request, subject) = (at("request.pem"), format!("/CN={host}"));
+    let names = at("names");
+    fs::write(&names, format!("subjectAltName=DNS:{host}\n")).unwrap();
+    openssl(
+        &[&["req", "-subj", &subject, "-keyout", &at("privkey.pem"), "-out", &request][..], &key].concat(),
+        into,
+    );
+    let sign = ["x509", "-req", "-days", "2", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "7"];
+    openssl(
+        &[&sign[..], &["-in", &request, "-extfile", &names, "-out", &at("fullchain.pem")]].concat(),
+        authority,
+    );
+}
+
+impl Machine {
+    fn new() -> Self {
+        let authority = tempfile::tempdir().unwrap();
+        let mut ca =
+            vec!["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+        ca.extend([
+            "-days",
+            "2",
+            "-subj",
+            "/CN=an authority of a test",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.pem",
+        ]);
+        openssl(&ca, authority.path());
+        let mut made = PathBuf::new();
+        let nginx = Nginx::of_operator(|folder, [http, https]| {
+            made = folder.to_owned();
+            issue(authority.path(), "shop.example", &folder.join("shop"));
+            let backend = free_port().unwrap();
+            let here = |text: &str| {
+                text.replace("FOLDER", folder.to_str().unwrap())
+                    .replace("HTTPS", &https.to_string())
+                    .replace("HTTP", &http.to_string())
+                    .replace("BACKEND", &backend.to_string())
+            };
+            for below in ["etc/conf.d", "etc/sites-available", "etc/sites-enabled", "www/errors"] {
+                fs::create_dir_all(folder.join(below)).unwrap();
+            }
+            fs::write(folder.join("staff"), "anna:{PLAIN}honey\n").unwrap();
+            fs::write(folder.join("www/errors/403.html"), "the shop's own 403").unwrap();
+            fs::write(folder.join("etc/nginx.conf"), here(MAIN)).unwrap();
+            let shop = folder.join("etc/sites-available/shop");
+            fs::write(&shop, here(SHOP)).unwrap();
+            fs::set_permissions(&shop, fs::Permissions::from_mode(0o640)).unwrap();
+            std::os::unix::fs::symlink("../sites-available/shop", folder.join("etc/sites-enabled/shop"))
+                .unwrap();
+        });
+        let nginx = nginx.unwrap();
+        let authority_file = authority.path().join("ca.pem");
+        let (folder, https) = (made, nginx.https_port());
+        let listens = free_port().unwrap();
+        let flags = format!(
+            "name = \"demo\"\ntitle = \"Seal Brewing\"\nshop = \"https://shop.example:{https}/sale\"\nurl = \"https://wait.example:{https}\"\n\
+             listen = \"127.0.0.1:{listens}\"\ntrust_proxy = [\"127.0.0.1\"]\n"
+        );
+        fs::write(folder.join("room.toml"), flags).unwrap();
+        let listens = listens.to_string();
+        let room_file = folder.join("room.toml").display().to_string();
+        let room = Local::start(&["--config", &room_file, "--listen", &listens]);
+        let machine =
+            Self { nginx, room, guard: None, folder, _authority: authority, authority: authority_file };
+        machine.describe_guard(free_port().unwrap());
+        machine.operate(&["off", "--yes"]);
+        eventually("the room is off", || {
+            let answer = Client::new(&format!("http://127.0.0.1:{listens}"), "demo").get("/polling");
+            answer.body.contains("\"allow\":true")
+        });
+        machine
+    }
+
+    fn operate(&self, order: &[&str]) {
+        let output = self.room.command(&[order, &["--local"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+
+    fn url(&self) -> String {
+        format!("https://wait.example:{}", self.nginx.https_port())
+    }
+
+    fn describe_guard(&self, port: u16) {
+        let flags = format!(
+            "name = \"demo\"\nroom = \"{}\"\nlisten = \"127.0.0.1:{port}\"\nbypass_path = [\"/.well-known/acme-challenge/\"]\n",
+            self.url()
+        );
+        fs::write(self.folder.join("guard.toml"), flags).unwrap();
+    }
+
+    /// It takes the room's keys from a file, because no resolver knows the room's name.
+    fn start_guard(&mut self) {
+        let room_file = fs::read_to_string(self.folder.join("room.toml")).unwrap();
+        let listens = room_file.split("127.0.0.1:").nth(1).unwrap().split('"').next().unwrap();
+        let keys =
+            Client::new(&format!("http://127.0.0.1:{listens}"), "demo").get("/.well-known/jwks.json").body;
+        let file = self.folder.join("keys.json");
+        fs::write(&file, keys).unwrap();
+        let extra = ["--keys", file.to_str().unwrap(), "--bypass-path", "/.well-known/acme-challenge/"];
+        let guard = Guard::start(&self.url(), tempfile::tempdir().unwrap(), &extra);
+        self.describe_guard(guard.port());
+        self.guard = Some(guard);
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let at = |name: &str| self.folder.join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_beekeeper"));
+        command.args(["setup", "nginx", "--conf"]).arg(at("etc/nginx.conf"));
+        command.arg("--room-file").arg(at("room.toml")).arg("--guard-file").arg(at("guard.toml"));
+        command.arg("--certificate").arg(at("wait")).arg("--webroot").arg(at("webroot"));
+        command.arg("--kept").arg(at("kept")).args(arguments).stdin(Stdio::null());
+        let nginx = Nginx::program().unwrap();
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", nginx.parent().unwrap().display()));
+        command
+    }
+
+    fn set_up(&self, arguments: &[&str]) -> String {
+        let output = self.command(&[arguments, &["--yes"]].concat()).output().unwrap();
+        assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// As a person with root and a certificate of the room would.
+    fn set_up_until_https(&self) {
+        self.set_up(&[]);
+        issue(self.authority.parent().unwrap(), "wait.example", &self.folder.join("wait"));
+        self.set_up(&[]);
+    }
+
+    /// Every file of nginx with its text and its mode, and every link with where it leads.
+    fn tree(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let mut folders = vec![self.folder.join("etc")];
+        let mut all = BTreeMap::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = fs::symlink_metadata(&path).unwrap();
+                let mode = metadata.permissions().mode();
+                let text = if metadata.is_symlink() {
+                    fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                } else if metadata.is_dir() {
+                    folders.push(path.clone());
+                    Vec::new()
+                } else {
+                    fs::read(&path).unwrap()
+                };
+                all.insert(path, (mode, text));
+            }
+        }
+        all
+    }
+
+    /// A request of a browser that nobody knows. It believes the test's authority only.
+    fn visit(&self, url: &str, more: &[&str]) -> String {
+        let closed = |output: &Output| output.status.code().is_some_and(|code| CLOSED.contains(&code));
+        let outputs = (0..2).map(|_| self.curl(url, more));
+        let output = outputs.skip_while(closed).next();
+        let output = output.unwrap_or_else(|| self.curl(url, more));
+        assert!(output.status.success(), "{url}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn curl(&self, url: &str, more: &[&str]) -> Output {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--include", "--max-time", "20", "--cookie", ""]);
+        for host in ["shop.example", "wait.example"] {
+            for port in [self.nginx.http_port(), self.nginx.https_port()] {
+                curl.args(["--resolve", &format!("{host}:{port}:127.0.0.1")]);
+            }
+        }
+        let output = curl.arg("--cacert").arg(&self.authority).args(more).arg(url).output();
+        output.unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install curl"))
+    }
+
+    fn shop(&self, path: &str, more: &[&str]) -> String {
+        self.visit(&format!("https://shop.example:{}{path}", self.nginx.https_port()), more)
+    }
+
+    fn http(&self, host: &str, path: &str) -> String {
+        self.visit(&format!("http://{host}:{}{path}", self.nginx.http_port()), &[])
+    }
+
+    /// What the last of several redirects leads to.
+    fn arrives(&self, path: &str) -> String {
+        let url = format!("https://shop.example:{}{path}", self.nginx.https_port());
+        let output = self.curl(&url, &["--location"]);
+        text(&output.stdout).rsplit("\r\n\r\n").next().unwrap().to_owned()
+    }
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+fn header<'a>(answer: &'a str, name: &str) -> &'a str {
+    let mut lines = answer.lines().filter_map(|line| line.split_once(": "));
+    lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value).unwrap_or_default()
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
+    let mut machine = Machine::new();
+    let before = machine.tree();
+    let is_over = AtomicBool::new(false);
+    let customers = thread::scope(|scope| {
+        let [http, https] = [machine.nginx.http_port(), machine.nginx.https_port()];
+        let url = format!("https://shop.example:{https}/tickets/7");
+        let authority = machine.authority.clone();
+        let is_over = &is_over;
+        let customers = scope.spawn(move || {
+            let shop = |answers: &mut Vec<String>| {
+                let mut curl = Command::new("curl");
+                curl.args(["--silent", "--show-error", "--location", "--cookie", "", "--max-time", "20"]);
+                for host in ["shop.example", "wait.example"] {
+                    for port in [http, https] {
+                        curl.args(["--resolve", &format!("{host}:{port}:127.0.0.1")]);
+                    }
+                }
+                let output = curl.arg("--cacert").arg(&authority).arg(&url).output().unwrap();
+                let is_closed = output.status.code().is_some_and(|code| CLOSED.contains(&code));
+                answers.push(format!("{}{}", text(&output.stdout), text(&output.stderr)));
+                is_closed
+            };
+            let mut answers = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                if shop(&mut answers) {
+                    answers.pop();
+                    shop(&mut answers);
+                }
+            }
+            answers
+        });
+        // The customers go also if the walk fails, or it would never end.
+        let walked = catch_unwind(AssertUnwindSafe(|| walk(&mut machine, &before)));
+        is_over.store(true, Ordering::Relaxed);
+        let customers = customers.join().unwrap();
+        walked.unwrap_or_else(|failure| resume_unwind(failure));
+        customers
+    });
+    assert!(customers.len() > 20, "{}", customers.len());
+    let lost: Vec<_> = customers.iter().filter(|answer| *answer != "shop /app/tickets/7").collect();
+    assert!(lost.is_empty(), "{} of {}: {lost:?}", lost.len(), customers.len());
+
+    // Whoever is on the way to the room now does not find it, so this is for after the sale.
+    let said = machine.set_up(&["--undo"]);
+    assert!(said.contains("everything is as it was before the first run"), "{said}");
+    assert_eq!(machine.tree(), before);
+    assert!(!machine.folder.join("kept").exists() && !machine.folder.join("webroot").exists());
+    from_now_on("the shop is alone again", || status(&machine.shop("/tickets/7", &[])) == "200");
+    assert!(machine.set_up(&["--undo"]).contains("there is nothing to undo"));
+}
+
+/// How curl ends when a worker of nginx that is being replaced has closed the connection before it answered. A browser asks again,
+/// and nobody notices.
+const CLOSED: [i32; 5] = [16, 35, 52, 56, 92];
+
+/// Several times in a row, because the workers of nginx that are being replaced still take connections for a moment.
+fn from_now_on(what: &str, is_so: impl Fn() -> bool) {
+    eventually(what, || (0..8).all(|_| is_so()));
+}
+
+/// From a shop alone to a shop behind a room.
+fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+    let shown = text(&machine.command(&["--dry-run"]).output().unwrap().stdout);
+    assert!(
+        shown.contains("+    server_name wait.example;") && shown.contains("nothing was written"),
+        "{shown}"
+    );
+    let unasked = machine.command(&[]).output().unwrap();
+    assert_eq!(unasked.status.code(), Some(6), "{}", text(&unasked.stderr));
+    assert!(text(&unasked.stderr).contains("needs --yes"), "{}", text(&unasked.stderr));
+    assert_eq!(&machine.tree(), before);
+
+    // First the name, for the certificate.
+    let said = machine.set_up(&[]);
+    assert!(said.contains("sudo certbot certonly --webroot --webroot-path "), "{said}");
+    let challenge = machine.folder.join("webroot/.well-known/acme-challenge");
+    fs::create_dir_all(&challenge).unwrap();
+    fs::write(challenge.join("token"), "token.key").unwrap();
+    from_now_on("the authority finds the file", || {
+        machine.http("wait.example", "/.well-known/acme-challenge/token").ends_with("\r\n\r\ntoken.key")
+    });
+    fs::remove_dir_all(machine.folder.join("webroot/.well-known")).unwrap();
+    assert_eq!(status(&machine.http("shop.example", "/a")), "301", "the shop's redirect is as it was");
+    assert_eq!(machine.arrives("/a"), "shop /app/a");
+
+    // Then https.
+    issue(machine.authority.parent().unwrap(), "wait.example", &machine.folder.join("wait"));
+    let said = machine.set_up(&[]);
+    assert!(said.contains("the guard does not answer at 127.0.0.1:"), "{said}");
+    from_now_on("the room answers at its name", || {
+        machine.curl(&format!("{}/polling", machine.url()), &[]).status.success()
+    });
+    let poll = machine.visit(&format!("{}/polling", machine.url()), &[]);
+    assert!(poll.contains("\"allow\":true"), "{poll}");
+    assert_eq!(
+        header(&machine.http("wait.example", "/beekeeper"), "location"),
+        format!("{}/beekeeper", machine.url())
+    );
+    let shop_file = machine.folder.join("etc/sites-available/shop");
+    assert_eq!(before[&shop_file].1, fs::read(&shop_file).unwrap(), "nobody is sent anywhere yet");
+
+    // Then the guard.
+    machine.start_guard();
+    let shown = text(&machine.command(&["--dry-run"]).output().unwrap().stdout);
+    let added: Vec<_> = shown.lines().skip_while(|line| !line.ends_with("sites-available/shop")).collect();
+    let added: Vec<_> =
+        added.iter().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
+    let include = format!("+\tinclude {};", machine.folder.join("etc/beekeeper-guard.conf").display());
+    assert_eq!(added, [&&*include, &"+\t\terror_page 401 = @beekeeper;"], "{shown}");
+    let said = machine.set_up(&[]);
+    assert!(said.contains("beekeeper doctor demo --local"), "{said}");
+    from_now_on("the guard is asked", || status(&machine.shop("/tickets/7", &[])) == "303");
+    let said = machine.set_up(&[]);
+    assert!(said.contains("there is nothing to change"), "{said}");
+    visitors_come_and_go(machine);
+}
+
+/// What the shop's own lines say still holds, behind the guard.
+fn visitors_come_and_go(machine: &Machine) {
+    let door = format!("{}/beekeeper", machine.url());
+    for path in ["/", "/tickets/7?seat=a", "/own/x", "/index.php"] {
+        let sent = machine.shop(path, &[]);
+        assert_eq!((status(&sent), header(&sent, "location")), ("303", &*door), "{path}: {sent}");
+    }
+    assert_eq!(
+        machine.arrives("/tickets/7?seat=a"),
+        "shop /app/tickets/7?seat=a",
+        "from the link to the shop"
+    );
+    assert_eq!(
+        status(&machine.shop("/.well-known/acme-challenge/x", &[])),
+        "200",
+        "its own certificate is renewed"
+    );
+    let framed =
+        machine.shop("/", &["--header", "Sec-Fetch-Dest: iframe", "--header", "Sec-Fetch-Mode: navigate"]);
+    assert!(status(&framed) == "403" && framed.contains("Open the shop in its own window"), "{framed}");
+    let posted = machine.shop("/order", &["--data", "a form"]);
+    assert_eq!((status(&posted), header(&posted, "location")), ("303", &*door));
+
+    // Somebody with a session.
+    let away = machine.shop("/tickets/7", &[]);
+    let cookie =
+        |answer: &str| format!("Cookie: {}", header(answer, "set-cookie").split(';').next().unwrap());
+    let pass = machine.visit(&door, &[]);
+    let arrival = header(&pass, "location").to_owned();
+    let exchanged = machine.visit(&arrival, &["--header", &cookie(&away)]);
+    assert_eq!((status(&exchanged), header(&exchanged, "location")), ("303", "/tickets/7"), "{exchanged}");
+    let session = cookie(&exchanged);
+    let inside = |path: &str| machine.shop(path, &["--header", &session]);
+    assert!(inside("/own/x").ends_with("shop /app/own/x"));
+    let forbidden = inside("/secret/");
+    assert!(status(&forbidden) == "403" && forbidden.contains("the shop's own 403"), "{forbidden}");
+    let staff = inside("/staff/");
+    assert!(status(&staff) == "401" && header(&staff, "www-authenticate").contains("staff"), "{staff}");
+    let stranger = machine.shop("/staff/", &["--user", "anna:honey"]);
+    assert_eq!(status(&stranger), "303", "a password alone is no pass");
+    let anna = machine.shop("/staff/", &["--header", &session, "--user", "anna:honey"]);
+    assert!(anna.ends_with("shop /app/staff/"), "{anna}");
+}
+
+/// The first nginx that tests the new configuration is the one that refuses it: the certificate is none.
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn what_nginx_refuses_is_put_back() {
+    let machine = Machine::new();
+    machine.set_up(&[]);
+    let before = machine.tree();
+    fs::create_dir(machine.folder.join("wait")).unwrap();
+    for file in ["fullchain.pem", "privkey.pem"] {
+        fs::write(machine.folder.join("wait").join(file), "no certificate").unwrap();
+    }
+    let output = machine.command(&["--yes"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("everything was put back:\n") && said.contains("cannot load certificate"),
+        "{said}"
+    );
+    assert_eq!(machine.tree(), before);
+    assert_eq!(machine.arrives("/a"), "shop /app/a");
+
+    // A configuration that is broken already is not touched.
+    fs::write(machine.folder.join("etc/conf.d/mine.conf"), "lissten 80;\n").unwrap();
+    let broken = machine.tree();
+    let output = machine.command(&["--yes"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("does not take its present configuration") && said.contains("lissten"), "{said}");
+    assert_eq!(machine.tree(), broken);
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_setup_that_is_killed_is_put_back_by_the_next_run() {
+    let mut machine = Machine::new();
+    machine.set_up_until_https();
+    machine.start_guard();
+    let before = machine.tree();
+    // This nginx takes what is there. When it is to test the new files, it kills the setup.
+    let bin = machine.folder.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let real = Nginx::program().unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *-t*) if [ -e {0}/once ]; then kill -9 $PPID; exit 1; fi; touch {0}/once;; esac\nexec {1} \"$@\"\n",
+        bin.display(),
+        real.display()
+    );
+    fs::write(bin.join("nginx"), script).unwrap();
+    fs::set_permissions(bin.join("nginx"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let killed =
+        machine.command(&["--yes"]).env("PATH", format!("{}:{path}", bin.display())).output().unwrap();
+    assert_eq!(killed.status.code(), None, "{}", text(&killed.stderr));
+    assert_ne!(machine.tree(), before, "it was killed after it had written");
+
+    let dry = machine.command(&["--dry-run"]).output().unwrap();
+    assert!(text(&dry.stderr).contains("killed while it wrote"), "{}", text(&dry.stderr));
+    let undone = machine.command(&["--undo", "--yes"]).output().unwrap();
+    assert!(text(&undone.stderr).contains("what it had begun is put back"), "{}", text(&undone.stderr));
+    from_now_on("the shop is alone", || machine.arrives("/a") == "shop /app/a");
+    assert!(!machine.folder.join("etc/beekeeper-guard.conf").exists());
+    assert!(!machine.folder.join("kept").exists());
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn a_file_that_was_edited_since_is_not_undone() {
+    let machine = Machine::new();
+    machine.set_up(&[]);
+    let site = machine.folder.join("etc/sites-enabled/zz-beekeeper.conf");
+    let mine = format!("{}# mine\n", fs::read_to_string(&site).unwrap());
+    fs::write(&site, &mine).unwrap();
+    for arguments in [&["--undo", "--yes"][..], &["--yes"]] {
+        let output = machine.command(arguments).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("was changed by somebody else since") && said.contains("\n+# mine\n"),
+            "{said}"
+        );
+        assert_eq!(fs::read_to_string(&site).unwrap(), mine);
+    }
+}
+
+#[test]
+#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+fn what_is_missing_or_not_understood_is_told() {
+    let machine = Machine::new();
+    let refused = |machine: &Machine| {
+        let output = machine.command(&["--yes"]).output().unwrap();
+        assert_eq!(text(&output.stdout), "");
+        (output.status.code().unwrap(), text(&output.stderr))
+    };
+    let guard_file = machine.folder.join("guard.toml");
+    let guard = fs::read_to_string(&guard_file).unwrap();
+    fs::write(&guard_file, guard.replace("wait.example", "other.example")).unwrap();
+    let (code, said) = refused(&machine);
+    assert!(code == 1 && said.contains("write the same name and URL into both"), "{said}");
+    fs::remove_file(&guard_file).unwrap();
+    let (code, said) = refused(&machine);
+    assert!(code == 2 && said.contains("could not read the flags in "), "{said}");
+    fs::write(&guard_file, guard).unwrap();
+    let shop = machine.folder.join("etc/sites-available/shop");
+    let text = fs::read_to_string(&shop).unwrap();
+    let text = text.replace("server_name shop.example;", "server_name ~^shop;");
+    fs::write(&shop, text.replace("www.shop.example shop.example ;", "www.shop.example ;")).unwrap();
+    let (_, said) = refused(&machine);
+    assert!(
+        said.contains("no server block has the name shop.example")
+            && said.contains("hint: write the name itself"),
+        "{said}"
+    );
+    assert!(!machine.folder.join("kept").exists());
+}
