@@ -50,8 +50,7 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     }
     let services = ShopServices::read(&arguments.room_file, &arguments.guard_file)?;
     let plan = SetupPlan::of(arguments, &nginx, &services)?;
-    let shown = Shown { changes: &plan.changes, json };
-    shown.print()?;
+    show(&plan.changes, json)?;
     services
         .warnings
         .iter()
@@ -127,7 +126,7 @@ fn undo(
         return done("there is nothing to undo", false);
     }
     kept.refuse_edited()?;
-    Shown { changes: &changes, json }.print()?;
+    show(&changes, json)?;
     if arguments.dry_run {
         return done("nothing was written", false);
     }
@@ -151,32 +150,25 @@ fn undo(
     done("everything is as it was before the first run", true)
 }
 
-/// The changes on the screen.
-struct Shown<'a> {
-    changes: &'a [FileChange],
-    json: bool,
-}
-
-impl Shown<'_> {
-    fn print(&self) -> Result<()> {
-        if self.json {
-            return Ok(());
-        }
-        let colours = Colours::of_output();
-        for FileChange { path, before, after } in self.changes {
-            let diff = kept::diff(path, before.as_deref(), after.as_deref());
-            for line in diff.lines() {
-                let line = match line.as_bytes().first() {
-                    Some(b'+') => colours.green(line),
-                    Some(b'-') => colours.red(line),
-                    _ => line.to_owned(),
-                };
-                // Unlike text, a diff is not broken at the width of the terminal.
-                printer::write(format!("{line}\n").as_bytes())?;
-            }
-        }
-        Ok(())
+/// The changes on the screen. Scripts get the names of the files.
+fn show(changes: &[FileChange], json: bool) -> Result<()> {
+    if json {
+        return Ok(());
     }
+    let colours = Colours::of_output();
+    for FileChange { path, before, after } in changes {
+        let diff = kept::diff(path, before.as_deref(), after.as_deref());
+        for line in diff.lines() {
+            let line = match line.as_bytes().first() {
+                Some(b'+') => colours.green(line),
+                Some(b'-') => colours.red(line),
+                _ => line.to_owned(),
+            };
+            // Unlike text, a diff is not broken at the width of the terminal.
+            printer::write(format!("{line}\n").as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// What one run does.

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
-use waitroom::RoomId;
+use waitroom::{RoomId, WebUrl};
 
 use super::answer::ask;
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Removable};
 use crate::exit::{Exit, Failure};
 use crate::flags_file;
 
@@ -48,8 +48,8 @@ impl ShopServices {
         let name = room.name.clone().ok_or_else(|| unset(room_file, "name"))?;
         let shop = room.settings.shop.as_ref().ok_or_else(|| unset(room_file, "shop"))?;
         let url = room.url.as_ref().ok_or_else(|| unset(room_file, "url"))?;
-        let host = |url: &waitroom::WebUrl| url.as_url().host_str().unwrap_or_default().to_ascii_lowercase();
-        let without_slash = |url: &waitroom::WebUrl| url.to_string().trim_end_matches('/').to_owned();
+        let host = |url: &WebUrl| url.as_url().host_str().unwrap_or_default().to_ascii_lowercase();
+        let without_slash = |url: &WebUrl| url.to_string().trim_end_matches('/').to_owned();
         if guard.name != name || without_slash(&guard.room) != without_slash(url) {
             let problem = format!(
                 "{} is for the room {} at {}, and {} for {name} at {url}",
@@ -80,6 +80,16 @@ impl ShopServices {
             warnings.push(format!(
                 "{} does not let through who renews the shop's own certificate: bypass_path = [\"{CHALLENGES}\"]",
                 guard_file.display()
+            ));
+        }
+        if let Some(Removable::Value(health)) = &room.settings.health
+            && health.as_url().host_str() == shop.as_url().host_str()
+            && !guard.bypass_path.iter().any(|path| health.as_url().path().starts_with(path))
+        {
+            warnings.push(format!(
+                "{} does not let the room measure {health}: bypass_path = [\"{}\"]",
+                guard_file.display(),
+                health.as_url().path()
             ));
         }
         Ok(Self {

@@ -63,7 +63,7 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<NginxDirective>, SyntaxError> {
-    Reader { text, at: 0 }.directives(None)
+    WordReader { text, at: 0 }.directives(None)
 }
 
 enum Lexeme {
@@ -73,12 +73,12 @@ enum Lexeme {
     Close,
 }
 
-struct Reader<'a> {
+struct WordReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl WordReader<'_> {
     /// The directives up to the end of the file, or of the block that was opened there.
     fn directives(&mut self, opened: Option<usize>) -> Result<Vec<NginxDirective>, SyntaxError> {
         let (mut directives, mut words, mut begin) = (Vec::new(), Vec::new(), 0);

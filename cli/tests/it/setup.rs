@@ -17,6 +17,8 @@ use crate::guard::Guard;
 use crate::hosting::eventually;
 use crate::support::{Local, text};
 
+const PAGE: &str = include_str!("../../../docs/one-machine.md");
+
 /// What an operator may have: a redirect to https, rewrites of all paths, own pages for errors, a password, Windows' habits.
 const SHOP: &str = r#"# The shop, since 2019
 server {
@@ -90,7 +92,7 @@ fn issue(authority: &Path, host: &str, into: &Path) {
         &[&["req", "-subj", &subject, "-keyout", &at("privkey.pem"), "-out", &request][..], &key].concat(),
         into,
     );
-    let sign = ["x509", "-req", "-days", "2", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "7"];
+    let sign = ["x509", "-req", "-days", "90", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "7"];
     openssl(
         &[&sign[..], &["-in", &request, "-extfile", &names, "-out", &at("fullchain.pem")]].concat(),
         authority,
@@ -241,24 +243,28 @@ impl Machine {
 
     /// A request of a browser that nobody knows. It believes the test's authority only.
     fn visit(&self, url: &str, more: &[&str]) -> String {
-        let closed = |output: &Output| output.status.code().is_some_and(|code| CLOSED.contains(&code));
-        let outputs = (0..2).map(|_| self.curl(url, more));
-        let output = outputs.skip_while(closed).next();
-        let output = output.unwrap_or_else(|| self.curl(url, more));
+        let first = self.curl(url, more);
+        let output = if is_closed(&first) { self.curl(url, more) } else { first };
         assert!(output.status.success(), "{url}: {}", text(&output.stderr));
         text(&output.stdout)
     }
 
     fn curl(&self, url: &str, more: &[&str]) -> Output {
-        let mut curl = Command::new("curl");
-        curl.args(["--silent", "--show-error", "--include", "--max-time", "20", "--cookie", ""]);
-        for host in ["shop.example", "wait.example"] {
-            for port in [self.nginx.http_port(), self.nginx.https_port()] {
-                curl.args(["--resolve", &format!("{host}:{port}:127.0.0.1")]);
-            }
-        }
-        let output = curl.arg("--cacert").arg(&self.authority).args(more).arg(url).output();
-        output.unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install curl"))
+        let ports = [self.nginx.http_port(), self.nginx.https_port()];
+        curl(ports, &self.authority, &[&["--include"], more, &[url]].concat())
+    }
+
+    /// The doctor of the room, on a machine that knows both names and trusts the authority. Without root it has a namespace of
+    /// its own for that.
+    fn doctor(&self) -> Output {
+        const NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+
+        let hosts = self.folder.join("hosts");
+        fs::write(&hosts, "127.0.0.1 localhost shop.example wait.example\n").unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", NAMES]).arg(hosts);
+        command.arg(env!("CARGO_BIN_EXE_beekeeper")).args(["doctor", "--local", "--data"]);
+        command.arg(self.room.directory.path()).env("SSL_CERT_FILE", &self.authority).output().unwrap()
     }
 
     fn shop(&self, path: &str, more: &[&str]) -> String {
@@ -299,17 +305,9 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
         let is_over = &is_over;
         let customers = scope.spawn(move || {
             let shop = |answers: &mut Vec<String>| {
-                let mut curl = Command::new("curl");
-                curl.args(["--silent", "--show-error", "--location", "--cookie", "", "--max-time", "20"]);
-                for host in ["shop.example", "wait.example"] {
-                    for port in [http, https] {
-                        curl.args(["--resolve", &format!("{host}:{port}:127.0.0.1")]);
-                    }
-                }
-                let output = curl.arg("--cacert").arg(&authority).arg(&url).output().unwrap();
-                let is_closed = output.status.code().is_some_and(|code| CLOSED.contains(&code));
+                let output = curl([http, https], &authority, &["--location", &url]);
                 answers.push(format!("{}{}", text(&output.stdout), text(&output.stderr)));
-                is_closed
+                is_closed(&output)
             };
             let mut answers = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
@@ -340,9 +338,26 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     assert!(machine.set_up(&["--undo"]).contains("there is nothing to undo"));
 }
 
-/// How curl ends when a worker of nginx that is being replaced has closed the connection before it answered. A browser asks again,
-/// and nobody notices.
-const CLOSED: [i32; 5] = [16, 35, 52, 56, 92];
+/// A browser that nobody knows, on a machine where both names are nginx's, and that trusts the test's authority only.
+fn curl(ports: [u16; 2], authority: &Path, arguments: &[&str]) -> Output {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--max-time", "20", "--cookie", ""]);
+    for (host, port) in
+        ["shop.example", "wait.example"].into_iter().flat_map(|host| ports.map(|port| (host, port)))
+    {
+        curl.args(["--resolve", &format!("{host}:{port}:127.0.0.1")]);
+    }
+    let output = curl.arg("--cacert").arg(authority).args(arguments).output();
+    output.unwrap_or_else(|error| panic!("{error}; on Debian: apt-get install curl"))
+}
+
+/// Whether a worker of nginx that is being replaced has closed the connection before it answered. A browser asks again, and nobody
+/// notices.
+fn is_closed(output: &Output) -> bool {
+    const CLOSED: [i32; 5] = [16, 35, 52, 56, 92];
+
+    output.status.code().is_some_and(|code| CLOSED.contains(&code))
+}
 
 /// Several times in a row, because the workers of nginx that are being replaced still take connections for a moment.
 fn from_now_on(what: &str, is_so: impl Fn() -> bool) {
@@ -363,7 +378,9 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
 
     // First the name, for the certificate.
     let said = machine.set_up(&[]);
-    assert!(said.contains("sudo certbot certonly --webroot --webroot-path "), "{said}");
+    let certbot = PAGE.lines().find(|line| line.starts_with("sudo certbot certonly --webroot ")).unwrap();
+    let webroot = machine.folder.join("webroot").display().to_string();
+    assert!(said.contains(&certbot.replace("/var/www/beekeeper", &webroot)), "{said}");
     let challenge = machine.folder.join("webroot/.well-known/acme-challenge");
     fs::create_dir_all(&challenge).unwrap();
     fs::write(challenge.join("token"), "token.key").unwrap();
@@ -404,6 +421,12 @@ fn walk(machine: &mut Machine, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) {
     let said = machine.set_up(&[]);
     assert!(said.contains("there is nothing to change"), "{said}");
     visitors_come_and_go(machine);
+    let doctor = machine.doctor();
+    let said = text(&doctor.stdout);
+    assert!(doctor.status.success(), "{said}\n{}", text(&doctor.stderr));
+    let told: Vec<_> = said.lines().filter(|line| line.starts_with(char::is_alphabetic)).collect();
+    let unlike = told.iter().filter(|line| !line.starts_with("ok ")).collect::<Vec<_>>();
+    assert!(unlike.len() == 2 && unlike[0].starts_with("warning      room          off, "), "{said}");
 }
 
 /// What the shop's own lines say still holds, behind the guard.
