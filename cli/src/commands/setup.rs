@@ -68,11 +68,11 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     }
     kept.begin(&plan.changes, &arguments.webroot)?;
     let refused = match kept.write() {
-        Ok(()) => nginx.complaint()?.or(nginx.reload()?),
+        Ok(()) => nginx.refuses(),
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(complaint) = refused {
-        kept.put_back()?;
+        kept.put_back().with_context(|| not_put_back(&complaint))?;
         return Err(put_back(&complaint));
     }
     kept.settle()?;
@@ -83,8 +83,14 @@ fn put_back(complaint: &str) -> anyhow::Error {
     let problem =
         format!("nginx does not take the new configuration, so everything was put back:\n{complaint}");
     Failure::new(Exit::Failed, problem)
-        .advising("what nginx says names the file and the line; the diff above shows them")
+        .advising("nginx names the file and the line, and the difference is above; if nginx does not run: sudo systemctl start nginx")
         .into()
+}
+
+fn not_put_back(complaint: &str) -> String {
+    format!(
+        "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
+    )
 }
 
 /// Puts back what a run that was killed had begun, or ends its undo.
@@ -100,7 +106,7 @@ fn finish_earlier(kept: &mut KeptFiles, nginx: &NginxProgram<'_>, arguments: &Se
     }
     kept.recover()?;
     note("an earlier run was killed while it wrote; what it had begun is put back");
-    match nginx.complaint()?.or(nginx.reload()?) {
+    match nginx.refuses() {
         None => Ok(()),
         Some(complaint) => {
             let problem = format!("nginx could not read the files that were put back:\n{complaint}");
@@ -132,16 +138,16 @@ fn undo(
     }
     if !yes {
         ask::confirm(
-            "The shop is without the guard afterwards, and the room without its name",
+            "The shop is without the guard afterwards, and the room without its name: whoever is on the way there does not arrive",
             "Put these back?",
         )?;
     }
     let refused = match kept.undo() {
-        Ok(()) => nginx.complaint()?.or(nginx.reload()?),
+        Ok(()) => nginx.refuses(),
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(complaint) = refused {
-        kept.redo()?;
+        kept.redo().with_context(|| not_put_back(&complaint))?;
         let problem =
             format!("nginx does not take the files from before, so nothing was undone:\n{complaint}");
         return Err(Failure::new(Exit::Failed, problem).into());

@@ -18,7 +18,10 @@ pub(crate) fn lines_for_a_crowd(tree: &NginxTree) -> Vec<String> {
     .into_iter()
     .flatten()
     .map(|(place, sentence)| {
-        format!("for a crowd, {} needs {sentence}", place.unwrap_or_else(|| "nginx.conf".into()))
+        format!(
+            "for a crowd, {} needs {sentence}",
+            place.unwrap_or_else(|| tree.conf().display().to_string())
+        )
     })
     .collect()
 }
@@ -63,7 +66,7 @@ mod tests {
             told("worker_processes auto;\nevents {\n worker_connections 768;\n}\n"),
             [
                 "for a crowd, FILE:3 needs the line `worker_connections 20000;` in its block `events`",
-                "for a crowd, nginx.conf needs the line `worker_rlimit_nofile 65536;` outside of every block",
+                "for a crowd, FILE needs the line `worker_rlimit_nofile 65536;` outside of every block",
             ]
         );
         assert_eq!(told("worker_rlimit_nofile 100000; events { worker_connections 20000; }"), [""; 0]);

@@ -13,7 +13,9 @@ pub(super) fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     for part in pattern {
         let part = part.to_string_lossy();
         if !is_pattern(&part) {
-            found.iter_mut().for_each(|path| path.push(&*part));
+            for path in &mut found {
+                path.push(&*part);
+            }
             continue;
         }
         let mut below = Vec::new();

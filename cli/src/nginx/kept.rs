@@ -55,27 +55,20 @@ struct SetupRecord {
 pub(crate) struct KeptFiles {
     folder: PathBuf,
     record: SetupRecord,
-    _alone: Option<File>,
+    alone: Option<File>,
 }
 
 impl KeptFiles {
     /// What earlier runs have kept, if there is something.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
-        let alone = match File::open(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            opened => Some(opened.with_context(|| format!("could not use {}", folder.display()))?),
-        };
-        if let Some(Err(TryLockError::WouldBlock)) = alone.as_ref().map(File::try_lock) {
-            let another = format!("another setup is under way: it uses {}", folder.display());
-            return Err(Failure::new(Exit::Failed, another).advising("wait until it has ended").into());
-        }
+        let alone = lock(folder)?;
         let file = folder.join(RECORD);
         let record = match read(&file)? {
             None => SetupRecord::default(),
             Some(text) => serde_json::from_str(&text)
                 .with_context(|| format!("{} is not the record of a setup", file.display()))?,
         };
-        Ok(Self { folder: folder.into(), record, _alone: alone })
+        Ok(Self { folder: folder.into(), record, alone })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -138,8 +131,8 @@ impl KeptFiles {
     /// Keeps what the files are. Nothing is changed yet.
     pub(crate) fn begin(&mut self, changes: &[FileChange], new_folder: &Path) -> Result<()> {
         private_folder(&self.folder)?;
-        if self._alone.is_none() {
-            self._alone = File::open(&self.folder).ok();
+        if self.alone.is_none() {
+            self.alone = lock(&self.folder)?;
         }
         for change in changes {
             let (before, written) = (change.before.clone(), change.after.clone());
@@ -248,6 +241,19 @@ impl KeptFiles {
         self.record.under_way = under_way;
         put(&self.folder.join(RECORD), &serde_json::to_string_pretty(&self.record)?)
     }
+}
+
+/// Keeps another setup away for as long as the folder is open. Before the first run there is none.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let opened = match File::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.with_context(|| format!("could not use {}", folder.display()))?,
+    };
+    if matches!(opened.try_lock(), Err(TryLockError::WouldBlock)) {
+        let another = format!("another setup is under way: it uses {}", folder.display());
+        return Err(Failure::new(Exit::Failed, another).advising("wait until it has ended").into());
+    }
+    Ok(Some(opened))
 }
 
 /// The text of a file, if there is one.

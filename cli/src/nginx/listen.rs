@@ -1,26 +1,32 @@
 //! The addresses of a server block.
 
+/// What another block at the same address has to say too. The rest of a line belongs to the socket, and may be said once only.
+const SHARED: [&str; 3] = ["ssl", "http2", "proxy_protocol"];
+
 /// A `listen` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
     /// As it is written.
     address: String,
-    pub(crate) is_tls: bool,
-    http2: bool,
-    proxy_protocol: bool,
-    quic: bool,
+    /// Those of [`SHARED`].
+    flags: Vec<&'static str>,
+    /// HTTP/3, which has no part in this: its visitors come by the other lines too.
+    is_quic: bool,
 }
 
 impl Listen {
     pub(super) fn of(arguments: &[String], by_old_line: bool) -> Self {
-        let has = |word: &str| arguments.iter().skip(1).any(|found| found == word);
+        let has = |flag: &str| arguments.iter().skip(1).any(|found| found == flag);
+        let is_set = |flag: &&str| has(flag) || (by_old_line && *flag == "ssl");
         Self {
             address: arguments.first().cloned().unwrap_or_default(),
-            is_tls: has("ssl") || by_old_line,
-            http2: has("http2"),
-            proxy_protocol: has("proxy_protocol"),
-            quic: has("quic"),
+            flags: SHARED.into_iter().filter(is_set).collect(),
+            is_quic: has("quic"),
         }
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.flags.contains(&"ssl")
     }
 
     /// Address and port. Two lines with the same are one socket.
@@ -39,18 +45,12 @@ impl Listen {
         format!("{}:{port}", if host == "0.0.0.0" { "*" } else { host })
     }
 
-    /// The lines of another server block at the same addresses. What belongs to the socket, such as `backlog`, may be said once
-    /// only, and the shop's block says it.
+    /// The lines of another server block at the same addresses.
     pub(super) fn lines(listens: &[Self], tls: bool) -> String {
         let mut lines: Vec<String> = Vec::new();
-        for listen in listens.iter().filter(|listen| listen.is_tls == tls && !listen.quic) {
-            let flags = [
-                (listen.is_tls, " ssl"),
-                (listen.http2, " http2"),
-                (listen.proxy_protocol, " proxy_protocol"),
-            ];
-            let flags: String = flags.iter().filter_map(|(is_set, flag)| is_set.then_some(*flag)).collect();
-            let line = format!("    listen {}{flags};", listen.address);
+        for listen in listens.iter().filter(|listen| listen.is_tls() == tls && !listen.is_quic) {
+            let words = [&["listen", &listen.address], &*listen.flags].concat();
+            let line = format!("    {};", words.join(" "));
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -65,7 +65,8 @@ impl Listen {
             None if self.address == "443" => "80".to_owned(),
             _ => return None,
         };
-        Some(Self { address, is_tls: false, http2: false, quic: false, ..self.clone() })
+        let flags = self.flags.iter().copied().filter(|flag| *flag == "proxy_protocol").collect();
+        (!self.is_quic).then_some(Self { address, flags, is_quic: false })
     }
 }
 

@@ -19,9 +19,10 @@ impl NginxProgram<'_> {
         self.run(&["-t", "-q"])
     }
 
-    /// What nginx says if it cannot read it again, such as that it does not run.
-    pub(crate) fn reload(&self) -> Result<Option<String>> {
-        self.run(&["-s", "reload"])
+    /// Lets nginx test its configuration and read it again. Returns why it does not, such as that it does not run.
+    pub(crate) fn refuses(&self) -> Option<String> {
+        let steps: [&[&str]; 2] = [&["-t", "-q"], &["-s", "reload"]];
+        steps.iter().find_map(|step| self.run(step).unwrap_or_else(|error| Some(format!("{error:#}"))))
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Option<String>> {

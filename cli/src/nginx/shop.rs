@@ -154,10 +154,15 @@ impl<'t> ShopBlocks<'t> {
         }
         let http = self.tree.inside(self.http);
         let pages = http.iter().filter(is_page);
-        let text = |page: &FoundDirective<'_>| {
-            page.file.text.get(page.directive.at.clone()).unwrap_or_default().to_owned()
-        };
-        pages.map(|page| format!("{}\n", text(page))).collect()
+        pages
+            .flat_map(|page| {
+                [
+                    page.text(),
+                    "
+",
+                ]
+            })
+            .collect()
     }
 
     /// Whether nginx keeps answers for this shop by rules of its own, which would hold for the guard's answers too.
@@ -251,7 +256,7 @@ fn listens(tree: &NginxTree, server: FoundDirective<'_>) -> Vec<Listen> {
 }
 
 fn listens_by_https(tree: &NginxTree, server: FoundDirective<'_>) -> bool {
-    listens(tree, server).iter().any(|listen| listen.is_tls)
+    listens(tree, server).iter().any(Listen::is_tls)
 }
 
 fn is_on(found: FoundDirective<'_>, name: &str) -> bool {

@@ -77,7 +77,7 @@ pub(crate) fn site(
     stage: SetupStage,
     cache: &Path,
 ) -> Result<String, ShopRefusal> {
-    let mut plain: Vec<_> = shop.listens.iter().filter(|listen| !listen.is_tls).cloned().collect();
+    let mut plain: Vec<_> = shop.listens.iter().filter(|listen| !listen.is_tls()).cloned().collect();
     if plain.is_empty() {
         plain = shop.listens.iter().filter_map(Listen::as_http).collect();
     }

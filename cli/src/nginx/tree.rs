@@ -38,7 +38,12 @@ pub(crate) struct FoundDirective<'t> {
     pub(crate) directive: &'t NginxDirective,
 }
 
-impl FoundDirective<'_> {
+impl<'t> FoundDirective<'t> {
+    /// As it is written.
+    pub(super) fn text(&self) -> &'t str {
+        self.file.text.get(self.directive.at.clone()).unwrap_or_default()
+    }
+
     /// Whether both are the same place of the same file.
     pub(super) fn is(self, other: Self) -> bool {
         std::ptr::eq(self.directive, other.directive)
@@ -104,6 +109,11 @@ impl NginxTree {
     /// nginx looks for included files beside the main file.
     pub(crate) fn absolute(&self, path: &str) -> PathBuf {
         self.folder().join(path)
+    }
+
+    /// The main file.
+    pub(crate) fn conf(&self) -> &Path {
+        &self.conf
     }
 
     /// Where the main file is.

@@ -48,7 +48,7 @@ server
 }
 "#;
 
-const MAIN: &str = r#"user root;
+const MAIN: &str = r"user root;
 worker_processes 2;
 pid FOLDER/nginx.pid;
 error_log FOLDER/error.log warn;
@@ -61,7 +61,7 @@ http {
     include FOLDER/etc/conf.d/*.conf;
     include FOLDER/etc/sites-enabled/*;
 }
-"#;
+";
 
 /// A machine with a shop, a room that is off, and certificates of an authority that only this test trusts.
 struct Machine {
@@ -117,7 +117,7 @@ impl Machine {
         openssl(&ca, authority.path());
         let mut made = PathBuf::new();
         let nginx = Nginx::of_operator(|folder, [http, https]| {
-            made = folder.to_owned();
+            folder.clone_into(&mut made);
             issue(authority.path(), "shop.example", &folder.join("shop"));
             let backend = free_port().unwrap();
             let here = |text: &str| {
