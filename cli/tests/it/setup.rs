@@ -275,6 +275,23 @@ impl Machine {
         self.visit(&format!("http://{host}:{}{path}", self.nginx.http_port()), &[])
     }
 
+    /// What a browser shows in the end.
+    fn browse(&self, path: &str) -> String {
+        let profile = tempfile::tempdir().unwrap();
+        let mut chromium = Command::new(emulators::browser::chromium().unwrap());
+        chromium.args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--ignore-certificate-errors",
+            "--dump-dom",
+        ]);
+        chromium.arg("--host-resolver-rules=MAP *.example 127.0.0.1");
+        chromium.arg(format!("--user-data-dir={}", profile.path().display()));
+        chromium.arg(format!("https://shop.example:{}{path}", self.nginx.https_port()));
+        text(&chromium.output().unwrap().stdout)
+    }
+
     /// What the last of several redirects leads to.
     fn arrives(&self, path: &str) -> String {
         let url = format!("https://shop.example:{}{path}", self.nginx.https_port());
@@ -293,7 +310,7 @@ fn header<'a>(answer: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-#[ignore = "needs nginx, curl and openssl: cargo xtask test beekeeper"]
+#[ignore = "needs nginx, curl, openssl and Chromium: cargo xtask test beekeeper"]
 fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     let mut machine = Machine::new();
     let before = machine.tree();
@@ -441,6 +458,8 @@ fn visitors_come_and_go(machine: &Machine) {
         "shop /app/tickets/7?seat=a",
         "from the link to the shop"
     );
+    let page = machine.browse("/tickets/7?seat=a");
+    assert!(page.contains("shop /app/tickets/7?seat=a"), "a browser, too: {page}");
     assert_eq!(
         status(&machine.shop("/.well-known/acme-challenge/x", &[])),
         "200",

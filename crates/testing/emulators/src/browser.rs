@@ -31,6 +31,12 @@ pub fn browsers() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(found)
 }
 
+/// Chromium alone, for a page that one browser looks at.
+pub fn chromium() -> Result<PathBuf> {
+    let found = program::installed(PROGRAMS.get(..1).unwrap_or_default(), "a browser visits a shop")?;
+    found.into_iter().next().map(|(_, program)| program).context("there is no Chromium")
+}
+
 /// What starts Firefox for a test. Debian has no package of it.
 fn geckodriver() -> Result<PathBuf> {
     let folder = workspace::tools().join("geckodriver");
