@@ -286,7 +286,7 @@ impl Machine {
             "--ignore-certificate-errors",
             "--dump-dom",
         ]);
-        chromium.arg("--host-resolver-rules=MAP *.example 127.0.0.1");
+        chromium.args(["--host-resolver-rules=MAP *.example 127.0.0.1", "--virtual-time-budget=21600000"]);
         chromium.arg(format!("--user-data-dir={}", profile.path().display()));
         chromium.arg(format!("https://shop.example:{}{path}", self.nginx.https_port()));
         text(&chromium.output().unwrap().stdout)
@@ -345,6 +345,13 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     assert!(customers.len() > 20, "{}", customers.len());
     let lost: Vec<_> = customers.iter().filter(|answer| *answer != "shop /app/tickets/7").collect();
     assert!(lost.is_empty(), "{} of {}: {lost:?}", lost.len(), customers.len());
+
+    // With the room on, the browser waits on the page until it's its turn. Its time goes by faster than the room's.
+    machine.operate(&["on"]);
+    let url = format!("{}/polling", machine.url());
+    eventually("the room is on", || machine.visit(&url, &[]).contains("\"state\":\"on\""));
+    let page = machine.browse("/tickets/8");
+    assert!(page.contains("shop /app/tickets/8"), "{page}");
 
     // Whoever is on the way to the room now does not find it, so this is for after the sale.
     let said = machine.set_up(&["--undo"]);
