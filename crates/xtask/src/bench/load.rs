@@ -62,7 +62,7 @@ impl LoadedServer<'_> {
         let more: Vec<&str> = cookie.iter().flat_map(|cookie| ["--header", cookie]).collect();
         let before = used()?;
         let report = wrk(&self.url, connections, &more)?;
-        let cpu = (used()? - before).as_secs_f64() * 1e6 / f64::from(count(&report)?);
+        let cpu = used()?.saturating_sub(before).as_secs_f64() * 1e6 / f64::from(count(&report)?);
         Ok(Turn { a_second: rate(&report)?, cpu })
     }
 }

@@ -39,11 +39,13 @@ pub(super) fn other_revision(named: &str) -> Result<OtherRevision> {
         run(&mut git(&["worktree", "add", "--quiet", "--detach", path, &name]))?;
         // Not this tree's directory: cargo tells crates apart by their place in the workspace, and would take those of one
         // tree for the other's.
-        let built = folder.join("target");
+        let compiled = folder.join("target");
         let mut build = cargo();
-        build.args(["build", "--release", "--locked", "--package", "beekeeper", "--target-dir"]).arg(&built);
+        build
+            .args(["build", "--release", "--locked", "--package", "beekeeper", "--target-dir"])
+            .arg(&compiled);
         let done = run(build.current_dir(&tree))
-            .and_then(|()| Ok(fs::copy(built.join("release/beekeeper"), &program).map(drop)?));
+            .and_then(|()| Ok(fs::copy(compiled.join("release/beekeeper"), &program).map(drop)?));
         run(&mut git(&["worktree", "remove", "--force", path]))?;
         done?;
     }

@@ -124,7 +124,7 @@ fn start_nginx(scratch: &Path, join: &str) -> Result<(BenchServer, String)> {
     let scratch_path = scratch.display();
     let location = header(join, "location").next().context("the room sent the newcomer nowhere")?;
     let cookies: String =
-        cookies(join).map(|cookie| format!("add_header Set-Cookie \"{cookie}\";")).collect();
+        cookies(join).flat_map(|cookie| ["add_header Set-Cookie \"", cookie, "\"; "]).collect();
     let configuration = format!(
         "worker_processes {WORKERS}; daemon off; pid {scratch_path}/nginx.pid; error_log {scratch_path}/error.log;
          events {{ worker_connections 4096; }}
