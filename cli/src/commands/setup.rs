@@ -21,14 +21,14 @@ use crate::nginx::site::{SetupStage, SiteFacts, guard, guard_file, site, site_fi
 use crate::nginx::tree::NginxTree;
 use crate::printer::{self, Colours, note, say};
 
+const AS_ROOT: &str = "nothing was changed; run it as root: sudo beekeeper setup nginx";
+
 pub(crate) fn run(set_up: &SetUp, json: bool, yes: bool) -> Result<()> {
     let WhatToSetUp::Nginx(arguments) = &set_up.what;
     set_up_nginx(arguments, json, yes).map_err(|error| {
         let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
         if causes.into_iter().any(|cause| cause.kind() == ErrorKind::PermissionDenied) {
-            return Failure::new(Exit::Failed, format!("{error:#}"))
-                .advising("nothing was changed; run it as root: sudo beekeeper setup nginx")
-                .into();
+            return Failure::new(Exit::Failed, format!("{error:#}")).advising(AS_ROOT).into();
         }
         error
     })
@@ -46,16 +46,14 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     if let Some(complaint) = nginx.complaint()? {
         let broken =
             format!("nginx does not take its present configuration, so nothing was changed:\n{complaint}");
-        return Err(Failure::new(Exit::Failed, broken).advising("correct it, then run this again").into());
+        let advice =
+            if complaint.contains("Permission denied") { AS_ROOT } else { "correct it, then run this again" };
+        return Err(Failure::new(Exit::Failed, broken).advising(advice).into());
     }
     let services = ShopServices::read(&arguments.room_file, &arguments.guard_file)?;
     let plan = SetupPlan::of(arguments, &nginx, &services)?;
     show(&plan.changes, json)?;
-    services
-        .warnings
-        .iter()
-        .chain(&plan.for_a_crowd)
-        .for_each(|warning| note(&format!("warning: {warning}")));
+    services.warnings.iter().chain(&plan.warnings).for_each(|warning| note(&format!("warning: {warning}")));
     if plan.changes.is_empty() {
         return plan.tell("there is nothing to change", false, json);
     }
@@ -182,7 +180,7 @@ struct SetupPlan {
     stage: SetupStage,
     begins_to_guard: bool,
     changes: Vec<FileChange>,
-    for_a_crowd: Vec<String>,
+    warnings: Vec<String>,
     next: String,
 }
 
@@ -250,6 +248,15 @@ impl SetupPlan {
             let changed = shop.guarded(&guard_path)?;
             wanted.extend(changed.into_iter().map(|(server, text)| (server.file.path.clone(), text)));
         }
+        let other_names = shop.other_names(&services.shop_host).into_iter().map(|name| {
+            format!(
+                "{name} is behind the guard with {}, and its visitors come back to that name: better let {name} lead there by a \
+                 server block of its own with return 301",
+                services.shop_host
+            )
+        });
+        let mut warnings: Vec<_> = other_names.filter(|_| stage == SetupStage::Guard).collect();
+        warnings.extend(lines_for_a_crowd(tree));
         let changes = wanted.into_iter().map(|(path, after)| {
             let before = kept::read(&path)?;
             Ok(FileChange { path, before, after: Some(after) })
@@ -264,8 +271,12 @@ impl SetupPlan {
                 facts.name
             ),
             SetupStage::Https => format!(
-                "start room and guard: sudo systemctl enable --now beekeeper beekeeper-guard; then run this again. Now it is so \
-                 that {}",
+                "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable --now \
+                 beekeeper beekeeper-guard, and run this again. It waits for that, because {}",
+                not_ready.unwrap_or_default()
+            ),
+            SetupStage::Guard if not_ready.is_some() => format!(
+                "the shop has no new visitors now, because {}: sudo systemctl status beekeeper beekeeper-guard",
                 not_ready.unwrap_or_default()
             ),
             SetupStage::Guard => {
@@ -282,7 +293,7 @@ impl SetupPlan {
             stage,
             begins_to_guard: stage == SetupStage::Guard && !is_guarded,
             changes,
-            for_a_crowd: lines_for_a_crowd(tree),
+            warnings,
             next,
         })
     }

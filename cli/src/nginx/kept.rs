@@ -90,13 +90,13 @@ impl KeptFiles {
         self.put_back()
     }
 
-    /// Refuses if somebody has edited one of the files since they were written.
+    /// Refuses if somebody has edited one of the files since they were written. Whoever put one back has not.
     pub(crate) fn refuse_edited(&self) -> Result<()> {
         for file in &self.record.files {
             let now = read(&file.path)?;
             let is_known = now == file.written
-                || (self.record.under_way == Some(UnderWay::Writing) && now == file.before)
-                || (self.record.under_way == Some(UnderWay::Undoing) && now == file.original);
+                || now == file.original
+                || (self.record.under_way == Some(UnderWay::Writing) && now == file.before);
             if !is_known {
                 return Err(self.edited(file, now.as_deref().unwrap_or_default()));
             }
@@ -447,6 +447,20 @@ mod tests {
         assert!(error.to_string().contains("\n guarded\n+mine\n"), "{error}");
         assert!(failure.advice.as_ref().unwrap().contains("/kept/original/"), "{failure:?}");
         assert_eq!(machine.text("nginx/shop").as_deref(), Some("guarded\nmine\n"));
+    }
+
+    #[test]
+    fn what_somebody_put_back_is_undone_and_set_up_again() {
+        let machine = Machine::new();
+        let changes = [machine.change("nginx/room", "one"), machine.change("nginx/shop", "guarded\n")];
+        machine.set_up(&changes);
+        fs::write(machine.path("nginx/shop"), "shop\n").unwrap();
+        machine.kept().refuse_edited().unwrap();
+        machine.set_up(&[machine.change("nginx/shop", "guarded\n")]);
+        fs::write(machine.path("nginx/shop"), "shop\n").unwrap();
+        fs::remove_file(machine.path("nginx/room")).unwrap();
+        machine.undo().unwrap();
+        machine.assert_as_before();
     }
 
     #[test]

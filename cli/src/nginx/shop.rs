@@ -89,6 +89,15 @@ impl<'t> ShopBlocks<'t> {
         Ok(Self { tree, http, shown_by, listens, http2 })
     }
 
+    /// The names that the shop has besides this one. A session of the guard is for one name.
+    pub(crate) fn other_names(&self, name: &str) -> Vec<String> {
+        let all = self.shown_by.iter().flat_map(|server| names(self.tree, *server));
+        let mut others: Vec<_> = all.filter(|found| found != name).collect();
+        others.sort();
+        others.dedup();
+        others
+    }
+
     /// Whether every block that shows the shop includes this file already.
     pub(crate) fn include(&self, guard: &str) -> bool {
         self.shown_by.iter().all(|server| includes(self.tree, *server, guard))

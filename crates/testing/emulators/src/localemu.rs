@@ -14,7 +14,7 @@ use crate::server::{self, EmulatorServer};
 use crate::{Venv, client, http, port};
 
 /// Starting takes seconds, and much longer on a machine that compiles at the same time.
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// LocalEmu and all its dependencies, each at one version.
 const REQUIREMENTS: &str = include_str!("../python/localemu.txt");
@@ -51,8 +51,13 @@ impl LocalEmu {
         SHARED.get_or_init(start).as_ref().map_err(|error| anyhow!("{error}"))
     }
 
-    /// Starts a LocalEmu without any resources.
+    /// Starts a LocalEmu without any resources. Now and then its own server never listens and it gives up after a minute, so
+    /// there is a second attempt.
     pub fn start(options: Options) -> Result<Self> {
+        Self::attempt(options).or_else(|_| Self::attempt(options))
+    }
+
+    fn attempt(options: Options) -> Result<Self> {
         let venv = installed()?;
         let folder = server::folder("localemu")?;
         let path = folder.path();
