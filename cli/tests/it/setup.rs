@@ -353,6 +353,13 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     let page = machine.browse("/tickets/8");
     assert!(page.contains("shop /app/tickets/8"), "{page}");
 
+    // What the page advises if the guard breaks: the shop's file as it was. nginx reads it, and the setup goes on from there.
+    let shop = machine.folder.join("etc/sites-available/shop");
+    let original = machine.folder.join("kept/original").join(shop.strip_prefix("/").unwrap());
+    fs::write(&shop, fs::read_to_string(original).unwrap()).unwrap();
+    let said = machine.set_up(&[]);
+    assert!(said.contains("nginx has read its new configuration"), "{said}");
+
     // Whoever is on the way to the room now does not find it, so this is for after the sale.
     let said = machine.set_up(&["--undo"]);
     assert!(said.contains("everything is as it was before the first run"), "{said}");
