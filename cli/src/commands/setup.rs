@@ -18,7 +18,7 @@ use crate::nginx::program::NginxProgram;
 use crate::nginx::services::ShopServices;
 use crate::nginx::shop::{ShopBlocks, ShopRefusal, http_block, names, servers};
 use crate::nginx::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
-use crate::nginx::tree::NginxTree;
+use crate::nginx::tree::{FoundDirective, NginxTree};
 use crate::printer::{self, Colours, note, say};
 
 const AS_ROOT: &str = "nothing was changed; run it as root: sudo beekeeper setup nginx";
@@ -206,7 +206,7 @@ impl SetupPlan {
         let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
         let http = http_block(tree)?;
         let site_file = site_file(tree, http)?;
-        let is_other = |server: &crate::nginx::tree::FoundDirective<'_>| {
+        let is_other = |server: &FoundDirective<'_>| {
             names(tree, *server).any(|name| name == services.room_host)
                 && server.file.path.file_name() != site_file.file_name()
         };

@@ -163,15 +163,7 @@ impl<'t> ShopBlocks<'t> {
         }
         let http = self.tree.inside(self.http);
         let pages = http.iter().filter(is_page);
-        pages
-            .flat_map(|page| {
-                [
-                    page.text(),
-                    "
-",
-                ]
-            })
-            .collect()
+        pages.flat_map(|page| [page.text(), "\n"]).collect()
     }
 
     /// Whether nginx keeps answers for this shop by rules of its own, which would hold for the guard's answers too.

@@ -53,7 +53,7 @@ enum Task {
         #[arg(value_enum)]
         part: Option<bench::Part>,
         /// Also measure the room of this other revision, in turns, such as HEAD~1 or a tag
-        #[arg(long, value_name = "REVISION", requires = "part")]
+        #[arg(long, value_name = "REVISION")]
         compare: Option<String>,
     },
     /// Print the tables of docs/order.md: simulated rooms over a line that is out of order

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -51,18 +50,20 @@ pub(super) struct LoadedServer<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     a_second: f64,
-    /// Microseconds a request; 0 if it was not measured.
-    cpu: f64,
+    /// Microseconds a request, if it was measured.
+    cpu: Option<f64>,
 }
 
 impl LoadedServer<'_> {
     fn turn(&self, connections: u32) -> Result<Turn> {
-        let used = || self.process.map_or(Ok(Duration::ZERO), cpu);
+        let used = || self.process.map(cpu).transpose();
         let cookie = self.cookie.map(|cookie| format!("Cookie: {cookie}"));
         let more: Vec<&str> = cookie.iter().flat_map(|cookie| ["--header", cookie]).collect();
         let before = used()?;
         let report = wrk(&self.url, connections, &more)?;
-        let cpu = used()?.saturating_sub(before).as_secs_f64() * 1e6 / f64::from(count(&report)?);
+        let took = used()?.zip(before).map(|(after, before)| after.saturating_sub(before));
+        let requests = f64::from(count(&report)?);
+        let cpu = took.map(|took| took.as_secs_f64() * 1e6 / requests);
         Ok(Turn { a_second: rate(&report)?, cpu })
     }
 }
@@ -97,9 +98,9 @@ impl Turns {
             for (ours, peer) in pairs.clone() {
                 write!(figure, " {:.0}k:{:.0}k", ours.a_second / 1000.0, peer.a_second / 1000.0).ok();
             }
-            if rounds.iter().all(|turn| turn.cpu > 0.0) {
-                let ratios = spread(pairs.map(|(ours, peer)| ours.cpu / peer.cpu));
-                write!(figure, "; {ratios} of its processor time").ok();
+            let ratios: Option<Vec<f64>> = pairs.map(|(ours, peer)| Some(ours.cpu? / peer.cpu?)).collect();
+            if let Some(ratios) = ratios {
+                write!(figure, "; {} of its processor time", spread(ratios.into_iter())).ok();
             }
             table.row(what, &figure);
         }

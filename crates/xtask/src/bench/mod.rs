@@ -41,9 +41,15 @@ pub(crate) enum Part {
     Producer,
 }
 
-/// Measures this part, or all parts, the room also beside this other revision, and prints the table of what was measured. Of all parts it is kept in
-/// `target/bench/table.md`. A part that fails does not keep the others from being measured.
+/// Measures this part, or all parts, and prints the table of what was measured; the room, asked for alone, also beside this
+/// other revision. Of all parts the table is kept in `target/bench/table.md`. A part that fails does not keep the others from
+/// being measured.
 pub(crate) fn run(part: Option<Part>, revision: Option<&str>) -> Result<()> {
+    if let Some(revision) = revision
+        && !matches!(part, Some(Part::Room))
+    {
+        bail!("only the room is compared: cargo xtask bench room --compare {revision}");
+    }
     let parts = part.map_or_else(|| Part::value_variants().to_vec(), |part| vec![part]);
     let mut table = BenchTable::default();
     let mut failures = Vec::new();
