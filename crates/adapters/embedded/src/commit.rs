@@ -318,11 +318,14 @@ impl Committer {
     ) -> Result<Committed, TableError> {
         let shared = &self.shared;
         let epoch = shared.kept_room().epoch;
-        let mut draft = Draft::new(transaction, epoch, shared.next_in_line(), shared.joined())?;
+        let mut draft = Draft::new(transaction, epoch, shared.line(), shared.format());
         for change in changes {
             match change {
                 QueuedChange::Join { place, at } => draft.join(place, *at)?,
-                QueuedChange::Other(change) => change.apply(&mut draft)?,
+                QueuedChange::Other(change) => {
+                    draft.line_up()?;
+                    change.apply(&mut draft)?;
+                }
             }
         }
         draft.finish()

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
+use redb::{ReadableTable, WriteTransaction};
 use waitroom::{AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
 
-use crate::tables::{
-    TableError, Tables, encode_waiting, joined_at, record_slices, single, to_json, unrecorded,
-};
+use crate::line::{self, LineEnd};
+use crate::shared::Format;
+use crate::tables::{TableError, Tables, joined_at, record_slices, single, to_json, unrecorded};
 
 /// How precisely the time is kept at which visitors joined.
 const PRECISION: Duration = Duration::from_secs(1);
@@ -16,33 +16,41 @@ const PRECISION: Duration = Duration::from_secs(1);
 /// The tables of one transaction, and what changes in memory after the commit.
 pub(crate) struct Draft<'tx> {
     pub(crate) tables: Tables<'tx>,
+    end: LineEnd,
     epoch: Epoch,
     next_ticket: Option<u64>,
     after: Committed,
 }
 
-/// What changes in memory after a commit.
-pub(crate) struct Committed {
+/// What is counted of the line in memory, because to count it in the file means to read all of it.
+#[derive(Clone, Copy)]
+pub(crate) struct LineCount {
     pub(crate) waiting: u64,
     /// The key for the next visitor that joins.
     pub(crate) next_in_line: u64,
+    /// How many have joined in this epoch.
     pub(crate) joined: u64,
+}
+
+/// What changes in memory after a commit.
+pub(crate) struct Committed {
+    pub(crate) line: LineCount,
+    pub(crate) format: Format,
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
     pub(crate) progress: Option<LineProgress>,
 }
 
 impl<'tx> Draft<'tx> {
-    /// `joined` is how many have joined before in this epoch.
     pub(crate) fn new(
         transaction: &'tx WriteTransaction,
         epoch: Epoch,
-        next_in_line: u64,
-        joined: u64,
-    ) -> Result<Self, TableError> {
-        let (waiting, begins_epoch, room, progress) = (0, false, None, None);
-        let after = Committed { waiting, next_in_line, joined, begins_epoch, room, progress };
-        Ok(Self { tables: Tables::open(transaction)?, epoch, next_ticket: None, after })
+        line: LineCount,
+        format: Format,
+    ) -> Self {
+        let after = Committed { line, format, begins_epoch: false, room: None, progress: None };
+        let end = LineEnd::new(line.next_in_line);
+        Self { tables: Tables::of(transaction), end, epoch, next_ticket: None, after }
     }
 
     /// Puts a visitor at the end of the line. Whoever comes behind a reset in the queue of changes has lost their place, as
@@ -55,24 +63,36 @@ impl<'tx> Draft<'tx> {
             // The first of this transaction. Those after it join within the same second.
             self.record_join_time(at)?;
         }
-        self.tables.line.insert(self.after.next_in_line, encode_waiting(visitor).as_slice())?;
-        self.after.next_in_line += 1;
-        self.after.joined += 1;
+        self.end.push(visitor, self.tables.line()?)?;
+        self.after.line.waiting += 1;
+        self.after.line.joined += 1;
         // Stored, so that only higher numbers are leased after a crash.
         self.next_ticket = self.next_ticket.max(Some(visitor.ticket.get() + 1));
         Ok(())
     }
 
+    /// Writes those who have joined so far. Before any change that is not a join, because it may look at the line.
+    pub(crate) fn line_up(&mut self) -> Result<(), TableError> {
+        if self.end.has_gathered() { self.end.write(self.tables.line()?) } else { Ok(()) }
+    }
+
+    /// Removes those with these keys from the line.
+    pub(crate) fn leave(&mut self, keys: Vec<u64>) -> Result<(), TableError> {
+        let left = line::remove(self.tables.line()?, keys)?;
+        self.after.line.waiting = self.after.line.waiting.saturating_sub(left);
+        Ok(())
+    }
+
     /// Records when visitors join, at most once a second.
     fn record_join_time(&mut self, at: Timestamp) -> Result<(), TableError> {
-        let first = self.after.next_in_line;
-        let last = joined_at(&self.tables.joined_at, first)?;
+        let (first, times) = (self.end.next(), self.tables.joined_at()?);
+        let last = joined_at(times, first)?;
         if last.is_some_and(|last| (last..last + PRECISION).contains(&at)) {
             return Ok(());
         }
         // An empty line that is opened again begins with the lowest key, and older records may have higher keys.
-        self.tables.joined_at.retain_in(first.., |_, _| false)?;
-        self.tables.joined_at.insert(first, at.as_millis())?;
+        times.retain_in(first.., |_, _| false)?;
+        times.insert(first, at.as_millis())?;
         Ok(())
     }
 
@@ -103,12 +123,12 @@ impl<'tx> Draft<'tx> {
     /// Writes an entry of the audit trail, and removes the oldest entries. It gets the entry's number.
     pub(crate) fn push_entry(&mut self, entry: impl FnOnce(u64) -> AuditEntry) -> Result<(), TableError> {
         let entry = entry(self.next_entry()?);
-        self.tables.audit.insert(entry.number, to_json(&entry)?.as_slice())?;
+        self.tables.audit()?.insert(entry.number, to_json(&entry)?.as_slice())?;
         self.tables.forget_old_entries()
     }
 
-    fn next_entry(&self) -> Result<u64, TableError> {
-        Ok(self.tables.audit.last()?.map_or(1, |(last, _)| last.value() + 1))
+    fn next_entry(&mut self) -> Result<u64, TableError> {
+        Ok(self.tables.audit()?.last()?.map_or(1, |(last, _)| last.value() + 1))
     }
 
     /// Writes the closing record of whom `before` has counted. `entered` is counted only in memory.
@@ -120,22 +140,22 @@ impl<'tx> Draft<'tx> {
     ) -> Result<(), TableError> {
         let progress = self.progress()?;
         let counts = LineCounts {
-            joined: self.after.joined,
-            released: progress.released.saturating_add(unrecorded(&self.tables.slice)?),
+            joined: self.after.line.joined,
+            released: progress.released.saturating_add(unrecorded(self.tables.slice()?)?),
             entered: Some(if self.after.begins_epoch { 0 } else { entered }),
-            waiting: self.tables.line.len()?,
+            waiting: self.after.line.waiting,
         };
         let stored = self.tables.read(single::NEXT_TICKET)?.unwrap_or(1);
         self.tables.close(LineTotals::of(before, at, counts), self.next_ticket.unwrap_or(1).max(stored))
     }
 
     /// The line's progress, with what this transaction has changed of it.
-    pub(crate) fn progress(&self) -> Result<LineProgress, TableError> {
+    pub(crate) fn progress(&mut self) -> Result<LineProgress, TableError> {
         Ok(self.tables.read(single::PROGRESS)?.unwrap_or_default())
     }
 
     /// Whether this plan is of the room's epoch. What slices of an older one have reached says nothing of its line.
-    pub(crate) fn is_of_epoch(&self, plan: u64) -> Result<bool, TableError> {
+    pub(crate) fn is_of_epoch(&mut self, plan: u64) -> Result<bool, TableError> {
         let last_before: Option<u64> = self.tables.read(single::LAST_PLAN_BEFORE_EPOCH)?;
         Ok(last_before.is_none_or(|last| last < plan))
     }
@@ -148,16 +168,17 @@ impl<'tx> Draft<'tx> {
 
     /// Empties the line and stores `room`, which has a new epoch. Returns how many visitors were in the line.
     pub(crate) fn begin_epoch(&mut self, room: &Arc<Room>) -> Result<u64, TableError> {
-        let waiting = self.tables.line.len()?;
-        self.tables.line.retain(|_, _| false)?;
+        let waiting = self.after.line.waiting;
+        self.tables.line()?.retain(|_, _| false)?;
         // Running slices go on in a new epoch. Whom they have admitted so far belongs to the old one.
-        record_slices(&mut self.tables.slice)?;
+        record_slices(self.tables.slice()?)?;
         // Tickets that slices of the old epoch have reached must not count in the new one.
-        let last_plan = self.tables.plan.last()?.map_or(0, |(number, _)| number.value());
+        let last_plan = self.tables.plan()?.last()?.map_or(0, |(number, _)| number.value());
         self.tables.write(single::LAST_PLAN_BEFORE_EPOCH, &last_plan)?;
         self.tables.write(single::NEXT_TICKET, &1)?;
         self.tables.write(single::JOINED, &0)?;
-        (self.next_ticket, self.after.joined) = (None, 0);
+        self.next_ticket = None;
+        (self.after.line.waiting, self.after.line.joined) = (0, 0);
         self.after.begins_epoch = true;
         self.set_progress(LineProgress::default())?;
         self.set_room(room)?;
@@ -166,11 +187,18 @@ impl<'tx> Draft<'tx> {
 
     pub(crate) fn finish(mut self) -> Result<Committed, TableError> {
         if let Some(next) = self.next_ticket {
+            self.line_up()?;
             if self.tables.read::<u64>(single::NEXT_TICKET)?.is_none_or(|stored| stored < next) {
                 self.tables.write(single::NEXT_TICKET, &next)?;
             }
-            self.tables.write(single::JOINED, &self.after.joined)?;
+            self.tables.write(single::JOINED, &self.after.line.joined)?;
+            if self.after.format != Format::CURRENT {
+                // From here on, a program of before must not read it.
+                self.tables.write(single::FORMAT, &Format::CURRENT)?;
+                self.after.format = Format::CURRENT;
+            }
         }
-        Ok(Committed { waiting: self.tables.line.len()?, ..self.after })
+        self.after.line.next_in_line = self.end.next();
+        Ok(self.after)
     }
 }

@@ -12,7 +12,7 @@ use crate::tables::{CLOSING, LONGEST_WAIT, MINUTE, TableError, from_json, open_i
 impl MinuteLog for EmbeddedStore {
     async fn note(&self, totals: LineTotals) -> PortResult<()> {
         self.change("write the record of a minute", move |draft| {
-            draft.tables.minute.insert(MinuteRecord::number(totals.at), to_json(&totals)?.as_slice())?;
+            draft.tables.minute()?.insert(MinuteRecord::number(totals.at), to_json(&totals)?.as_slice())?;
             Ok(())
         })
         .await
@@ -21,9 +21,9 @@ impl MinuteLog for EmbeddedStore {
     async fn note_wait(&self, at: Timestamp, wait: Duration) -> PortResult<()> {
         self.change("note a visitor's wait", move |draft| {
             let (minute, wait) = (MinuteRecord::number(at), wait.as_secs());
-            let noted = draft.tables.longest_wait.get(minute)?.map(|noted| noted.value());
+            let noted = draft.tables.longest_wait()?.get(minute)?.map(|noted| noted.value());
             if noted.is_none_or(|noted| noted < wait) {
-                draft.tables.longest_wait.insert(minute, wait)?;
+                draft.tables.longest_wait()?.insert(minute, wait)?;
             }
             Ok(())
         })

@@ -50,7 +50,7 @@ impl Keys for EmbeddedStore {
     async fn publish_keys(&self, next: KeyRecord) -> PortResult<bool> {
         self.change("publish the keys", move |draft| {
             let tables = &mut draft.tables;
-            if record(&tables.single)?.version != next.version {
+            if record(tables.single()?)?.version != next.version {
                 return Ok(false);
             }
             let next = write_record(tables, next)?;
@@ -96,7 +96,7 @@ impl KeyAdmin for EmbeddedStore {
         let shared = self.shared.clone();
         self.change("change the keys", move |draft| {
             let now = (shared.now)();
-            let mut record = record(&draft.tables.single)?;
+            let mut record = record(draft.tables.single()?)?;
             let change = match order.carry_out(&mut record, now) {
                 Ok(change) => change,
                 Err(refusal) => return Ok(Err(refusal)),

@@ -13,6 +13,7 @@ mod deliveries;
 mod draft;
 mod history;
 mod keys;
+mod line;
 mod look;
 mod ports;
 mod recent_plans;

@@ -20,6 +20,7 @@ use waitroom::{
 
 use crate::EmbeddedStore;
 use crate::deliveries::Deliveries;
+use crate::line;
 use crate::tables::{
     ADMISSION, AUDIT, JOINED_AT, LINE, PLAN, SINGLE, SLICE, TableError, decode_admission, decode_waiting,
     encode_admission, from_json, joined_at, open_if_any, read_single, single, slice_key, to_json,
@@ -138,13 +139,7 @@ impl LineFront for EmbeddedStore {
     async fn remove(&self, receipts: Vec<Receipt>) -> PortResult<()> {
         let keys: Vec<u64> = keys(&receipts).collect();
         let removed = keys.clone();
-        self.change("remove visitors from the line", move |draft| {
-            for key in keys {
-                draft.tables.line.remove(key)?;
-            }
-            Ok(())
-        })
-        .await?;
+        self.change("remove visitors from the line", move |draft| draft.leave(keys)).await?;
         let mut deliveries = self.shared.deliveries.lock();
         for key in removed {
             deliveries.forget(key);
@@ -155,9 +150,10 @@ impl LineFront for EmbeddedStore {
     async fn bury(&self, receipt: Receipt, body: String) -> PortResult<()> {
         let Ok(key) = receipt.0.parse() else { return Ok(()) };
         self.change("move a message to the dead letters", move |draft| {
-            draft.tables.line.remove(key)?;
-            let next = draft.tables.dead_letter.last()?.map_or(0, |(last, _)| last.value() + 1);
-            draft.tables.dead_letter.insert(next, body.as_str())?;
+            draft.leave(vec![key])?;
+            let dead_letters = draft.tables.dead_letter()?;
+            let next = dead_letters.last()?.map_or(0, |(last, _)| last.value() + 1);
+            dead_letters.insert(next, body.as_str())?;
             Ok(())
         })
         .await?;
@@ -186,27 +182,25 @@ fn receive(
 ) -> Result<Vec<Delivery>, TableError> {
     let line = transaction.open_table(LINE)?;
     let times = open_if_any(transaction, JOINED_AT)?;
-    let delivery = |key: u64, record: &[u8]| -> Result<Delivery, TableError> {
-        let visitor = decode_waiting(record).ok_or_else(|| record.escape_ascii().to_string());
-        let joined = times.as_ref().map(|times| joined_at(times, key)).transpose()?.flatten();
-        Ok(Delivery { receipt: Receipt(key.to_string()), visitor, joined })
-    };
     let mut received = Vec::new();
     for key in deliveries.returned(most, now) {
-        match line.get(key)? {
-            Some(record) => received.push((key, delivery(key, record.value())?)),
+        match line::entries_from(&line, key, 1)?.pop().filter(|(found, _)| *found == key) {
+            Some(entry) => received.push(entry),
             None => deliveries.forget(key),
         }
     }
     let left = most - received.len();
-    for entry in line.range(deliveries.cursor()..)?.take(left) {
-        let (key, record) = entry?;
-        received.push((key.value(), delivery(key.value(), record.value())?));
-    }
+    received.extend(line::entries_from(&line, deliveries.cursor(), left)?);
+    let delivery = |(key, entry): &(u64, Vec<u8>)| -> Result<Delivery, TableError> {
+        let visitor = decode_waiting(entry).ok_or_else(|| entry.escape_ascii().to_string());
+        let joined = times.as_ref().map(|times| joined_at(times, *key)).transpose()?.flatten();
+        Ok(Delivery { receipt: Receipt(key.to_string()), visitor, joined })
+    };
+    let delivered = received.iter().map(delivery).collect::<Result<_, _>>()?;
     for (key, _) in &received {
         deliveries.deliver(*key, now);
     }
-    Ok(received.into_iter().map(|(_, delivery)| delivery).collect())
+    Ok(delivered)
 }
 
 impl LineLength for EmbeddedStore {
@@ -246,17 +240,17 @@ impl Admissions for EmbeddedStore {
     async fn admit(&self, token: Token, admission: Admission) -> PortResult<Admitted> {
         self.change("write an admission", move |draft| {
             let token = token.as_bytes();
-            if let Some(before) = draft.tables.admission.get(token)? {
+            if let Some(before) = draft.tables.admission()?.get(token)? {
                 return Ok(Admitted::Before(decode_admission(before.value())?));
             }
-            draft.tables.admission.insert(token, encode_admission(&admission).as_slice())?;
+            draft.tables.admission()?.insert(token, encode_admission(&admission).as_slice())?;
             let delete_after = admission.expires.max(admission.at + Place::MAX_AGE);
-            draft.tables.expiry.insert((delete_after.as_millis(), *token), ())?;
+            draft.tables.expiry()?.insert((delete_after.as_millis(), *token), ())?;
             if let AdmittedBy::Slice(slice) = admission.by {
                 let key = slice_key(slice);
-                let found = draft.tables.slice.get(key)?.map(|record| record.value());
+                let found = draft.tables.slice()?.get(key)?.map(|record| record.value());
                 if let Some((consumer_run, recorded, admitted)) = found {
-                    draft.tables.slice.insert(key, (consumer_run, recorded, admitted + 1))?;
+                    draft.tables.slice()?.insert(key, (consumer_run, recorded, admitted + 1))?;
                 }
             }
             Ok(Admitted::Now)
@@ -291,10 +285,10 @@ impl Plans for EmbeddedStore {
 
     async fn write(&self, plan: Plan) -> PortResult<bool> {
         self.change("write a plan", move |draft| {
-            if draft.tables.plan.get(plan.number)?.is_some() {
+            if draft.tables.plan()?.get(plan.number)?.is_some() {
                 return Ok(false);
             }
-            draft.tables.plan.insert(plan.number, to_json(&plan)?.as_slice())?;
+            draft.tables.plan()?.insert(plan.number, to_json(&plan)?.as_slice())?;
             Ok(true)
         })
         .await
@@ -310,13 +304,13 @@ impl Slices for EmbeddedStore {
             let key = slice_key(slice);
             let mut consumer_runs = shared.consumer_runs.lock();
             consumer_runs.note(slice.plan, |runs| _ = runs.insert(by));
-            let found = draft.tables.slice.get(key)?.map(|record| record.value());
+            let found = draft.tables.slice()?.get(key)?.map(|record| record.value());
             let (consumer_run, recorded, admitted) = found.unwrap_or((by.0, 0, 0));
             let runs_here = |runs: &HashSet<_>| runs.contains(&ConsumerRun(consumer_run));
             if consumer_run != by.0 && consumer_runs.of(slice.plan).is_some_and(runs_here) {
                 return Ok(Taken::Elsewhere);
             }
-            draft.tables.slice.insert(key, (by.0, recorded, admitted))?;
+            draft.tables.slice()?.insert(key, (by.0, recorded, admitted))?;
             Ok(Taken::Here { released: admitted })
         })
         .await
@@ -326,12 +320,12 @@ impl Slices for EmbeddedStore {
         let SliceProgress { released, reached, lowest, disorder } = progress;
         let record = self.change("record a slice's progress", move |draft| {
             let key = slice_key(slice);
-            let Some((by, before, admitted)) = draft.tables.slice.get(key)?.map(|record| record.value())
+            let Some((by, before, admitted)) = draft.tables.slice()?.get(key)?.map(|record| record.value())
             else {
                 return Ok(false);
             };
             let mut progress = draft.progress()?;
-            draft.tables.slice.insert(key, (by, released.max(before), admitted))?;
+            draft.tables.slice()?.insert(key, (by, released.max(before), admitted))?;
             progress.released += u64::from(released.saturating_sub(before));
             if draft.is_of_epoch(slice.plan)? {
                 progress.reached = progress.reached.max(reached);

@@ -16,11 +16,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use pass::KeyRecord;
-use redb::{Database, ReadTransaction, ReadableTable, ReadableTableMetadata};
-use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Room};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Room};
 
 use crate::keys::record;
-use crate::shared::{is_full, unreadable};
+use crate::line::{self, LineEnd};
+use crate::shared::{Format, is_full, unreadable};
 use crate::tables::{
     ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
     TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,
@@ -77,11 +78,9 @@ impl EmbeddedStore {
 fn merge(replaced: &EmbeddedStore, to: &Path) -> Result<Restored, redb::Error> {
     let from = replaced.shared.database.begin_read()?;
     let database: Database = builder().open(to)?;
-    let transaction = database.begin_write()?;
-    let restored = {
-        let mut tables = Tables::open(&transaction).map_err(unreadable)?;
-        merge_tables(&mut tables, replaced, &from).map_err(unreadable)?
-    };
+    let (backup, transaction) = (database.begin_read()?, database.begin_write()?);
+    let restored =
+        merge_tables(&mut Tables::of(&transaction), &backup, replaced, &from).map_err(unreadable)?;
     transaction.commit()?;
     Ok(restored)
 }
@@ -95,6 +94,7 @@ struct Counts {
 
 fn merge_tables(
     tables: &mut Tables<'_>,
+    backup: &ReadTransaction,
     replaced: &EmbeddedStore,
     from: &ReadTransaction,
 ) -> Result<Restored, TableError> {
@@ -102,9 +102,9 @@ fn merge_tables(
     let room = room.ok_or_else(|| TableError::Record("there is no room".into()))?;
     let other = replaced.shared.room();
 
-    take_over(from, ADMISSION, &mut tables.admission)?;
-    take_over(from, EXPIRY, &mut tables.expiry)?;
-    let (admitted_since, mut known) = remove_admitted(tables)?;
+    take_over(from, ADMISSION, tables.admission()?)?;
+    take_over(from, EXPIRY, tables.expiry()?)?;
+    let (admitted_since, mut known) = remove_admitted(tables, backup)?;
     let is_same_line = room.epoch == other.epoch;
     let joined_since = if is_same_line { append_line(tables, from, &mut known)? } else { 0 };
 
@@ -113,9 +113,9 @@ fn merge_tables(
     let is_same_room = is_same_line || !counted.is_empty();
     let mut counts = Counts::of_backup(tables, admitted_since, joined_since, counted)?;
     let later = Counts::of_replaced(replaced, from)?;
-    take_over(from, MINUTE, &mut tables.minute)?;
-    take_over(from, CLOSING, &mut tables.closing)?;
-    take_over(from, LONGEST_WAIT, &mut tables.longest_wait)?;
+    take_over(from, MINUTE, tables.minute()?)?;
+    take_over(from, CLOSING, tables.closing()?)?;
+    take_over(from, LONGEST_WAIT, tables.longest_wait()?)?;
     if is_same_line {
         counts.raise_to(&later);
         if other.rehearsal.is_some() {
@@ -129,13 +129,14 @@ fn merge_tables(
         tables.close(LineTotals::of(&other, (replaced.shared.now)(), closing), later.next_ticket)?;
     }
     take_slices(tables, from, is_same_line)?;
+    tables.write(single::FORMAT, &Format::CURRENT)?;
     tables.write(single::PROGRESS, &counts.progress)?;
     tables.write(single::JOINED, &counts.joined)?;
     tables.write(single::NEXT_TICKET, &counts.next_ticket)?;
     take_keys(tables, from, is_same_room)?;
     Ok(Restored {
-        waiting: tables.line.len()?,
-        admissions: tables.admission.len()?,
+        waiting: line::count(tables.line()?)?,
+        admissions: tables.admission()?.len()?,
         admitted_since,
         joined_since,
     })
@@ -144,17 +145,19 @@ fn merge_tables(
 impl Counts {
     /// Those of the backup, with what the replaced file has `counted` of its epoch.
     fn of_backup(
-        tables: &Tables<'_>,
+        tables: &mut Tables<'_>,
         admitted_since: u64,
         joined_since: u64,
         counted: Vec<ClosingRecord>,
     ) -> Result<Self, TableError> {
         let numbers_given: u64 = tables.read(single::NEXT_TICKET)?.unwrap_or(1);
         let mut progress: LineProgress = tables.read(single::PROGRESS)?.unwrap_or_default();
-        let joined_before =
-            tables.read(single::JOINED)?.unwrap_or(progress.released + tables.line.len()? + admitted_since);
+        let joined_before = match tables.read(single::JOINED)? {
+            Some(joined) => joined,
+            None => progress.released + line::count(tables.line()?)? + admitted_since,
+        };
         let mut joined = joined_before + joined_since;
-        progress.released += unrecorded(&tables.slice)? + admitted_since;
+        progress.released += unrecorded(tables.slice()?)? + admitted_since;
         let mut later_ticket = None;
         for ClosingRecord { record, next_ticket } in counted {
             joined = joined.max(record.totals.joined);
@@ -189,38 +192,44 @@ impl Counts {
 /// The audit trail and the keys, if they are the backup's and have only grown.
 fn take_keys(tables: &mut Tables<'_>, from: &ReadTransaction, is_same_room: bool) -> Result<(), TableError> {
     let singles = from.open_table(SINGLE)?;
-    let (ours, theirs) = (record(&tables.single)?, record(&singles)?);
+    let (ours, theirs) = (record(tables.single()?)?, record(&singles)?);
     if theirs.version < ours.version || !(is_same_room || shares_a_key(&ours, &theirs)) {
         return Ok(());
     }
-    take_over(from, AUDIT, &mut tables.audit)?;
+    take_over(from, AUDIT, tables.audit()?)?;
     tables.forget_old_entries()?;
     for name in [single::KEY_RECORD, single::SECRET_KEYS, single::KEYS, single::PROOF_KEY] {
         match singles.get(name)? {
-            Some(keys) => _ = tables.single.insert(name, keys.value())?,
+            Some(keys) => _ = tables.single()?.insert(name, keys.value())?,
             None => tables.remove(name)?,
         }
     }
     Ok(())
 }
 
-/// Removes whoever has an admission from the line. Returns how many those are, and the tokens of all others in it.
-fn remove_admitted(tables: &mut Tables<'_>) -> Result<(u64, BTreeSet<[u8; 16]>), TableError> {
+/// Removes whoever has an admission from the line of the `backup`. Returns how many those are, and the tokens of all others in it.
+fn remove_admitted(
+    tables: &mut Tables<'_>,
+    backup: &ReadTransaction,
+) -> Result<(u64, BTreeSet<[u8; 16]>), TableError> {
     let (mut admitted, mut waiting) = (Vec::new(), BTreeSet::new());
-    for visitor in tables.line.iter()? {
-        let (key, visitor) = visitor?;
-        let Some(place) = decode_waiting(visitor.value()) else { continue };
-        let token = *place.token.as_bytes();
-        if tables.admission.get(token)?.is_some() {
-            admitted.push(key.value());
-        } else {
-            waiting.insert(token);
+    for record in backup.open_table(LINE)?.iter()? {
+        let (first, record) = record?;
+        for (key, place) in places(first.value(), record.value()) {
+            let token = *place.token.as_bytes();
+            if tables.admission()?.get(token)?.is_some() {
+                admitted.push(key);
+            } else {
+                waiting.insert(token);
+            }
         }
     }
-    for key in &admitted {
-        tables.line.remove(key)?;
-    }
-    Ok((admitted.len() as u64, waiting))
+    Ok((line::remove(tables.line()?, admitted)?, waiting))
+}
+
+/// The visitors in a record of the line, with their keys.
+fn places(first: u64, record: &[u8]) -> impl Iterator<Item = (u64, Place)> {
+    line::entries(first, record).filter_map(|(key, entry)| Some((key, decode_waiting(entry)?)))
 }
 
 /// Puts those into the line who are in the other one, and neither in this one nor admitted.
@@ -230,26 +239,27 @@ fn append_line(
     known: &mut BTreeSet<[u8; 16]>,
 ) -> Result<u64, TableError> {
     let times = open_if_any(from, JOINED_AT)?;
-    let (last, latest) = (tables.line.last()?.map(|(key, _)| key.value()), tables.joined_at.last()?);
-    let latest = latest.map(|(key, _)| key.value());
+    let latest = tables.joined_at()?.last()?.map_or(0, |(key, _)| key.value() + 1);
     // Behind everybody, and behind the instants that are known of those who have left.
-    let mut next = last.max(latest).map_or(0, |last| last + 1);
+    let mut end = LineEnd::new(line::end(tables.line()?)?.max(latest));
     let (mut appended, mut noted) = (0, None);
-    for visitor in from.open_table(LINE)?.iter()? {
-        let (key, visitor) = visitor?;
-        let Some(place) = decode_waiting(visitor.value()) else { continue };
-        let token = *place.token.as_bytes();
-        if tables.admission.get(token)?.is_some() || !known.insert(token) {
-            continue;
+    for record in from.open_table(LINE)?.iter()? {
+        let (first, record) = record?;
+        for (key, place) in places(first.value(), record.value()) {
+            let token = *place.token.as_bytes();
+            if tables.admission()?.get(token)?.is_some() || !known.insert(token) {
+                continue;
+            }
+            let joined = times.as_ref().map(|times| joined_at(times, key)).transpose()?.flatten();
+            if let Some(joined) = joined.filter(|_| joined != noted) {
+                tables.joined_at()?.insert(end.next(), joined.as_millis())?;
+                noted = Some(joined);
+            }
+            end.push(&place, tables.line()?)?;
+            appended += 1;
         }
-        let joined = times.as_ref().map(|times| joined_at(times, key.value())).transpose()?.flatten();
-        if let Some(joined) = joined.filter(|_| joined != noted) {
-            tables.joined_at.insert(next, joined.as_millis())?;
-            noted = Some(joined);
-        }
-        tables.line.insert(next, visitor.value())?;
-        (next, appended) = (next + 1, appended + 1);
     }
+    end.write(tables.line()?)?;
     Ok(appended)
 }
 
@@ -259,15 +269,15 @@ fn take_slices(
     from: &ReadTransaction,
     is_same_line: bool,
 ) -> Result<(), TableError> {
-    let last_plan = tables.plan.last()?.map(|(number, _)| number.value());
+    let last_plan = tables.plan()?.last()?.map(|(number, _)| number.value());
     if let (true, Some(last_plan), Some(slices)) = (is_same_line, last_plan, open_if_any(from, SLICE)?) {
         // Those of later plans would count for the plans that get these numbers next.
         for slice in slices.range(..=(last_plan, u16::MAX))? {
             let (key, record) = slice?;
-            tables.slice.insert(key.value(), record.value())?;
+            tables.slice()?.insert(key.value(), record.value())?;
         }
     }
-    record_slices(&mut tables.slice)
+    record_slices(tables.slice()?)
 }
 
 /// What the records of the history counted in this epoch. Only closing records have the next number.

@@ -3,22 +3,22 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
-use redb::{
-    Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
-    WriteTransaction,
-};
+use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, WriteTransaction};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use waitroom::ports::{ConsumerRun, Fault, PortError};
 use waitroom::{LineProgress, LineTotals, Room, Timestamp};
 
 use crate::deliveries::Deliveries;
-use crate::draft::Committed;
+use crate::draft::{Committed, LineCount};
+use crate::line;
 use crate::recent_plans::RecentPlans;
 use crate::tables::{
     CLOSING, LINE, MINUTE, SINGLE, TableError, Tables, from_json, open_if_any, read_single, single,
@@ -29,8 +29,16 @@ pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> +
 
 pub(crate) type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The format of the file. It increases when stored data changes its meaning.
-const FORMAT: u32 = 1;
+/// The format of the file. It increases when stored data changes its meaning, and then programs of before refuse the file.
+///
+/// 1 has a record of the line for each visitor, 2 for all who join together. Both are read. Whoever joins makes it 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Format(u32);
+
+impl Format {
+    pub(crate) const CURRENT: Self = Self(2);
+    const OLDEST: Self = Self(1);
+}
 
 pub(crate) struct SharedState {
     pub(crate) database: DatabaseHandle,
@@ -57,6 +65,7 @@ pub(crate) struct SharedState {
     joined: AtomicU64,
     pub(crate) entered: AtomicU64,
     next_in_line: AtomicU64,
+    format: AtomicU32,
     pub(crate) next_ticket: AtomicU64,
     /// When a ticket was leased last, in milliseconds; 0 if that was before this process.
     pub(crate) leased_at: AtomicU64,
@@ -110,6 +119,7 @@ impl SharedState {
             joined: AtomicU64::new(0),
             entered: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
+            format: AtomicU32::new(Format::CURRENT.0),
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
             write_failure: RwLock::new(None),
@@ -137,7 +147,7 @@ impl SharedState {
     fn load(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
-        check_format(&singles)?;
+        self.format.store(check_format(&singles)?.0, Ordering::Relaxed);
         if let Some(room) = read_single::<Room>(&singles, single::ROOM)? {
             let mut kept = self.room.write();
             if kept.epoch != room.epoch {
@@ -153,9 +163,8 @@ impl SharedState {
         let next_ticket = read_single(&singles, single::NEXT_TICKET)?.unwrap_or(1);
         self.next_ticket.fetch_max(next_ticket, Ordering::Relaxed);
         let line = transaction.open_table(LINE)?;
-        let next_in_line = line.last()?.map_or(0, |(key, _)| key.value() + 1);
-        self.next_in_line.fetch_max(next_in_line, Ordering::Relaxed);
-        let waiting = line.len()?;
+        self.next_in_line.fetch_max(line::end(&line)?, Ordering::Relaxed);
+        let waiting = line::count(&line)?;
         self.waiting.store(waiting, Ordering::Relaxed);
         let joined = read_single(&singles, single::JOINED)?;
         // A file that was written before those who join were counted.
@@ -179,8 +188,9 @@ impl SharedState {
     fn create_tables(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_write()?;
         {
-            let mut tables = Tables::open(&transaction)?;
-            tables.write(single::FORMAT, &FORMAT)?;
+            let mut tables = Tables::of(&transaction);
+            tables.create()?;
+            tables.write(single::FORMAT, &Format::CURRENT)?;
             tables.write(single::ROOM, &**self.room.read())?;
         }
         Ok(transaction.commit()?)
@@ -201,9 +211,11 @@ impl SharedState {
         if let Some(progress) = committed.progress {
             self.set_progress(progress);
         }
-        self.waiting.store(committed.waiting, Ordering::Relaxed);
-        self.joined.store(committed.joined, Ordering::Relaxed);
-        self.next_in_line.store(committed.next_in_line, Ordering::Relaxed);
+        let LineCount { waiting, next_in_line, joined } = committed.line;
+        self.waiting.store(waiting, Ordering::Relaxed);
+        self.joined.store(joined, Ordering::Relaxed);
+        self.next_in_line.store(next_in_line, Ordering::Relaxed);
+        self.format.store(committed.format.0, Ordering::Relaxed);
         if self.trouble.lock().take().is_some() {
             tracing::info!("the store can write again; visitors join the line as before");
         }
@@ -283,8 +295,14 @@ impl SharedState {
         self.joined.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn next_in_line(&self) -> u64 {
-        self.next_in_line.load(Ordering::Relaxed)
+    /// The line, for the next change of it.
+    pub(crate) fn line(&self) -> LineCount {
+        let next_in_line = self.next_in_line.load(Ordering::Relaxed);
+        LineCount { waiting: self.waiting(), next_in_line, joined: self.joined() }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        Format(self.format.load(Ordering::Relaxed))
     }
 }
 
@@ -298,12 +316,17 @@ pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, TableErro
     read_single(&singles, single::ROOM)
 }
 
-fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<(), TableError> {
-    match read_single::<u32>(singles, single::FORMAT)? {
-        Some(FORMAT) => Ok(()),
+fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Format, TableError> {
+    const READ: RangeInclusive<u32> = Format::OLDEST.0..=Format::CURRENT.0;
+    match read_single::<Format>(singles, single::FORMAT)? {
+        Some(format) if READ.contains(&format.0) => Ok(format),
         other => {
-            let found = other.map_or("no format".into(), |other| format!("format {other}"));
-            let why = format!("{found}, this version of Beekeeper reads format {FORMAT}");
+            let found = other.map_or("no format".into(), |other| format!("format {}", other.0));
+            let why = format!(
+                "{found}, this version of Beekeeper reads formats {} to {}",
+                READ.start(),
+                READ.end()
+            );
             Err(redb::Error::Corrupted(why).into())
         }
     }

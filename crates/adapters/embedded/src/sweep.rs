@@ -46,20 +46,20 @@ impl EmbeddedStore {
 
 fn sweep_admissions(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let expired = ..(now.as_millis() + 1, [0; 16]);
-    let mut swept = 0;
-    for entry in
-        draft.tables.expiry.extract_from_if(expired, |_, ()| true)?.take(EmbeddedStore::ADMISSIONS_PER_CHANGE)
-    {
-        let (_, token) = entry?.0.value();
-        draft.tables.admission.remove(token)?;
-        swept += 1;
+    let most = EmbeddedStore::ADMISSIONS_PER_CHANGE;
+    let mut tokens = Vec::new();
+    for entry in draft.tables.expiry()?.extract_from_if(expired, |_, ()| true)?.take(most) {
+        tokens.push(entry?.0.value().1);
     }
-    Ok(swept)
+    for token in &tokens {
+        draft.tables.admission()?.remove(token)?;
+    }
+    Ok(tokens.len())
 }
 
 fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let mut old = Vec::new();
-    for entry in draft.tables.plan.iter()? {
+    for entry in draft.tables.plan()?.iter()? {
         let (number, plan) = entry?;
         let plan: Plan = from_json(plan.value(), "plan")?;
         if plan.window.end + EmbeddedStore::PLANS_KEPT > now {
@@ -68,11 +68,11 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
         old.push(number.value());
     }
     // The latest plan is always kept, because the next plan takes the number after it.
-    let latest = draft.tables.plan.last()?.map(|(number, _)| number.value());
+    let latest = draft.tables.plan()?.last()?.map(|(number, _)| number.value());
     old.retain(|number| Some(*number) != latest);
     for &number in &old {
-        draft.tables.plan.remove(number)?;
-        draft.tables.slice.retain_in((number, 0)..=(number, u16::MAX), |_, _| false)?;
+        draft.tables.plan()?.remove(number)?;
+        draft.tables.slice()?.retain_in((number, 0)..=(number, u16::MAX), |_, _| false)?;
     }
     Ok(old.len())
 }
@@ -80,10 +80,10 @@ fn sweep_plans(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableErro
 fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableError> {
     let oldest = now - MinuteRecord::STORED;
     let old = ..MinuteRecord::number(oldest);
-    draft.tables.longest_wait.retain_in(old, |_, _| false)?;
-    draft.tables.closing.retain_in(..oldest.as_millis(), |_, _| false)?;
+    draft.tables.longest_wait()?.retain_in(old, |_, _| false)?;
+    draft.tables.closing()?.retain_in(..oldest.as_millis(), |_, _| false)?;
     let mut swept = 0;
-    for record in draft.tables.minute.extract_from_if(old, |_, _| true)? {
+    for record in draft.tables.minute()?.extract_from_if(old, |_, _| true)? {
         record?;
         swept += 1;
     }
@@ -92,10 +92,11 @@ fn sweep_history(draft: &mut Draft<'_>, now: Timestamp) -> Result<usize, TableEr
 
 /// Removes when visitors joined who are no longer in line. The last record is kept, because newcomers may still need it.
 fn sweep_join_times(draft: &mut Draft<'_>) -> Result<(), TableError> {
-    let first = draft.tables.line.first()?.map_or(u64::MAX, |(key, _)| key.value());
-    let needed = draft.tables.joined_at.range(..=first)?.next_back().transpose()?.map(|(key, _)| key.value());
+    let first = draft.tables.line()?.first()?.map_or(u64::MAX, |(key, _)| key.value());
+    let needed =
+        draft.tables.joined_at()?.range(..=first)?.next_back().transpose()?.map(|(key, _)| key.value());
     if let Some(needed) = needed {
-        draft.tables.joined_at.retain_in(..needed, |_, _| false)?;
+        draft.tables.joined_at()?.retain_in(..needed, |_, _| false)?;
     }
     Ok(())
 }

@@ -51,15 +51,30 @@ macro_rules! tables {
         $($(#[$meaning])* pub(crate) const $constant: TableDefinition<$key, $value> =
             TableDefinition::new(stringify!($field));)*
 
-        /// All tables, open in one write transaction.
+        /// The tables in one write transaction. Each is opened when it is first asked for: a join needs three of them, and to open
+        /// a table costs more than to write into it.
         pub(crate) struct Tables<'tx> {
-            $(pub(crate) $field: Table<'tx, $key, $value>,)*
+            transaction: &'tx WriteTransaction,
+            $($field: Option<Table<'tx, $key, $value>>,)*
         }
 
         impl<'tx> Tables<'tx> {
-            pub(crate) fn open(transaction: &'tx WriteTransaction) -> Result<Self, TableError> {
-                Ok(Self { $($field: transaction.open_table($constant)?,)* })
+            pub(crate) fn of(transaction: &'tx WriteTransaction) -> Self {
+                Self { transaction, $($field: None,)* }
             }
+
+            /// Creates those that the file does not have yet.
+            pub(crate) fn create(&mut self) -> Result<(), TableError> {
+                $(self.$field()?;)*
+                Ok(())
+            }
+
+            $(pub(crate) fn $field(&mut self) -> Result<&mut Table<'tx, $key, $value>, TableError> {
+                match &mut self.$field {
+                    Some(table) => Ok(table),
+                    table => Ok(table.insert(self.transaction.open_table($constant)?)),
+                }
+            })*
         }
 
         /// Copies every table.
@@ -71,7 +86,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// The visitors in line, in the order in which they joined.
+    /// The visitors in line, in the order in which they joined: see [`line`](crate::line).
     line LINE: u64 => &'static [u8];
     /// Messages from the line that are not visitors.
     dead_letter DEAD_LETTER: u64 => &'static str;
@@ -125,36 +140,36 @@ pub(crate) struct ClosingRecord {
 }
 
 impl Tables<'_> {
-    pub(crate) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, TableError> {
-        read_single(&self.single, name)
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, TableError> {
+        read_single(self.single()?, name)
     }
 
     pub(crate) fn write<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), TableError> {
-        self.single.insert(name, to_json(value)?.as_slice())?;
+        self.single()?.insert(name, to_json(value)?.as_slice())?;
         Ok(())
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), TableError> {
-        self.single.remove(name)?;
+        self.single()?.remove(name)?;
         Ok(())
     }
 
     /// Writes a closing record. It stands for its minute so far: what comes later in that belongs to others.
     pub(crate) fn close(&mut self, totals: LineTotals, next_ticket: u64) -> Result<(), TableError> {
         let minute = MinuteRecord::number(totals.at);
-        self.minute.remove(minute)?;
-        let longest_wait = self.longest_wait.remove(minute)?.map(|wait| wait.value());
+        self.minute()?.remove(minute)?;
+        let longest_wait = self.longest_wait()?.remove(minute)?.map(|wait| wait.value());
         let next_ticket = Some(next_ticket);
         let record = ClosingRecord { record: MinuteRecord { totals, longest_wait }, next_ticket };
-        let last = self.closing.last()?.map_or(0, |(last, _)| last.value() + 1);
-        self.closing.insert(totals.at.as_millis().max(last), to_json(&record)?.as_slice())?;
+        let last = self.closing()?.last()?.map_or(0, |(last, _)| last.value() + 1);
+        self.closing()?.insert(totals.at.as_millis().max(last), to_json(&record)?.as_slice())?;
         Ok(())
     }
 
     /// Removes the oldest entries of the audit trail.
     pub(crate) fn forget_old_entries(&mut self) -> Result<(), TableError> {
-        while self.audit.len()? > AuditEntry::KEPT.into() {
-            self.audit.pop_first()?;
+        while self.audit()?.len()? > AuditEntry::KEPT.into() {
+            self.audit()?.pop_first()?;
         }
         Ok(())
     }
@@ -237,9 +252,12 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result
     serde_json::from_slice(bytes).map_err(|error| TableError::Record(format!("{name}: {error}")))
 }
 
-/// A visitor in line: epoch, token, ticket.
-pub(crate) fn encode_waiting(place: &Place) -> [u8; 28] {
-    let mut record = [0; 28];
+/// How long a visitor in line is.
+pub(crate) const WAITING_BYTES: usize = 28;
+
+/// A visitor in line: epoch, token, ticket. Never only zeros.
+pub(crate) fn encode_waiting(place: &Place) -> [u8; WAITING_BYTES] {
+    let mut record = [0; WAITING_BYTES];
     record[..4].copy_from_slice(place.epoch.as_bytes());
     record[4..20].copy_from_slice(place.token.as_bytes());
     record[20..].copy_from_slice(&place.ticket.get().to_be_bytes());
@@ -336,7 +354,7 @@ mod tests {
         let memory = redb::backends::InMemoryBackend::new();
         let database = redb::Database::builder().create_with_backend(memory).unwrap();
         let transaction = database.begin_write().unwrap();
-        drop(Tables::open(&transaction).unwrap());
+        Tables::of(&transaction).create().unwrap();
         let tables: Vec<_> =
             transaction.list_tables().unwrap().map(|table| table.name().to_owned()).collect();
         assert_frozen(Section::FileTables, tables);

@@ -12,7 +12,8 @@ use redb::{
 use waitroom::ports::PortResult;
 
 use crate::EmbeddedStore;
-use crate::shared::SharedState;
+use crate::line;
+use crate::shared::{SharedState, unreadable};
 use crate::tables::{ADMISSION, CopyTable, LINE, copy_tables};
 
 /// How many visitors a backup has.
@@ -78,8 +79,8 @@ fn copy_all(shared: &SharedState, copy: &Database) -> Result<BackedUp, redb::Err
             "this version of Beekeeper cannot copy the table {table}"
         )));
     }
-    let backed_up =
-        BackedUp { waiting: to.open_table(LINE)?.len()?, admissions: to.open_table(ADMISSION)?.len()? };
+    let waiting = line::count(&to.open_table(LINE)?).map_err(unreadable)?;
+    let backed_up = BackedUp { waiting, admissions: to.open_table(ADMISSION)?.len()? };
     to.commit()?;
     Ok(backed_up)
 }

@@ -5,6 +5,7 @@
 //!   of where they were kept before there was a record.
 //! - `room-format-1-closing.redb.gz`: a file with the closing record of a rehearsal.
 //! - `room-format-1-10000.redb.gz`: ten thousand browsers in line, as `beekeeper local` kept them before there was a release.
+//! - `room-format-2.redb.gz`: two hundred who joined together, and some of them left.
 //!
 //! The files are never written again. Another format gets another file next to them.
 
@@ -19,6 +20,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use frozen_names::{Section, assert_fixture, assert_frozen};
 use futures_executor::block_on;
+use futures_util::future::try_join_all;
 use pass::{KeyRing, ProofKey, SecretKeys};
 use port_contracts::slices::progress;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
@@ -43,6 +45,7 @@ const FIRST: &str = "room-format-1.redb.gz";
 const COMPLETE: &str = "room-format-1-complete.redb.gz";
 const CLOSING: &str = "room-format-1-closing.redb.gz";
 const CROWD: &str = "room-format-1-10000.redb.gz";
+const TOGETHER: &str = "room-format-2.redb.gz";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -241,6 +244,49 @@ fn ten_thousand_in_the_line_of_format_1_are_received_once_each() {
     assert_eq!(tokens.len(), 10_000);
 }
 
+/// A program of before reads the file until somebody joins. Then it refuses it, instead of taking a record of many for none.
+#[test]
+fn whoever_joins_makes_a_file_of_format_1_one_of_format_2() {
+    let directory = unpacked(CROWD);
+    let format = || -> Vec<u8> {
+        let database = Database::open(directory.path().join(EmbeddedStore::FILE)).unwrap();
+        let singles = database.begin_read().unwrap().open_table(SINGLE).unwrap();
+        singles.get("format").unwrap().unwrap().value().to_vec()
+    };
+    let store = open(directory.path());
+    let batch = block_on(store.receive(10, Duration::ZERO)).unwrap();
+    block_on(store.remove(batch.into_iter().map(|delivery| delivery.receipt).collect())).unwrap();
+    store.close();
+    drop(store);
+    assert_eq!(format(), b"1");
+
+    let store = open(directory.path());
+    let epoch = block_on(store.room()).unwrap().epoch;
+    block_on(store.join(Place { epoch, ..waiting(200) })).unwrap();
+    assert_eq!(block_on(store.waiting()).unwrap(), 9_991);
+    store.close();
+    drop(store);
+    assert_eq!(format(), b"2");
+    assert_eq!(block_on(open(directory.path()).waiting()).unwrap(), 9_991);
+}
+
+#[test]
+fn those_who_joined_together_are_received_in_their_order() {
+    let directory = unpacked(TOGETHER);
+    let store = open(directory.path());
+    assert_eq!(block_on(store.waiting()).unwrap(), 197);
+    let mut tickets = Vec::new();
+    while let [first, ..] = &*block_on(store.receive(10, Duration::ZERO)).unwrap() {
+        assert_eq!(first.joined, Some(now()));
+        tickets.push(first.visitor.as_ref().unwrap().ticket.get());
+    }
+    assert_eq!(tickets[..3], [4, 14, 24]);
+    assert_eq!((tickets.len(), tickets.is_sorted()), (20, true));
+    block_on(store.join(waiting(201))).unwrap();
+    let newcomer = block_on(store.receive(10, Duration::ZERO)).unwrap();
+    assert_eq!(newcomer.into_iter().map(|it| it.visitor).collect::<Vec<_>>(), [Ok(waiting(201))]);
+}
+
 #[test]
 fn the_fixtures_have_every_table_and_every_record() {
     let (mut tables, mut singles) = (Vec::new(), Vec::new());
@@ -262,6 +308,18 @@ fn no_fixture_is_lost() {
     assert_fixture(&path(COMPLETE), write_complete);
     assert_fixture(&path(CLOSING), write_closing);
     assert_fixture(&path(CROWD), || panic!("only the version before the first release can write it"));
+    assert_fixture(&path(TOGETHER), write_together);
+}
+
+fn write_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    block_on(store.start_epoch(room().epoch, Author::new("anna"))).unwrap();
+    block_on(try_join_all((1..=200).map(|ticket| store.join(waiting(ticket))))).unwrap();
+    let left = block_on(store.receive(3, Duration::ZERO)).unwrap();
+    block_on(store.remove(left.into_iter().map(|delivery| delivery.receipt).collect())).unwrap();
+    store.close();
+    pack(directory.path(), TOGETHER);
 }
 
 fn write_closing() {

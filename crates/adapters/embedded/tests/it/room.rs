@@ -283,13 +283,13 @@ fn a_file_of_a_newer_format_is_not_looked_at() {
     let database = redb::Database::open(&file).unwrap();
     let singles: redb::TableDefinition<&str, &[u8]> = redb::TableDefinition::new("single");
     let transaction = database.begin_write().unwrap();
-    transaction.open_table(singles).unwrap().insert("format", b"2".as_slice()).unwrap();
+    transaction.open_table(singles).unwrap().insert("format", b"3".as_slice()).unwrap();
     transaction.commit().unwrap();
     assert!(matches!(look().unwrap_err(), OpenError::InUse(_)), "somebody else has it");
     drop(database);
     let error = look().unwrap_err();
     let why = std::error::Error::source(&error).unwrap().to_string();
-    assert!(why.contains("format 2, this version of Beekeeper reads format 1"), "{error}: {why}");
+    assert!(why.contains("format 3, this version of Beekeeper reads formats 1 to 2"), "{error}: {why}");
 
     let other = directory.path().join("other.redb");
     drop(redb::Database::create(&other).unwrap());
