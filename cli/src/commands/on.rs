@@ -1,4 +1,6 @@
-//! `beekeeper on`: turns a room on, now or later. Asks first if that would stop a sale until then.
+//! `beekeeper on`: turns a room on, now or later. Asks first if that would stop a sale until then, or shut a shop that everybody enters.
+
+use std::time::Duration;
 
 use anyhow::Result;
 use control::{Order, Status};
@@ -14,21 +16,36 @@ use crate::runtime::block_on;
 
 /// Whoever was let in lately is a sale's customer if so many were. Fewer may be the operator and friends, who try the room.
 const CUSTOMERS: u64 = 10;
+/// Who opens a sale gives the order so long before. Earlier, customers of an ordinary day wait for it.
+const BEFORE_A_SALE: Duration = Duration::from_hours(1);
 
 pub(crate) fn run(on: &On, json: bool, yes: bool) -> Result<()> {
     block_on(async {
         let room = RoomHandle::find(&on.which).await?.room;
         let Some(typed) = on.at else { return change::order(&room, json, Order::On).await };
-        let at = typed.resolve(room.transport.now(), &zone_of(typed)?)?;
-        if !yes && let Some(sale) = sale(&room.status().await?) {
-            ask::confirm(&consequence(&sale, at), "Pause it until then?")?;
+        let now = room.transport.now();
+        let at = typed.resolve(now, &zone_of(typed)?)?;
+        if !yes && let Some(consequence) = consequence(&room.status().await?, at, now) {
+            ask::confirm(&consequence, "Let nobody enter until then?")?;
         }
         change::order(&room, json, Order::OpenAt { at }).await
     })
 }
 
-fn consequence(sale: &str, at: Timestamp) -> String {
-    format!("{sale}; nobody would enter until it opens at {}", words::at(at))
+/// What the order would do to those who enter the shop now, if somebody does.
+fn consequence(status: &Status, at: Timestamp, now: Timestamp) -> Option<String> {
+    let until = format!("it opens at {}, {}", words::at(at), words::ahead(at, now));
+    if let Some(sale) = sale(status) {
+        return Some(format!("{sale}; nobody would enter until {until}"));
+    }
+    let is_early = at.since(now) > BEFORE_A_SALE;
+    (is_early && status.room.lets_everybody_through()).then(|| {
+        format!(
+            "{} is off, so everybody enters the shop; from now on visitors would join and wait, and nobody would enter until {until}; \
+             you can say this in the hour before instead",
+            status.room.settings.room
+        )
+    })
 }
 
 /// A sale that is under way: whom the room serves at this moment. A rehearsal ends with a reset, so whom it released does not
@@ -63,6 +80,25 @@ mod tests {
         let window = WindowCount { released: lately, ..status.windows[0] };
         (status.released, status.line.waiting, status.windows) = (released, waiting, vec![window]);
         status
+    }
+
+    #[test]
+    fn shutting_an_open_shop_long_before_its_sale_is_asked_about() {
+        let now = Timestamp::from_millis(1_804_244_400_000);
+        let mut status = served(0, 0, 0);
+        let asked = |status: &Status, ahead| consequence(status, now + ahead, now);
+        let days = Duration::from_hours(50);
+        assert_eq!(asked(&status, days), None, "whoever comes waits already");
+        status.room.state = RoomState::Off;
+        let told = asked(&status, days).unwrap();
+        assert!(told.starts_with("spring-sale is off, so everybody enters the shop; from now on"), "{told}");
+        assert!(told.contains(", in 2 d 2 h; "), "{told}");
+        assert_eq!(asked(&status, BEFORE_A_SALE), None, "the usual time");
+        let sale = asked(&served(4090, 300, 9120), Duration::from_mins(5)).unwrap();
+        assert!(
+            sale.contains("9,120 visitors wait to enter; nobody would enter until it opens at "),
+            "{sale}"
+        );
     }
 
     #[test]

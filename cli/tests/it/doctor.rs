@@ -73,6 +73,13 @@ fn a_room_with_a_guarded_shop_is_ready() {
     let status: Value =
         serde_json::from_str(&text(&room.command(&["status", "--local", "--json"]).stdout)).unwrap();
     assert_eq!(status["joined"], 0, "no place is taken");
+
+    let off = room.command(&["off", "--local", "--yes"]);
+    assert!(off.status.success(), "{off:?}");
+    let diagnosis = Diagnosis::of_room(&room, &[]);
+    let (result, found, _) = diagnosis.only("room");
+    assert_eq!(result, "ok", "as its operator wants it: {found}");
+    assert!(found.ends_with(": everybody goes straight to the shop until you turn it on"), "{found}");
 }
 
 #[test]

@@ -175,6 +175,17 @@ fn an_opening_that_would_pause_a_sale_is_asked_about() {
     // A room that is paused already lets nobody in, whatever its opening.
     let moved = room.command(&["on", "--local", "--at", "in 2h"]);
     assert!(moved.status.success() && text(&moved.stdout).contains("(not at "), "{moved:?}");
+
+    // While it is off everybody enters, so an opening far ahead shuts the shop for as long.
+    assert!(room.command(&["off", "--local", "--yes"]).status.success());
+    let early = room.command(&["on", "--local", "--at", "in 2h"]);
+    let stderr = text(&early.stderr);
+    assert_eq!((early.status.code(), text(&early.stdout)), (Some(6), String::new()), "{stderr}");
+    assert!(
+        stderr.contains("from now on visitors would join and wait, and nobody would enter until"),
+        "{stderr}"
+    );
+    assert_eq!(open_at(&[]).0, Some(0), "in the hour before");
 }
 
 #[test]

@@ -28,11 +28,10 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
         state(room.state, room.opens, examined.now())
     );
     let mut checks = vec![match (room.state, room.opens) {
-        (RoomState::Off, _) => DoctorCheck::warning(
-            ROOM,
-            format!("{fact}: everybody goes straight to the shop"),
-            format!("turn it on: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
-        ),
+        // Its operator turned it off, as days before a sale, and a room that is off has no opening that this could spoil.
+        (RoomState::Off, _) => {
+            DoctorCheck::ok(ROOM, format!("{fact}: everybody goes straight to the shop until you turn it on"))
+        }
         (RoomState::Paused, None) => DoctorCheck::warning(
             ROOM,
             format!("{fact}: visitors join, and nobody is released"),

@@ -1,6 +1,7 @@
-//! A Debian that is booted in a container of systemd's, with the network of this machine.
+//! A Debian that is booted in a container of systemd's, with the network of this machine or with one of its own.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -24,13 +25,25 @@ pub(crate) struct Container {
 impl Container {
     /// A fresh Debian that has finished to boot.
     pub(crate) fn boot() -> Self {
+        Self::start(&debian("debian", &[]), &[])
+    }
+
+    /// The same with Debian's nginx and what its owner works with. Its network is its own, so it has the ports 80 and 443.
+    pub(crate) fn boot_with_nginx() -> Self {
+        const PACKAGES: [&str; 5] = ["nginx-light", "sudo", "curl", "openssl", "ca-certificates"];
+
+        Self::start(&debian("debian-nginx", &PACKAGES), &["--private-network"])
+    }
+
+    fn start(archive: &Path, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("debian");
         fs::create_dir(&root).unwrap();
-        let unpacked = Command::new("tar").arg("xf").arg(debian()).arg("-C").arg(&root).status().unwrap();
+        let unpacked = Command::new("tar").arg("xf").arg(archive).arg("-C").arg(&root).status().unwrap();
         assert!(unpacked.success());
         let mut nspawn = Command::new("systemd-nspawn");
-        nspawn.args(["--quiet", "--register=no", "--keep-unit", "--boot", "--directory"]).arg(&root);
+        nspawn.args(["--quiet", "--register=no", "--keep-unit", "--boot"]).args(arguments);
+        nspawn.arg("--directory").arg(&root);
         let log = fs::File::create(folder.path().join("boot.log")).unwrap();
         let machine = nspawn.stdin(Stdio::null()).stdout(log).stderr(Stdio::null()).spawn();
         let machine = machine.unwrap_or_else(|error| panic!("{error}: {ROOT}"));
@@ -71,20 +84,53 @@ impl Container {
     }
 
     pub(crate) fn try_run(&self, line: &str) -> Output {
-        let mut enter = Command::new("nsenter");
-        enter.args([
-            "--target",
-            &self.init.to_string(),
-            "--mount",
-            "--pid",
-            "--uts",
-            "--ipc",
-            "--cgroup",
-            "--",
-        ]);
+        self.inside().args(["sh", "-c", line]).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// The beginning of a command inside.
+    fn inside(&self) -> Command {
+        let mut enter = self.enter(&["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup"]);
         enter.args(["env", "--ignore-environment", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]);
-        enter.args(["DEBIAN_FRONTEND=noninteractive", "LANG=C.UTF-8", "sh", "-c", line]);
-        enter.stdin(Stdio::null()).output().unwrap()
+        enter.args(["DEBIAN_FRONTEND=noninteractive", "LANG=C.UTF-8"]);
+        enter
+    }
+
+    /// The beginning of a command of this machine's, with the network of the container.
+    pub(crate) fn in_its_network(&self) -> Command {
+        self.enter(&["--net"])
+    }
+
+    fn enter(&self, namespaces: &[&str]) -> Command {
+        let mut enter = Command::new("nsenter");
+        enter.args(["--target", &self.init.to_string()]).args(namespaces).arg("--");
+        enter
+    }
+
+    /// Types a line at a terminal, as a user of this name. When the screen shows the first text of the answer, the second
+    /// is typed. Returns what the screen showed.
+    pub(crate) fn type_line(&self, user: &str, line: &str, (question, keys): (&str, &str)) -> String {
+        let mut terminal = self.inside();
+        terminal.args(["script", "--quiet", "--return", "--flush", "--command"]);
+        terminal
+            .arg(format!("stty cols 132 rows 40; exec runuser --login {user} --session-command '{line}'"));
+        terminal.arg("/dev/null").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut terminal = terminal.spawn().unwrap();
+        let (mut keyboard, mut output) = (terminal.stdin.take().unwrap(), terminal.stdout.take().unwrap());
+        let (mut shown, mut is_answered, mut part) = (Vec::new(), false, [0; 4096]);
+        loop {
+            let read = output.read(&mut part).unwrap();
+            if read == 0 {
+                break;
+            }
+            shown.extend_from_slice(&part[..read]);
+            if !is_answered && String::from_utf8_lossy(&shown).contains(question) {
+                is_answered = true;
+                keyboard.write_all(keys.as_bytes()).unwrap();
+            }
+        }
+        let shown = String::from_utf8_lossy(&shown).replace('\r', "");
+        assert!(terminal.wait().unwrap().success(), "{line}\n{shown}\n{}", self.journal());
+        shown
     }
 
     pub(crate) fn journal(&self) -> String {
@@ -106,13 +152,14 @@ impl Drop for Container {
     }
 }
 
-/// A small Debian with systemd, as a tar archive. It is fetched once.
-fn debian() -> PathBuf {
-    let archive = workspace::tools().join("debian.tar");
+/// A small Debian with systemd and these packages, as a tar archive of this name. It is fetched once.
+fn debian(name: &str, packages: &[&str]) -> PathBuf {
+    let archive = workspace::tools().join(name).with_extension("tar");
     if !archive.exists() {
         let new = archive.with_extension("new.tar");
+        let all = [&["systemd", "systemd-sysv", "dbus", "adduser"], packages].concat().join(",");
         let mut fetch = Command::new("mmdebstrap");
-        fetch.args(["--variant=minbase", "--include=systemd,systemd-sysv,dbus,adduser", "bookworm"]);
+        fetch.args(["--variant=minbase", &format!("--include={all}"), "bookworm"]);
         let fetched = fetch.arg(&new).status().unwrap_or_else(|error| panic!("{error}: {ROOT}"));
         assert!(fetched.success());
         fs::rename(&new, &archive).unwrap();

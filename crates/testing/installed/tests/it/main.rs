@@ -11,6 +11,7 @@ mod image;
 mod install;
 mod installer;
 mod interrupted;
+mod one_machine;
 mod refused;
 mod releases;
 mod topology;
