@@ -37,7 +37,7 @@ pub(crate) use rehearse::{Rehearse, RehearsedRoom, names_file};
 pub(crate) use removable::Removable;
 pub(crate) use report::{MakeReport, ReportSource};
 pub(crate) use setting_flags::SettingFlags;
-pub(crate) use setup::{SetUp, SetUpNginx, WhatToSetUp};
+pub(crate) use setup::{GUARD_FILE, NGINX_CONF, ROOM_FILE, SetUp, SetUpNginx, WhatToSetUp};
 pub(crate) use simulate::{ScenarioFlags, SimulateEvent, Sought};
 pub(crate) use throttling::Throttling;
 pub(crate) use which::{KNOWS_AWS, LOCAL, OnThisMachine, Which, examples};

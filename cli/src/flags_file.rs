@@ -48,6 +48,20 @@ fn read(file: &Path, known: &Command, typed: &ArgMatches) -> Result<Vec<String>,
     })
 }
 
+/// Where a file says this key, as file and line. None if it does not.
+pub(crate) fn place_of(file: &Path, key: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    let parsed = Document::parse(&*text).ok()?;
+    let span = parsed.as_table().key(key)?.span();
+    Some(format!("{}, line {}", file.display(), line_of(&text, span)))
+}
+
+/// What a file says for this key, if it is a text.
+pub(crate) fn text_of(file: &Path, key: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    Some(Document::parse(&*text).ok()?.as_table().get(key)?.as_str()?.to_owned())
+}
+
 /// The words of all keys that count, or all mistakes with their lines.
 fn parse(text: &str, known: &Command, typed: &ArgMatches) -> Result<Vec<String>, Vec<(usize, String)>> {
     let file = Document::parse(text).map_err(|error| vec![unreadable(text, &error)])?;

@@ -1,12 +1,14 @@
 //! What a guard keeps on disk: its session key, and its sessions.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use guard::{FileSessions, SessionKey};
+
+use crate::exit::{Exit, Failure};
 
 pub(crate) struct GuardData {
     pub(crate) key: SessionKey,
@@ -21,6 +23,10 @@ impl GuardData {
 
     /// Reads both, or creates them. Only one process may use a directory, because each has its own view of the sessions.
     pub(crate) fn open(directory: &Path, now: u64) -> Result<Self> {
+        Self::read(directory, now).map_err(|error| with_owner(error, directory))
+    }
+
+    fn read(directory: &Path, now: u64) -> Result<Self> {
         fs::create_dir_all(directory).with_context(|| format!("could not create {}", directory.display()))?;
         let path = directory.join(Self::KEY);
         let named = || path.display();
@@ -57,5 +63,41 @@ impl GuardData {
             file.sync_all()?;
         }
         Ok(SessionKey::new(&text)?)
+    }
+}
+
+/// Somebody who once started the guard as root left files that the service may not open.
+fn with_owner(error: anyhow::Error, directory: &Path) -> anyhow::Error {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    if !causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::PermissionDenied) {
+        return error;
+    }
+    let directory = directory.display();
+    let advice = format!(
+        "it belongs to another user than the guard, perhaps to root; give it back: sudo chown --recursive --reference={directory} \
+         {directory}"
+    );
+    Failure::new(Exit::Failed, format!("{error:#}")).advising(advice).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_another_user_are_told_with_the_way_to_give_them_back() {
+        let told = |kind: io::ErrorKind| {
+            let error = anyhow::Error::new(io::Error::from(kind))
+                .context("could not open the sessions in /data/sessions");
+            with_owner(error, Path::new("/data"))
+        };
+        let denied = told(io::ErrorKind::PermissionDenied);
+        let failure = denied.downcast_ref::<Failure>().unwrap();
+        assert_eq!(failure.to_string(), "could not open the sessions in /data/sessions: permission denied");
+        assert!(
+            failure.advice.as_ref().unwrap().contains("chown --recursive --reference=/data /data"),
+            "{failure:?}"
+        );
+        assert!(told(io::ErrorKind::StorageFull).downcast_ref::<Failure>().is_none());
     }
 }

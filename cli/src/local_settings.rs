@@ -3,7 +3,7 @@
 //! Each is taken from its flag, or from the room's configuration file, or has a default. Nothing else is remembered, except
 //! what an order can change: that the room's data keep ([`LocalSettings::with_orders`]).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use config::RoomConfig;
@@ -14,6 +14,7 @@ use crate::arguments::{Removable, SettingFlags};
 use crate::data;
 use crate::demonstration::is_demonstration;
 use crate::exit::{Exit, Failure};
+use crate::flags_file::place_of;
 
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSettings {
@@ -29,6 +30,7 @@ pub(crate) struct LocalSettings {
 impl LocalSettings {
     pub(crate) fn new(
         flags: &SettingFlags,
+        flags_file: Option<&Path>,
         name: &RoomId,
         file: Option<&RoomConfig>,
         demo_shop: &WebUrl,
@@ -39,8 +41,7 @@ impl LocalSettings {
         let mut config = file.cloned().map_or_else(demonstration, Ok)?;
         flags.apply(&mut config)?;
         if !config.throttle && matches!(flags.health, Some(Removable::Value(_))) {
-            let unused = "--health is what the throttle measures, and this room has no throttle";
-            return Err(Failure::new(Exit::Usage, unused).advising("add --throttle").into());
+            return Err(unmeasured(flags_file).into());
         }
         let page = config.page.as_ref().map(|page| PathBuf::from(page.as_str()));
         let design = page.as_deref().map_or_else(|| Ok(Design::default()), Design::read)?;
@@ -61,6 +62,16 @@ impl LocalSettings {
         }
         let settings = self.config.settings().with_orders_of(&kept.settings);
         Ok(Settings { rate: flags.rate.unwrap_or(settings.rate), ..settings })
+    }
+}
+
+/// A health URL is of no use without a throttle. Whoever turned that off in a file of flags may have left it.
+fn unmeasured(flags_file: Option<&Path>) -> Failure {
+    let unused = "is what the throttle measures, and this room has no throttle";
+    match flags_file.and_then(|file| place_of(file, "health")) {
+        None => Failure::new(Exit::Usage, format!("--health {unused}")).advising("add --throttle"),
+        Some(place) => Failure::new(Exit::Usage, format!("{place}: health {unused}"))
+            .advising("put a # before health, or write throttle = true"),
     }
 }
 
@@ -100,7 +111,7 @@ mod tests {
     }
 
     fn settings(given: &[&str], file: Option<&RoomConfig>) -> Result<LocalSettings> {
-        LocalSettings::new(&flags(given), &name(), file, &demo_shop())
+        LocalSettings::new(&flags(given), None, &name(), file, &demo_shop())
     }
 
     #[test]
@@ -131,6 +142,24 @@ mod tests {
             let refused = settings(&[&health[..], &["--no-throttle"]].concat(), file.as_ref()).unwrap_err();
             assert!(refused.to_string().contains("this room has no throttle"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_health_url_that_was_left_in_a_file_of_flags_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("room.toml");
+        std::fs::write(&file, "throttle = false\nhealth = \"https://shop.example/up\"\n").unwrap();
+        let refused = unmeasured(Some(&file));
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "{}, line 2: health is what the throttle measures, and this room has no throttle",
+                file.display()
+            )
+        );
+        assert_eq!(refused.advice.as_deref(), Some("put a # before health, or write throttle = true"));
+        std::fs::write(&file, "throttle = false\n").unwrap();
+        assert!(unmeasured(Some(&file)).to_string().starts_with("--health is what"), "it was typed");
     }
 
     #[test]

@@ -49,7 +49,10 @@ impl LocalStart {
         let directory = data::directory(arguments.data.as_ref(), &name)?;
         let mut written = WrittenRoom::read(arguments, &name)?;
         let demo_shop = DemoDoor::usual_url(listens)?;
-        let mut local = LocalSettings::new(&arguments.settings, &name, written.file.as_ref(), &demo_shop)?;
+        let settings = |name: &RoomId, file: Option<&RoomConfig>| {
+            LocalSettings::new(&arguments.settings, arguments.config.as_deref(), name, file, &demo_shop)
+        };
+        let mut local = settings(&name, written.file.as_ref())?;
         let mut visitors = demo_visitors(arguments, &local)?;
         let epoch = Epoch::random(&mut SysRng).context("could not get random numbers from the system")?;
         let first = Room::new(local.config.settings(), url.clone(), epoch);
@@ -63,7 +66,7 @@ impl LocalStart {
         if *there != name {
             refuse_another_name(arguments, there, &directory)?;
             written = WrittenRoom::read(arguments, there)?;
-            local = LocalSettings::new(&arguments.settings, there, written.file.as_ref(), &demo_shop)?;
+            local = settings(there, written.file.as_ref())?;
             visitors = demo_visitors(arguments, &local)?;
         }
         // Not before it is certain that the room is a demonstration: the port may be that of the operator's own shop.

@@ -1,14 +1,20 @@
 //! What to do if a room on this machine isn't reached.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use control::{SocketError, SocketRoom};
 use waitroom::RoomId;
 
-use crate::arguments::LOCAL;
+use crate::arguments::{LOCAL, ROOM_FILE};
 use crate::data;
 use crate::exit::{Exit, Failure};
+use crate::flags_file::text_of;
+
+/// The shipped unit: where a package has it, and where it is copied to.
+const UNITS: [&str; 2] =
+    ["/usr/lib/systemd/system/beekeeper.service", "/etc/systemd/system/beekeeper.service"];
 
 /// What to do if the socket of a room can't be used.
 pub(crate) fn advice_for(error: &SocketError) -> String {
@@ -18,12 +24,29 @@ pub(crate) fn advice_for(error: &SocketError) -> String {
         }
         io::ErrorKind::TimedOut => OF_ONE_THAT_HANGS.into(),
         _ => {
-            let start = format!("start it with: beekeeper local {}", typed(&error.room));
+            let has_unit = UNITS.iter().any(|unit| Path::new(unit).exists());
+            let service =
+                has_unit.then(|| text_of(Path::new(ROOM_FILE), "data")).flatten().map(PathBuf::from);
+            let start = start(&error.room, service.as_deref());
             match &*data::running() {
                 [] => start,
                 running => format!("{}; or {start}", for_a_room_here(running)),
             }
         }
+    }
+}
+
+/// How to start this room. `service` is the data directory of the one that runs as a service.
+fn start(room: &SocketRoom, service: Option<&Path>) -> String {
+    let by_hand = format!("start it with: beekeeper local {}", typed(room));
+    match service {
+        None => by_hand,
+        Some(data) if data == room.directory => "start it with: sudo systemctl start beekeeper".into(),
+        Some(data) => format!(
+            "the room that is a service has --data {}, and starts with: sudo systemctl start beekeeper. For one in {}, {by_hand}",
+            data.display(),
+            room.directory.display()
+        ),
     }
 }
 
@@ -74,5 +97,21 @@ mod tests {
         assert!(advice(io::ErrorKind::TimedOut).contains("start it again: everybody keeps their place"));
         let start = advice(io::ErrorKind::NotFound);
         assert!(start.ends_with("start it with: beekeeper local sale --data /srv/sale"), "{start}");
+    }
+
+    #[test]
+    fn a_service_is_named_where_there_is_one() {
+        let room = SocketRoom::new("/srv/sale").named("sale".parse().unwrap());
+        let of_service = start(&room, Some(Path::new("/srv/sale")));
+        assert_eq!(of_service, "start it with: sudo systemctl start beekeeper");
+        let other = start(&room, Some(Path::new("/var/lib/beekeeper")));
+        assert!(
+            other.starts_with("the room that is a service has --data /var/lib/beekeeper, and"),
+            "{other}"
+        );
+        assert!(
+            other.ends_with(". For one in /srv/sale, start it with: beekeeper local sale --data /srv/sale"),
+            "{other}"
+        );
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Local {
     pub(crate) name: Option<RoomId>,
     /// File with flags of this command, in TOML; a flag that you type wins: docs/local.md
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
     /// Public URL of the room, if a web server for your domain is in front of it

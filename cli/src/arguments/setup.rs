@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+/// Where Debian's nginx begins to read, and where our package has the flags of the services.
+pub(crate) const NGINX_CONF: &str = "/etc/nginx/nginx.conf";
+pub(crate) const ROOM_FILE: &str = "/etc/beekeeper/room.toml";
+pub(crate) const GUARD_FILE: &str = "/etc/beekeeper/guard.toml";
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  sudo beekeeper setup nginx     room and guard in the nginx of a shop: docs/one-machine.md"
@@ -39,16 +44,16 @@ pub(crate) struct SetUpNginx {
     #[arg(long)]
     pub(crate) undo: bool,
     /// Main file of nginx
-    #[arg(long, value_name = "FILE", default_value = "/etc/nginx/nginx.conf", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", default_value = NGINX_CONF, value_hint = ValueHint::FilePath)]
     pub(crate) conf: PathBuf,
     /// File with the shop's server block, if several files have one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) shop_file: Option<PathBuf>,
     /// Flags of the room: its name, its URL, the shop's URL, where it listens
-    #[arg(long, value_name = "FILE", default_value = "/etc/beekeeper/room.toml", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", default_value = ROOM_FILE, value_hint = ValueHint::FilePath)]
     pub(crate) room_file: PathBuf,
     /// Flags of the guard: where it listens
-    #[arg(long, value_name = "FILE", default_value = "/etc/beekeeper/guard.toml", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", default_value = GUARD_FILE, value_hint = ValueHint::FilePath)]
     pub(crate) guard_file: PathBuf,
     /// Folder of the room's certificate: fullchain.pem and privkey.pem [default: certbot's, /etc/letsencrypt/live/NAME]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

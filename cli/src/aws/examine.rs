@@ -35,6 +35,7 @@ async fn examine_deployed(arguments: &ExamineRoom, json: bool) -> Result<()> {
         status: Ok(None),
         room: config.undeployed_room().context("the room's domain cannot be part of a URL")?,
         has_demo_shop: false,
+        silent_guard: None,
         visitors: arguments.visitors,
         probe: HttpProbe::new().context("could not prepare requests")?,
         advise: advice_for,

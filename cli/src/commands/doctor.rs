@@ -1,17 +1,19 @@
 //! `beekeeper doctor`: is this room ready for its crowd?
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use doctor::{Examined, FoundRoom};
+use doctor::{Examined, FoundRoom, RunningCheck};
 use probe::HttpProbe;
 
-use crate::arguments::ExamineRoom;
+use crate::arguments::{ExamineRoom, GUARD_FILE, NGINX_CONF, ROOM_FILE};
 use crate::config_folder::ConfigFolder;
 use crate::custom_page::custom_page;
 use crate::demonstration::is_demonstration;
 use crate::doctor_screen::DoctorScreen;
 use crate::ending::advice_for;
+use crate::nginx::examine;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
 use crate::unreached::hangs;
@@ -45,6 +47,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let custom_page = config.as_ref().map_or(Ok(None), custom_page);
     let socket = handle.on_this_machine().cloned();
     let RoomHandle { room, as_typed, .. } = handle;
+    let [conf, room_file, guard_file] = [NGINX_CONF, ROOM_FILE, GUARD_FILE].map(Path::new);
     let examined = Examined {
         name: room.name.clone(),
         as_typed,
@@ -54,11 +57,16 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         found: Some(FoundRoom { room, socket, endpoint: None, other_url: None }),
         room: status.room.clone(),
         has_demo_shop: is_demonstration(&status.room.settings.shop),
+        silent_guard: examine::silent_guard(conf, room_file, guard_file, &status.room),
         status: Ok(Some(status)),
         visitors: arguments.visitors,
         probe: HttpProbe::new()?,
         advise: advice_for,
     };
-    screen.run(doctor::of_room(&examined)).await;
+    let mut checks = doctor::of_room(&examined);
+    if arguments.visitors.is_some() {
+        checks.push(RunningCheck::new("nginx", async { examine::crowd(conf, &examined.room) }));
+    }
+    screen.run(checks).await;
     screen.end(&examined)
 }

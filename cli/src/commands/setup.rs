@@ -16,7 +16,7 @@ use crate::nginx::crowd::lines_for_a_crowd;
 use crate::nginx::kept::{self, FileChange, KeptFiles};
 use crate::nginx::program::NginxProgram;
 use crate::nginx::services::ShopServices;
-use crate::nginx::shop::{ShopBlocks, ShopRefusal, http_block, names, servers};
+use crate::nginx::shop::{ShopBlocks, ShopRefusal, http_block, names, servers, unguarded};
 use crate::nginx::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
 use crate::nginx::tree::{FoundDirective, NginxTree};
 use crate::printer::{self, Colours, note, say};
@@ -60,7 +60,7 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
     if arguments.dry_run {
         return plan.tell("nothing was written", false, json);
     }
-    kept.refuse_edited()?;
+    take_edits(&mut kept, &nginx)?;
     if !yes {
         ask::confirm(&plan.consequence(&services), "Write these?")?;
     }
@@ -89,6 +89,12 @@ fn not_put_back(complaint: &str) -> String {
     format!(
         "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
     )
+}
+
+/// The shop's owner may have edited its files since, and that stays.
+fn take_edits(kept: &mut KeptFiles, nginx: &NginxProgram<'_>) -> Result<()> {
+    let guard = guard_file(nginx.conf).display().to_string();
+    kept.take_edits(|text| unguarded(text, &guard))
 }
 
 /// Puts back what a run that was killed had begun, or ends its undo.
@@ -120,6 +126,7 @@ fn undo(
     json: bool,
     yes: bool,
 ) -> Result<()> {
+    take_edits(&mut kept, nginx)?;
     let changes = kept.undoing();
     let done = |text: &str, is_undone: bool| {
         let paths: Vec<_> = changes.iter().map(|change| &change.path).collect();
@@ -129,7 +136,6 @@ fn undo(
     if kept.is_empty() {
         return done("there is nothing to undo", false);
     }
-    kept.refuse_edited()?;
     show(&changes, json)?;
     if arguments.dry_run {
         return done("nothing was written", false);
@@ -151,7 +157,7 @@ fn undo(
         return Err(Failure::new(Exit::Failed, problem).into());
     }
     kept.forget()?;
-    done("everything is as it was before the first run", true)
+    done("what the setup had added is taken out, and your own lines are as they were", true)
 }
 
 /// The changes on the screen. Scripts get the names of the files.

@@ -91,7 +91,7 @@ impl KeptFiles {
     }
 
     /// Refuses if somebody has edited one of the files since they were written. Whoever put one back has not.
-    pub(crate) fn refuse_edited(&self) -> Result<()> {
+    fn refuse_edited(&self) -> Result<()> {
         for file in &self.record.files {
             let now = read(&file.path)?;
             let is_known = now == file.written
@@ -101,6 +101,26 @@ impl KeptFiles {
                 return Err(self.edited(file, now.as_deref().unwrap_or_default()));
             }
         }
+        Ok(())
+    }
+
+    /// Takes what somebody edited since as if they had done so before the first run. `without` takes what the setup inserts out of
+    /// a text. Refuses where that does not give what the file was.
+    pub(crate) fn take_edits(&mut self, without: impl Fn(&str) -> String) -> Result<()> {
+        let mut taken = self.record.files.clone();
+        for file in &mut taken {
+            let now = read(&file.path)?;
+            if now == file.written || now == file.original {
+                continue;
+            }
+            let is_known = file.original.is_some() && file.written.as_deref().map(&without) == file.original;
+            let Some(text) = now.as_ref().filter(|_| is_known) else {
+                return Err(self.edited(file, now.as_deref().unwrap_or_default()));
+            };
+            file.original = Some(without(text));
+            file.written = now;
+        }
+        self.record.files = taken;
         Ok(())
     }
 
@@ -359,7 +379,7 @@ mod tests {
 
         fn undo(&self) -> Result<()> {
             let mut kept = self.kept();
-            kept.refuse_edited()?;
+            kept.take_edits(|text| text.replace("guard me\n", ""))?;
             kept.undo()?;
             kept.forget()
         }
@@ -450,12 +470,32 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_edited_around_the_inserted_lines_stays() {
+        let machine = Machine::new();
+        let edit = |text: &str| fs::write(machine.path("nginx/shop"), text).unwrap();
+        machine
+            .set_up(&[machine.change("nginx/room", "one"), machine.change("nginx/shop", "guard me\nshop\n")]);
+        edit("guard me\nshop\nmine\n");
+        let mut kept = machine.kept();
+        kept.take_edits(|text| text.replace("guard me\n", "")).unwrap();
+        // As if nginx had refused it, or the process had been killed.
+        kept.undo().unwrap();
+        kept.redo().unwrap();
+        drop(kept);
+        assert_eq!(machine.text("nginx/shop").as_deref(), Some("guard me\nshop\nmine\n"));
+        edit("guard me\nshop\nmine\nmore\n");
+        machine.undo().unwrap();
+        assert_eq!(machine.text("nginx/shop").as_deref(), Some("shop\nmine\nmore\n"));
+        assert_eq!(machine.text("nginx/room"), None);
+    }
+
+    #[test]
     fn what_somebody_put_back_is_undone_and_set_up_again() {
         let machine = Machine::new();
         let changes = [machine.change("nginx/room", "one"), machine.change("nginx/shop", "guarded\n")];
         machine.set_up(&changes);
         fs::write(machine.path("nginx/shop"), "shop\n").unwrap();
-        machine.kept().refuse_edited().unwrap();
+        machine.kept().take_edits(str::to_owned).unwrap();
         machine.set_up(&[machine.change("nginx/shop", "guarded\n")]);
         fs::write(machine.path("nginx/shop"), "shop\n").unwrap();
         fs::remove_file(machine.path("nginx/room")).unwrap();

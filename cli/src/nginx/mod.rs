@@ -4,6 +4,7 @@
 
 mod answer;
 pub(crate) mod crowd;
+pub(crate) mod examine;
 mod glob;
 pub(crate) mod kept;
 mod listen;

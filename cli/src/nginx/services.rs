@@ -107,14 +107,19 @@ impl ShopServices {
         })
     }
 
-    /// Why the shop would have no visitors behind the guard now, if so. nginx asks in the same way.
+    /// Why the shop would have no visitors behind the guard now, if so.
     pub(crate) fn not_ready(&self) -> Option<String> {
-        let (room, guard) = (self.room_listens, self.guard_listens);
+        let room = self.room_listens;
         match ask(room, "/polling", "") {
-            Ok(answer) if answer.status == 200 => {}
-            Ok(answer) => return Some(format!("{room} answers {} and is not the room", answer.status)),
-            Err(error) => return Some(format!("the room does not answer at {room}: {error}")),
+            Ok(answer) if answer.status == 200 => self.guard_not_ready(),
+            Ok(answer) => Some(format!("{room} answers {} and is not the room", answer.status)),
+            Err(error) => Some(format!("the room does not answer at {room}: {error}")),
         }
+    }
+
+    /// Why the guard would let nobody in, if so. nginx asks it in the same way.
+    pub(crate) fn guard_not_ready(&self) -> Option<String> {
+        let guard = self.guard_listens;
         let about = "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n";
         match ask(guard, "/auth-request", about) {
             Ok(answer) => {

@@ -127,7 +127,7 @@ impl<'t> ShopBlocks<'t> {
         }
         let mut insertions = Vec::new();
         if !includes(self.tree, server, guard) {
-            insertions.extend(insertion(server, &format!("include {guard};")));
+            insertions.extend(insertion(server, &included(guard)));
         }
         let mut told: Vec<FoundDirective<'_>> = Vec::new();
         for (parent, page) in &everything {
@@ -142,13 +142,14 @@ impl<'t> ShopBlocks<'t> {
                         "{page} has an error_page of its own, in a file that other sites may include too"
                     ),
                     format!(
-                        "write `error_page {GUARDS_STATUS} = {AWAY};` beside it once the guard is set up, or move the location into {}",
+                        "write `{}` beside it once the guard is set up, or move the location into {}",
+                        sent_away(),
                         server.file.path.display()
                     ),
                 ));
             }
             told.push(*parent);
-            insertions.extend(insertion(*parent, &format!("error_page {GUARDS_STATUS} = {AWAY};")));
+            insertions.extend(insertion(*parent, &sent_away()));
         }
         Ok(insertions)
     }
@@ -180,6 +181,26 @@ impl<'t> ShopBlocks<'t> {
         let in_server = self.shown_by.iter().flat_map(|server| self.tree.inside(*server));
         self.tree.inside(self.http).into_iter().chain(in_server).any(|found| is_rule(&found))
     }
+}
+
+/// The line with which a server block is behind the guard.
+fn included(guard: &str) -> String {
+    format!("include {guard};")
+}
+
+/// The line that a location with an `error_page` of its own needs.
+fn sent_away() -> String {
+    format!("error_page {GUARDS_STATUS} = {AWAY};")
+}
+
+/// A file of the shop without what [`ShopBlocks::guarded`] inserts.
+pub(crate) fn unguarded(text: &str, guard: &str) -> String {
+    let ours = [included(guard), sent_away()];
+    let lines = text.split_inclusive('\n').filter(|line| !ours.iter().any(|ours| line.trim() == ours));
+    // A block in one line has them in that line.
+    lines
+        .map(|line| ours.iter().fold(line.to_owned(), |line, ours| line.replace(&format!("{ours} "), "")))
+        .collect()
 }
 
 pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, ShopRefusal> {
@@ -439,6 +460,8 @@ server { listen 443 ssl; server_name blog.example; }
             "{guarded}"
         );
 
+        assert_eq!(unguarded(&guarded, GUARD), AWKWARD);
+
         let again = Machine::with(&guarded);
         assert_eq!(again.guarded().unwrap(), guarded, "a second run has nothing to change");
         let tree = again.tree();
@@ -457,6 +480,7 @@ server { listen 443 ssl; server_name blog.example; }
         let file = "server {\r\n  listen 443 ssl;\r\n  server_name shop.example;\r\n}\r\n";
         let guarded = Machine::with(file).guarded().unwrap();
         assert_eq!(guarded.replace("  include /etc/nginx/beekeeper-guard.conf;\r\n", ""), file);
+        assert_eq!(unguarded(&guarded, GUARD), file);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use ipnet::Ipv6Net;
 use parking_lot::Mutex;
 use producer::PlaceLimit;
 
-use crate::proxies::TrustedProxies;
+use crate::proxies::{TrustedProxies, is_from_here};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -49,6 +49,7 @@ pub struct JoinLimit {
     hasher: RandomState,
     groups: Box<[Mutex<Group>]>,
     has_warned: AtomicBool,
+    has_told: AtomicBool,
 }
 
 type Group = [Entry; 8];
@@ -90,13 +91,21 @@ impl JoinLimit {
             hasher: RandomState::new(),
             groups: (0..groups).map(|_| Mutex::default()).collect(),
             has_warned: AtomicBool::new(false),
+            has_told: AtomicBool::new(false),
         }
     }
 
     /// The limit for the client of this request.
     pub(crate) fn client(&self, sender: IpAddr, headers: &HeaderMap) -> ClientLimit<'_> {
         let client = LimitedClient::of(self.proxies.client(sender, headers));
-        if client == LimitedClient::Unknown && !self.has_warned.swap(true, Ordering::Relaxed) {
+        if client == LimitedClient::Unknown && is_from_here(sender, headers) {
+            if !self.has_told.swap(true, Ordering::Relaxed) {
+                tracing::info!(
+                    "this machine itself sent a request through its proxy, as when you try the room here. If your visitors seem to \
+                     come from it too, let what is in front of that proxy add X-Forwarded-For"
+                );
+            }
+        } else if client == LimitedClient::Unknown && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 proxy = %sender,
                 "a request came through named proxies only, so its client is unknown; all unknown clients together may take \

@@ -69,6 +69,14 @@ impl TrustedProxies {
     }
 }
 
+/// Whether a proxy on this machine passed on what this machine itself sent, as when its operator tries the room.
+pub(crate) fn is_from_here(sender: IpAddr, headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(X_FORWARDED_FOR).iter();
+    let mut hops = lines.flat_map(|line| line.to_str().unwrap_or_default().split(',')).peekable();
+    let is_here = |hop: &str| address(hop.trim()).is_some_and(|address| address.is_loopback());
+    sender.to_canonical().is_loopback() && hops.peek().is_some() && hops.all(is_here)
+}
+
 /// Some proxies write a port behind the address.
 fn address(hop: &str) -> Option<IpAddr> {
     let with_port = || Some(hop.parse::<SocketAddr>().ok()?.ip());
@@ -158,5 +166,20 @@ mod tests {
         for text in ["0.0.0.0/0", "::/0"] {
             assert_eq!(text.parse::<TrustedProxy>(), Err(TrustedProxyError::Everybody), "{text}");
         }
+    }
+
+    #[test]
+    fn what_this_machine_sends_to_its_own_proxy_is_from_here() {
+        let is_from_here = |sender: &str, lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(X_FORWARDED_FOR, HeaderValue::from_static(line));
+            }
+            super::is_from_here(sender.parse().unwrap(), &headers)
+        };
+        assert!(is_from_here("127.0.0.1", &["127.0.0.1"]) && is_from_here("::1", &["::1, 127.0.0.1"]));
+        assert!(!is_from_here("127.0.0.1", &[]), "a proxy that does not say from whom it has the request");
+        assert!(!is_from_here("127.0.0.1", &["10.0.0.7", "127.0.0.1"]));
+        assert!(!is_from_here("10.0.0.7", &["127.0.0.1"]) && !is_from_here("127.0.0.1", &["unknown"]));
     }
 }

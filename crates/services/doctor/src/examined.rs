@@ -35,6 +35,8 @@ pub struct Examined {
     pub room: Room,
     /// Whether its shop is the one of a demonstration.
     pub has_demo_shop: bool,
+    /// Why the guard in front of the shop lets nobody in, if it is on this machine and does not answer.
+    pub silent_guard: Option<String>,
     pub visitors: Option<u64>,
     pub probe: HttpProbe,
     /// What to do about an error of the room. Each way to a room has errors and advice of its own.
@@ -152,6 +154,7 @@ pub(crate) fn configured(domain: Option<&str>) -> Examined {
         status: Ok(None),
         room: config.undeployed_room().unwrap(),
         has_demo_shop: false,
+        silent_guard: None,
         visitors: None,
         probe: HttpProbe::new().unwrap(),
         advise: |_| Some("ask for the permission".into()),

@@ -19,6 +19,10 @@ const FAILS_ADVICE: &str = "see why requests fail: it has no crowd yet";
 
 pub(crate) async fn check(examined: &Examined) -> Vec<DoctorCheck> {
     let room = &examined.room;
+    if let Some(why) = &examined.silent_guard {
+        let advice = "start it: sudo systemctl start beekeeper-guard; what it says: sudo journalctl --unit beekeeper-guard";
+        return vec![DoctorCheck::problem(SHOP, format!("nobody enters the shop, because {why}"), advice)];
+    }
     if let Some(check) = out_of_reach(room).filter(|_| !examined.is_here()) {
         return vec![check];
     }
@@ -149,6 +153,18 @@ mod tests {
         );
         near.settings.health = Some("https://shop.example/up".parse().unwrap());
         assert!(out_of_reach(&near).is_some(), "visitors cannot");
+    }
+
+    #[tokio::test]
+    async fn a_guard_that_does_not_answer_is_not_taken_for_the_shop() {
+        let mut examined = crate::examined::configured(None);
+        examined.silent_guard =
+            Some("the guard does not answer at 127.0.0.1:8090: connection refused".into());
+        let checks = check(&examined).await;
+        assert_eq!((checks.len(), checks[0].result), (1, CheckResult::Problem));
+        assert!(checks[0].found.starts_with("nobody enters the shop, because the guard does not answer at"));
+        assert!(checks[0].advice.as_ref().unwrap().contains("systemctl start beekeeper-guard"));
+        assert_eq!(crate::way_around::check(&examined).await, None, "nothing more is known of the shop");
     }
 
     #[test]

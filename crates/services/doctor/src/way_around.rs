@@ -14,7 +14,8 @@ const MADE_UP_PASS: &str = "made.up.pass";
 /// Asks the shop's own URL as somebody who did not wait: without a pass, and with one that nobody has signed.
 pub(crate) async fn check(examined: &Examined) -> Option<DoctorCheck> {
     let shop = &examined.room.settings.shop;
-    if !examined.is_here() && shop.is_on_this_machine() {
+    let is_out_of_reach = !examined.is_here() && shop.is_on_this_machine();
+    if is_out_of_reach || examined.silent_guard.is_some() {
         return None;
     }
     if examined.is_room(shop.as_url()) {

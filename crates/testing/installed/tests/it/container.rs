@@ -128,7 +128,7 @@ impl Container {
                 keyboard.write_all(keys.as_bytes()).unwrap();
             }
         }
-        let shown = String::from_utf8_lossy(&shown).replace('\r', "");
+        let shown = on_screen(&String::from_utf8_lossy(&shown));
         assert!(terminal.wait().unwrap().success(), "{line}\n{shown}\n{}", self.journal());
         shown
     }
@@ -165,6 +165,21 @@ fn debian(name: &str, packages: &[&str]) -> PathBuf {
         fs::rename(&new, &archive).unwrap();
     }
     archive
+}
+
+/// What is left on the screen: without what was erased in a line, and without colours.
+fn on_screen(shown: &str) -> String {
+    let line = |line: &str| {
+        let line = line.rsplit("\x1b[K").next().unwrap_or_default().trim_end_matches('\r');
+        let mut parts = line.split("\x1b[");
+        let first = parts.next().unwrap_or_default().to_owned();
+        // An escape sequence ends with a letter.
+        let after = |part: &str| {
+            part.split_once(|end: char| end.is_ascii_alphabetic()).map(|(_, text)| text.to_owned())
+        };
+        format!("{}\n", parts.filter_map(after).fold(first, |text, part| text + &part))
+    };
+    shown.lines().map(line).collect()
 }
 
 /// Copies a file of the release into the container.

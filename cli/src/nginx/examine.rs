@@ -1,0 +1,111 @@
+//! What the doctor of a room finds in the nginx on its machine.
+
+use std::path::Path;
+
+use anyhow::Result;
+use doctor::DoctorCheck;
+use waitroom::Room;
+
+use super::crowd::lines_for_a_crowd;
+use super::services::ShopServices;
+use super::shop::{ShopBlocks, http_block, names, servers};
+use super::site::guard_file;
+use super::tree::NginxTree;
+
+const NGINX: &str = "nginx";
+
+/// Whether this nginx bears a crowd. Nothing if there is none, or if it doesn't have the room's name.
+pub(crate) fn crowd(conf: &Path, room: &Room) -> Vec<DoctorCheck> {
+    match missing(conf, room) {
+        Ok(None) => Vec::new(),
+        Ok(Some(missing)) if missing.is_empty() => {
+            vec![DoctorCheck::ok(NGINX, "it may open as many connections and files as a crowd needs")]
+        }
+        Ok(Some(missing)) => {
+            let advice = "write it there, then: sudo nginx -t && sudo systemctl reload nginx";
+            missing.into_iter().map(|missing| DoctorCheck::warning(NGINX, missing, advice)).collect()
+        }
+        Err(error) => vec![DoctorCheck::not_checked(NGINX, format!("{error:#}"))],
+    }
+}
+
+fn missing(conf: &Path, room: &Room) -> Result<Option<Vec<String>>> {
+    if !conf.exists() {
+        return Ok(None);
+    }
+    let tree = NginxTree::read(conf, &guard_file(conf))?;
+    let host = room.url.as_url().host_str().unwrap_or_default();
+    let mut servers = servers(&tree, http_block(&tree)?);
+    servers.retain(|server| names(&tree, *server).any(|name| name == host));
+    Ok((!servers.is_empty()).then(|| lines_for_a_crowd(&tree)))
+}
+
+/// Why the guard lets nobody into the shop, if it is in this nginx and does not answer. Whatever cannot be read tells nothing.
+pub(crate) fn silent_guard(conf: &Path, room_file: &Path, guard_file: &Path, room: &Room) -> Option<String> {
+    let services = ShopServices::read(room_file, guard_file).ok()?;
+    let lines = self::guard_file(conf);
+    let tree = NginxTree::read(conf, &lines).ok()?;
+    let shop = ShopBlocks::find(&tree, &services.shop_host, None).ok()?;
+    let is_in_front = services.room == room.settings.room && shop.include(&lines.display().to_string());
+    is_in_front.then(|| services.guard_not_ready()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use doctor::CheckResult;
+    use waitroom::{Settings, fixture};
+
+    use super::*;
+
+    fn room() -> Room {
+        let settings = Settings { room: "spring-sale".parse().unwrap(), ..fixture::settings(300) };
+        Room { settings, url: "https://wait.example".parse().unwrap(), ..fixture::room(300) }
+    }
+
+    #[test]
+    fn an_nginx_that_bears_no_crowd_is_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("nginx.conf");
+        assert!(crowd(&conf, &room()).is_empty(), "there is no nginx");
+        let found = |text: &str| {
+            fs::write(&conf, text).unwrap();
+            crowd(&conf, &room()).into_iter().map(|check| (check.result, check.found)).collect::<Vec<_>>()
+        };
+        let other = "events { worker_connections 768; } http { server { server_name blog.example; } }";
+        assert!(found(other).is_empty(), "the room is elsewhere");
+        let small = found(&other.replace("blog", "wait"));
+        assert_eq!(small.len(), 2);
+        assert!(small.iter().all(|(result, _)| *result == CheckResult::Warning), "{small:?}");
+        assert!(small[0].1.contains("worker_connections 20000;"), "{small:?}");
+        let large = "worker_rlimit_nofile 65536; events { worker_connections 20000; } http { server { server_name wait.example; } }";
+        assert_eq!(found(large)[0].0, CheckResult::Ok);
+        let (result, why) = &found("http {")[0];
+        assert!(
+            *result == CheckResult::NotChecked && why.ends_with("nginx.conf:1: this block is never closed"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_guard_that_nginx_asks_and_that_does_not_answer_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let [conf, room_file, guard_file] =
+            ["nginx.conf", "room.toml", "guard.toml"].map(|name| folder.path().join(name));
+        let port = emulators::free_port().unwrap();
+        fs::write(&room_file, include_str!("../../../docs/hosting/room.toml")).unwrap();
+        let guard = include_str!("../../../docs/hosting/guard.toml")
+            .replace("127.0.0.1:8090", &format!("127.0.0.1:{port}"));
+        fs::write(&guard_file, guard).unwrap();
+        let silent = |inside: &str| {
+            let server = format!("server {{ {inside} listen 443 ssl; server_name shop.example; }}");
+            fs::write(&conf, format!("events {{}} http {{ {server} }}")).unwrap();
+            silent_guard(&conf, &room_file, &guard_file, &room())
+        };
+        assert_eq!(silent(""), None, "nginx does not ask it");
+        let include = format!("include {}/beekeeper-guard.conf;", folder.path().display());
+        let told = silent(&include).unwrap();
+        assert!(told.starts_with(&format!("the guard does not answer at 127.0.0.1:{port}: ")), "{told}");
+    }
+}
