@@ -360,9 +360,14 @@ fn the_shop_answers_while_a_room_and_a_guard_are_put_before_it() {
     let said = machine.set_up(&[]);
     assert!(said.contains("nginx has read its new configuration"), "{said}");
 
+    // What the owner of the shop edited since stays.
+    fs::write(&shop, format!("{}# mine\n", fs::read_to_string(&shop).unwrap())).unwrap();
+
     // Whoever is on the way to the room now does not find it, so this is for after the sale.
     let said = machine.set_up(&["--undo"]);
     assert!(said.contains("your own lines are as they were"), "{said}");
+    let text = fs::read_to_string(&shop).unwrap();
+    fs::write(&shop, text.strip_suffix("# mine\n").unwrap()).unwrap();
     assert_eq!(machine.tree(), before);
     assert!(!machine.folder.join("kept").exists() && !machine.folder.join("webroot").exists());
     from_now_on("the shop is alone again", || status(&machine.shop("/tickets/7", &[])) == "200");
