@@ -6,8 +6,8 @@ use std::time::Duration;
 use redb::{ReadableTable, WriteTransaction};
 use waitroom::{AuditEntry, AuditNote, Epoch, LineCounts, LineProgress, LineTotals, Place, Room, Timestamp};
 
+use crate::format::Format;
 use crate::line::{self, LineEnd};
-use crate::shared::Format;
 use crate::tables::{TableError, Tables, joined_at, record_slices, single, to_json, unrecorded};
 
 /// How precisely the time is kept at which visitors joined.
@@ -24,7 +24,7 @@ pub(crate) struct Draft<'tx> {
 
 /// What is counted of the line in memory, because to count it in the file means to read all of it.
 #[derive(Clone, Copy)]
-pub(crate) struct LineCount {
+pub(crate) struct LineInMemory {
     pub(crate) waiting: u64,
     /// The key for the next visitor that joins.
     pub(crate) next_in_line: u64,
@@ -34,7 +34,7 @@ pub(crate) struct LineCount {
 
 /// What changes in memory after a commit.
 pub(crate) struct Committed {
-    pub(crate) line: LineCount,
+    pub(crate) line: LineInMemory,
     pub(crate) format: Format,
     pub(crate) begins_epoch: bool,
     pub(crate) room: Option<Arc<Room>>,
@@ -45,7 +45,7 @@ impl<'tx> Draft<'tx> {
     pub(crate) fn new(
         transaction: &'tx WriteTransaction,
         epoch: Epoch,
-        line: LineCount,
+        line: LineInMemory,
         format: Format,
     ) -> Self {
         let after = Committed { line, format, begins_epoch: false, room: None, progress: None };

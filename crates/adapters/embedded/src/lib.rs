@@ -11,6 +11,7 @@
 mod commit;
 mod deliveries;
 mod draft;
+mod format;
 mod history;
 mod keys;
 mod line;

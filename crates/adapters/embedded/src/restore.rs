@@ -19,9 +19,10 @@ use pass::KeyRecord;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use waitroom::{Epoch, LineCounts, LineProgress, LineTotals, Place, Room};
 
+use crate::format::Format;
 use crate::keys::record;
 use crate::line::{self, LineEnd};
-use crate::shared::{Format, is_full, unreadable};
+use crate::shared::{is_full, unreadable};
 use crate::tables::{
     ADMISSION, AUDIT, CLOSING, ClosingRecord, EXPIRY, JOINED_AT, LINE, LONGEST_WAIT, MINUTE, SINGLE, SLICE,
     TableError, Tables, decode_waiting, from_json, joined_at, open_if_any, read_single, record_slices,

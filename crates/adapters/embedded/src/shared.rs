@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -11,13 +10,13 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable, WriteTransaction};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use waitroom::ports::{ConsumerRun, Fault, PortError};
 use waitroom::{LineProgress, LineTotals, Room, Timestamp};
 
 use crate::deliveries::Deliveries;
-use crate::draft::{Committed, LineCount};
+use crate::draft::{Committed, LineInMemory};
+use crate::format::Format;
 use crate::line;
 use crate::recent_plans::RecentPlans;
 use crate::tables::{
@@ -28,17 +27,6 @@ use crate::tables::{
 pub(crate) type OpenDatabase = Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>;
 
 pub(crate) type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// The format of the file. It increases when stored data changes its meaning, and then programs of before refuse the file.
-///
-/// 1 has a record of the line for each visitor, 2 for all who join together. Both are read. Whoever joins makes it 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Format(u32);
-
-impl Format {
-    pub(crate) const CURRENT: Self = Self(2);
-    const OLDEST: Self = Self(1);
-}
 
 pub(crate) struct SharedState {
     pub(crate) database: DatabaseHandle,
@@ -119,7 +107,7 @@ impl SharedState {
             joined: AtomicU64::new(0),
             entered: AtomicU64::new(0),
             next_in_line: AtomicU64::new(0),
-            format: AtomicU32::new(Format::CURRENT.0),
+            format: AtomicU32::new(Format::CURRENT.number()),
             next_ticket: AtomicU64::new(1),
             leased_at: AtomicU64::new(0),
             write_failure: RwLock::new(None),
@@ -147,7 +135,7 @@ impl SharedState {
     fn load(&self, database: &Database) -> Result<(), TableError> {
         let transaction = database.begin_read()?;
         let singles = transaction.open_table(SINGLE)?;
-        self.format.store(check_format(&singles)?.0, Ordering::Relaxed);
+        self.format.store(Format::of(&singles)?.number(), Ordering::Relaxed);
         if let Some(room) = read_single::<Room>(&singles, single::ROOM)? {
             let mut kept = self.room.write();
             if kept.epoch != room.epoch {
@@ -211,11 +199,11 @@ impl SharedState {
         if let Some(progress) = committed.progress {
             self.set_progress(progress);
         }
-        let LineCount { waiting, next_in_line, joined } = committed.line;
+        let LineInMemory { waiting, next_in_line, joined } = committed.line;
         self.waiting.store(waiting, Ordering::Relaxed);
         self.joined.store(joined, Ordering::Relaxed);
         self.next_in_line.store(next_in_line, Ordering::Relaxed);
-        self.format.store(committed.format.0, Ordering::Relaxed);
+        self.format.store(committed.format.number(), Ordering::Relaxed);
         if self.trouble.lock().take().is_some() {
             tracing::info!("the store can write again; visitors join the line as before");
         }
@@ -296,13 +284,13 @@ impl SharedState {
     }
 
     /// The line, for the next change of it.
-    pub(crate) fn line(&self) -> LineCount {
+    pub(crate) fn line(&self) -> LineInMemory {
         let next_in_line = self.next_in_line.load(Ordering::Relaxed);
-        LineCount { waiting: self.waiting(), next_in_line, joined: self.joined() }
+        LineInMemory { waiting: self.waiting(), next_in_line, joined: self.joined() }
     }
 
     pub(crate) fn format(&self) -> Format {
-        Format(self.format.load(Ordering::Relaxed))
+        Format::numbered(self.format.load(Ordering::Relaxed))
     }
 }
 
@@ -312,24 +300,8 @@ pub(crate) fn stored_room(database: &Database) -> Result<Option<Room>, TableErro
         Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
         singles => singles?,
     };
-    check_format(&singles)?;
+    Format::of(&singles)?;
     read_single(&singles, single::ROOM)
-}
-
-fn check_format(singles: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<Format, TableError> {
-    const READ: RangeInclusive<u32> = Format::OLDEST.0..=Format::CURRENT.0;
-    match read_single::<Format>(singles, single::FORMAT)? {
-        Some(format) if READ.contains(&format.0) => Ok(format),
-        other => {
-            let found = other.map_or("no format".into(), |other| format!("format {}", other.0));
-            let why = format!(
-                "{found}, this version of Beekeeper reads formats {} to {}",
-                READ.start(),
-                READ.end()
-            );
-            Err(redb::Error::Corrupted(why).into())
-        }
-    }
 }
 
 /// A single record that cannot be read is treated like a failure of the storage: the store cannot work without it.

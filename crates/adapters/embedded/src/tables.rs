@@ -86,7 +86,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// The visitors in line, in the order in which they joined: see [`line`](crate::line).
+    /// The visitors in line, in the order in which they joined: `line.rs` reads and writes the records.
     line LINE: u64 => &'static [u8];
     /// Messages from the line that are not visitors.
     dead_letter DEAD_LETTER: u64 => &'static str;
