@@ -6,8 +6,8 @@ sign() {
     folder=/etc/letsencrypt/live/$1
     mkdir -p "$folder"
     openssl req -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -subj "/CN=$1" \
-        -addext "subjectAltName=DNS:$1" -keyout "$folder/privkey.pem" -out /root/authority/request.pem 2>/dev/null
-    openssl x509 -req -days 90 -copy_extensions copy -in /root/authority/request.pem \
+        -addext "subjectAltName=DNS:$1" -keyout "$folder/privkey.pem" -out /run/request.pem 2>/dev/null
+    openssl x509 -req -days 90 -copy_extensions copy -in /run/request.pem \
         -CA /root/authority/ca.pem -CAkey /root/authority/ca.key -out "$folder/fullchain.pem" 2>/dev/null
 }
 
