@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use doctor::{Examined, FoundRoom, RunningCheck};
 use probe::HttpProbe;
+use setup::examine;
 
 use crate::arguments::{ExamineRoom, GUARD_FILE, NGINX_CONF, ROOM_FILE};
 use crate::config_folder::ConfigFolder;
@@ -13,9 +14,9 @@ use crate::custom_page::custom_page;
 use crate::demonstration::is_demonstration;
 use crate::doctor_screen::DoctorScreen;
 use crate::ending::advice_for;
-use crate::nginx::examine;
 use crate::room::RoomHandle;
 use crate::runtime::block_on;
+use crate::shop_services::shop_services;
 use crate::unreached::hangs;
 
 /// A room on this machine tells its status within milliseconds, unless it hangs. An order may take longer.
@@ -48,6 +49,8 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
     let socket = handle.on_this_machine().cloned();
     let RoomHandle { room, as_typed, .. } = handle;
     let [conf, room_file, guard_file] = [NGINX_CONF, ROOM_FILE, GUARD_FILE].map(Path::new);
+    // Whatever cannot be read tells nothing of the guard.
+    let services = shop_services(room_file, guard_file).ok();
     let examined = Examined {
         name: room.name.clone(),
         as_typed,
@@ -57,7 +60,7 @@ async fn here(arguments: &ExamineRoom, json: bool) -> Result<()> {
         found: Some(FoundRoom { room, socket, endpoint: None, other_url: None }),
         room: status.room.clone(),
         has_demo_shop: is_demonstration(&status.room.settings.shop),
-        silent_guard: examine::silent_guard(conf, room_file, guard_file, &status.room),
+        silent_guard: services.and_then(|services| examine::silent_guard(conf, &services, &status.room)),
         status: Ok(Some(status)),
         visitors: arguments.visitors,
         probe: HttpProbe::new()?,

@@ -4,22 +4,19 @@
 //! answers at https and nobody is sent to a page that does not open.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use setup::{
+    AfterSetup, FileChange, KeptFiles, NginxProgram, NoNginx, SetupPlan, SetupRefusal, ShopServices,
+    WhatToAdd, take_edits,
+};
 
 use crate::arguments::{LOCAL, SetUp, SetUpNginx, WhatToSetUp};
 use crate::ask;
 use crate::exit::{Exit, Failure};
-use crate::nginx::crowd::lines_for_a_crowd;
-use crate::nginx::kept::{self, FileChange, KeptFiles};
-use crate::nginx::program::NginxProgram;
-use crate::nginx::services::ShopServices;
-use crate::nginx::shop::{ShopBlocks, ShopRefusal, http_block, names, servers, unguarded};
-use crate::nginx::site::{SetupStage, SiteFacts, guard, guard_file, site, site_file};
-use crate::nginx::tree::{FoundDirective, NginxTree};
 use crate::printer::{self, Colours, note, say};
+use crate::shop_services::shop_services;
 
 const AS_ROOT: &str = "nothing was changed; run it as root: sudo beekeeper setup nginx";
 
@@ -30,8 +27,23 @@ pub(crate) fn run(set_up: &SetUp, json: bool, yes: bool) -> Result<()> {
         if causes.into_iter().any(|cause| cause.kind() == ErrorKind::PermissionDenied) {
             return Failure::new(Exit::Failed, format!("{error:#}")).advising(AS_ROOT).into();
         }
-        error
+        refused(error)
     })
+}
+
+/// With an exit code, if it is a refusal of the setup.
+fn refused(error: anyhow::Error) -> anyhow::Error {
+    if error.is::<NoNginx>() {
+        let missing = Failure::new(Exit::Missing, error.to_string());
+        return missing.advising("install it: sudo apt-get install nginx").into();
+    }
+    match error.downcast::<SetupRefusal>() {
+        Ok(refusal) => {
+            let failure = Failure::new(Exit::Failed, refusal.to_string());
+            refusal.advice.map_or(failure.clone(), |advice| failure.advising(advice)).into()
+        }
+        Err(error) => error,
+    }
 }
 
 fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
@@ -50,19 +62,25 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
             if complaint.contains("Permission denied") { AS_ROOT } else { "correct it, then run this again" };
         return Err(Failure::new(Exit::Failed, broken).advising(advice).into());
     }
-    let services = ShopServices::read(&arguments.room_file, &arguments.guard_file)?;
-    let plan = SetupPlan::of(arguments, &nginx, &services)?;
+    let services = shop_services(&arguments.room_file, &arguments.guard_file)?;
+    let add = WhatToAdd {
+        conf: &conf,
+        shop_file: arguments.shop_file.as_deref(),
+        webroot: &arguments.webroot,
+        certificate: arguments.certificate.as_deref(),
+    };
+    let plan = SetupPlan::of(add, &services)?;
     show(&plan.changes, json)?;
     services.warnings.iter().chain(&plan.warnings).for_each(|warning| note(&format!("warning: {warning}")));
     if plan.changes.is_empty() {
-        return plan.tell("there is nothing to change", false, json);
+        return tell(&plan, &services, "there is nothing to change", false, json);
     }
     if arguments.dry_run {
-        return plan.tell("nothing was written", false, json);
+        return tell(&plan, &services, "nothing was written", false, json);
     }
-    take_edits(&mut kept, &nginx)?;
+    take_edits(&mut kept, &conf)?;
     if !yes {
-        ask::confirm(&plan.consequence(&services), "Write these?")?;
+        ask::confirm(&consequence(&plan, &services), "Write these?")?;
     }
     kept.begin(&plan.changes, &arguments.webroot)?;
     let refused = match kept.write() {
@@ -74,7 +92,7 @@ fn set_up_nginx(arguments: &SetUpNginx, json: bool, yes: bool) -> Result<()> {
         return Err(put_back(&complaint));
     }
     kept.settle()?;
-    plan.tell("nginx has read its new configuration", true, json)
+    tell(&plan, &services, "nginx has read its new configuration", true, json)
 }
 
 fn put_back(complaint: &str) -> anyhow::Error {
@@ -89,12 +107,6 @@ fn not_put_back(complaint: &str) -> String {
     format!(
         "nginx does not take the files, and they could not be put back; run this again, which tries it first. It says:\n{complaint}\n"
     )
-}
-
-/// The shop's owner may have edited its files since, and that stays.
-fn take_edits(kept: &mut KeptFiles, nginx: &NginxProgram<'_>) -> Result<()> {
-    let guard = guard_file(nginx.conf).display().to_string();
-    kept.take_edits(|text| unguarded(text, &guard))
 }
 
 /// Puts back what a run that was killed had begun, or ends its undo.
@@ -126,7 +138,7 @@ fn undo(
     json: bool,
     yes: bool,
 ) -> Result<()> {
-    take_edits(&mut kept, nginx)?;
+    take_edits(&mut kept, nginx.conf)?;
     let changes = kept.undoing();
     let done = |text: &str, is_undone: bool| {
         let paths: Vec<_> = changes.iter().map(|change| &change.path).collect();
@@ -167,7 +179,7 @@ fn show(changes: &[FileChange], json: bool) -> Result<()> {
     }
     let colours = Colours::of_output();
     for FileChange { path, before, after } in changes {
-        let diff = kept::diff(path, before.as_deref(), after.as_deref());
+        let diff = setup::diff(path, before.as_deref(), after.as_deref());
         for line in diff.lines() {
             let line = match line.as_bytes().first() {
                 Some(b'+') => colours.green(line),
@@ -181,144 +193,45 @@ fn show(changes: &[FileChange], json: bool) -> Result<()> {
     Ok(())
 }
 
-/// What one run does.
-struct SetupPlan {
-    stage: SetupStage,
-    begins_to_guard: bool,
-    changes: Vec<FileChange>,
-    warnings: Vec<String>,
-    next: String,
+fn consequence(plan: &SetupPlan, services: &ShopServices) -> String {
+    if !plan.begins_to_guard {
+        return "nginx reads its configuration again, and no visitor notices".into();
+    }
+    format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
 }
 
-impl SetupPlan {
-    fn of(arguments: &SetUpNginx, nginx: &NginxProgram<'_>, services: &ShopServices) -> Result<Self> {
-        let guard_file = guard_file(nginx.conf);
-        let tree = NginxTree::read(nginx.conf, &guard_file)?;
-        let planned = Self::in_tree(&tree, arguments, services, guard_file);
-        planned.map_err(|error| match error.downcast::<ShopRefusal>() {
-            Ok(refusal) => Failure::new(Exit::Failed, refusal.to_string()).advising(refusal.advice).into(),
-            Err(error) => error,
-        })
+fn tell(plan: &SetupPlan, services: &ShopServices, done: &str, is_written: bool, json: bool) -> Result<()> {
+    let next = next(&plan.next, services);
+    if json {
+        let changed: Vec<_> = plan.changes.iter().map(|change| &change.path).collect();
+        let stage = plan.stage.as_str();
+        let object = json!({ "stage": stage, "changed": changed, "written": is_written, "next": next });
+        return Ok(say(&object.to_string())?);
     }
+    Ok(say(&format!("{done}\nnext: {next}"))?)
+}
 
-    fn in_tree(
-        tree: &NginxTree,
-        arguments: &SetUpNginx,
-        services: &ShopServices,
-        guard_file: PathBuf,
-    ) -> Result<Self> {
-        let shop_file = arguments.shop_file.as_ref().map(std::fs::canonicalize).transpose();
-        let shop_file = shop_file.context("could not find the file of --shop-file")?;
-        let shop = ShopBlocks::find(tree, &services.shop_host, shop_file.as_deref())?;
-        let http = http_block(tree)?;
-        let site_file = site_file(tree, http)?;
-        let is_other = |server: &FoundDirective<'_>| {
-            names(tree, *server).any(|name| name == services.room_host)
-                && server.file.path.file_name() != site_file.file_name()
-        };
-        if let Some(other) = servers(tree, http).into_iter().find(is_other) {
-            return Err(ShopRefusal::new(
-                format!("{other} already has the name of the room, {}", services.room_host),
-                "remove that block, so that the one of this command answers; its certificate stays",
-            )
-            .into());
-        }
-        let certificate = arguments
-            .certificate
-            .clone()
-            .unwrap_or_else(|| PathBuf::from("/etc/letsencrypt/live").join(&services.room_host));
-        let certificate =
-            std::path::absolute(certificate).context("could not find the folder of --certificate")?;
-        let facts = SiteFacts {
-            name: services.room_host.clone(),
-            url: services.url.clone(),
-            room_listens: services.room_listens,
-            guard_listens: services.guard_listens,
-            webroot: std::path::absolute(&arguments.webroot)
-                .context("could not find the folder of --webroot")?,
-            certificate,
-        };
-        let guard_path = guard_file.display().to_string();
-        let is_guarded = shop.include(&guard_path);
-        let has_certificate =
-            ["fullchain.pem", "privkey.pem"].iter().all(|file| facts.certificate.join(file).exists());
-        let not_ready = services.not_ready();
-        let stage = match (is_guarded, has_certificate, &not_ready) {
-            (true, _, _) | (false, true, None) => SetupStage::Guard,
-            (false, true, Some(_)) => SetupStage::Https,
-            (false, false, _) => SetupStage::Name,
-        };
-        let mut wanted = vec![(site_file, site(&facts, &shop, stage, &tree.beside_pid("beekeeper-guard"))?)];
-        if stage == SetupStage::Guard {
-            wanted.push((guard_file, guard(&shop)));
-            let changed = shop.guarded(&guard_path)?;
-            wanted.extend(changed.into_iter().map(|(server, text)| (server.file.path.clone(), text)));
-        }
-        let other_names = shop.other_names(&services.shop_host).into_iter().map(|name| {
+fn next(step: &AfterSetup, services: &ShopServices) -> String {
+    match step {
+        AfterSetup::GetCertificate { name, webroot } => format!(
+            "get the certificate: sudo certbot certonly --webroot --webroot-path {} --domain {name} --deploy-hook \"systemctl \
+             reload nginx\"; then run this again",
+            webroot.display()
+        ),
+        AfterSetup::Start { because } => format!(
+            "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable --now \
+             beekeeper beekeeper-guard, and run this again. It waits for that, because {because}"
+        ),
+        AfterSetup::Mend { because } => format!(
+            "the shop has no new visitors now, because {because}: sudo systemctl status beekeeper beekeeper-guard"
+        ),
+        AfterSetup::Examine => {
+            let data = services.data.as_ref().map(|data| format!(" --data {}", data.display()));
+            let (room, here) = (&services.room, LOCAL.trim_end());
             format!(
-                "{name} is behind the guard with {}, and its visitors come back to that name: better let {name} lead there by a \
-                 server block of its own with return 301",
-                services.shop_host
+                "see whether all is well: sudo beekeeper doctor {room} {here}{}",
+                data.unwrap_or_default()
             )
-        });
-        let mut warnings: Vec<_> = other_names.filter(|_| stage == SetupStage::Guard).collect();
-        warnings.extend(lines_for_a_crowd(tree));
-        let changes = wanted.into_iter().map(|(path, after)| {
-            let before = kept::read(&path)?;
-            Ok(FileChange { path, before, after: Some(after) })
-        });
-        let mut changes: Vec<_> = changes.collect::<Result<_>>()?;
-        changes.retain(|change| change.before != change.after);
-        let next = match stage {
-            SetupStage::Name => format!(
-                "get the certificate: sudo certbot certonly --webroot --webroot-path {} --domain {} --deploy-hook \"systemctl \
-                 reload nginx\"; then run this again",
-                facts.webroot.display(),
-                facts.name
-            ),
-            SetupStage::Https => format!(
-                "rehearse, and turn the room off: docs/one-machine.md. Then put the shop behind the guard: sudo systemctl enable --now \
-                 beekeeper beekeeper-guard, and run this again. It waits for that, because {}",
-                not_ready.unwrap_or_default()
-            ),
-            SetupStage::Guard if not_ready.is_some() => format!(
-                "the shop has no new visitors now, because {}: sudo systemctl status beekeeper beekeeper-guard",
-                not_ready.unwrap_or_default()
-            ),
-            SetupStage::Guard => {
-                let data = services.data.as_ref().map(|data| format!(" --data {}", data.display()));
-                format!(
-                    "see whether all is well: sudo beekeeper doctor {} {}{}",
-                    services.room,
-                    LOCAL.trim_end(),
-                    data.unwrap_or_default()
-                )
-            }
-        };
-        Ok(Self {
-            stage,
-            begins_to_guard: stage == SetupStage::Guard && !is_guarded,
-            changes,
-            warnings,
-            next,
-        })
-    }
-
-    fn consequence(&self, services: &ShopServices) -> String {
-        if !self.begins_to_guard {
-            return "nginx reads its configuration again, and no visitor notices".into();
         }
-        format!("{} is behind the guard from then on, and {}", services.shop_host, services.room_says())
-    }
-
-    fn tell(&self, done: &str, is_written: bool, json: bool) -> Result<()> {
-        let Self { stage, changes, next, .. } = self;
-        if json {
-            let changed: Vec<_> = changes.iter().map(|change| &change.path).collect();
-            let object =
-                json!({ "stage": stage.as_str(), "changed": changed, "written": is_written, "next": next });
-            return Ok(say(&object.to_string())?);
-        }
-        Ok(say(&format!("{done}\nnext: {next}"))?)
     }
 }

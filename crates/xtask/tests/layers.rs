@@ -18,6 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("document", &["waitroom", "page"]),
     ("report", &["waitroom", "control", "document"]),
     ("doctor", &["waitroom", "pass", "config", "clock", "control", "document", "page", "probe", "throttle"]),
+    // The nginx of a shop's machine.
+    ("setup", &["waitroom", "doctor", "emulators"]),
     ("page", &["waitroom"]),
     ("poll", &["waitroom"]),
     ("producer", &["waitroom", "pass"]),
@@ -91,6 +93,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "report",
             "embedded",
             "server",
+            "setup",
             "guard",
             "cloud",
             "aws_model",

@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Exit, Failure};
+use crate::refusal::SetupRefusal;
 
 const RECORD: &str = "setup.json";
 const ORIGINALS: &str = "original";
 
 /// One file, as it is and as it shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileChange {
-    pub(crate) path: PathBuf,
-    pub(crate) before: Option<String>,
-    pub(crate) after: Option<String>,
+pub struct FileChange {
+    pub path: PathBuf,
+    pub before: Option<String>,
+    pub after: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -52,7 +52,7 @@ struct SetupRecord {
 
 /// The folder of the record. Nobody else uses it meanwhile.
 #[derive(Debug)]
-pub(crate) struct KeptFiles {
+pub struct KeptFiles {
     folder: PathBuf,
     record: SetupRecord,
     alone: Option<File>,
@@ -60,7 +60,7 @@ pub(crate) struct KeptFiles {
 
 impl KeptFiles {
     /// What earlier runs have kept, if there is something.
-    pub(crate) fn open(folder: &Path) -> Result<Self> {
+    pub fn open(folder: &Path) -> Result<Self> {
         let alone = lock(folder)?;
         let file = folder.join(RECORD);
         let record = match read(&file)? {
@@ -71,17 +71,17 @@ impl KeptFiles {
         Ok(Self { folder: folder.into(), record, alone })
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.record.files.is_empty()
     }
 
     /// Whether a run was killed while it wrote.
-    pub(crate) fn is_under_way(&self) -> bool {
+    pub fn is_under_way(&self) -> bool {
         self.record.under_way.is_some()
     }
 
     /// Puts back what that run has begun to write, or ends its undo.
-    pub(crate) fn recover(&mut self) -> Result<()> {
+    pub fn recover(&mut self) -> Result<()> {
         self.refuse_edited()?;
         if self.record.under_way == Some(UnderWay::Undoing) {
             self.write_originals()?;
@@ -106,7 +106,7 @@ impl KeptFiles {
 
     /// Takes what somebody edited since as if they had done so before the first run. `without` takes what the setup inserts out of
     /// a text. Refuses where that does not give what the file was.
-    pub(crate) fn take_edits(&mut self, without: impl Fn(&str) -> String) -> Result<()> {
+    pub fn take_edits(&mut self, without: impl Fn(&str) -> String) -> Result<()> {
         let mut taken = self.record.files.clone();
         for file in &mut taken {
             let now = read(&file.path)?;
@@ -140,7 +140,7 @@ impl KeptFiles {
             "take these changes out and run this again, or remove the file yourself: it was not there before"
                 .into()
         };
-        Failure::new(Exit::Failed, problem).advising(advice).into()
+        SetupRefusal::new(problem, advice).into()
     }
 
     /// Where a person finds a file as it was.
@@ -149,7 +149,7 @@ impl KeptFiles {
     }
 
     /// Keeps what the files are. Nothing is changed yet.
-    pub(crate) fn begin(&mut self, changes: &[FileChange], new_folder: &Path) -> Result<()> {
+    pub fn begin(&mut self, changes: &[FileChange], new_folder: &Path) -> Result<()> {
         private_folder(&self.folder)?;
         if self.alone.is_none() {
             self.alone = lock(&self.folder)?;
@@ -186,7 +186,7 @@ impl KeptFiles {
     }
 
     /// Writes the changes. Until [`settle`](Self::settle), [`put_back`](Self::put_back) takes them back.
-    pub(crate) fn write(&self) -> Result<()> {
+    pub fn write(&self) -> Result<()> {
         for folder in self.record.folders.iter().filter(|folder| !folder.exists()) {
             fs::create_dir(folder)
                 .and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o755)))
@@ -197,12 +197,12 @@ impl KeptFiles {
     }
 
     /// The changes of this run stay.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub fn settle(&mut self) -> Result<()> {
         self.save(None)
     }
 
     /// Takes the changes of this run back.
-    pub(crate) fn put_back(&mut self) -> Result<()> {
+    pub fn put_back(&mut self) -> Result<()> {
         for file in &mut self.record.files {
             put_or_remove(&file.path, file.before.as_deref())?;
             file.written.clone_from(&file.before);
@@ -212,7 +212,7 @@ impl KeptFiles {
     }
 
     /// What `--undo` would do.
-    pub(crate) fn undoing(&self) -> Vec<FileChange> {
+    pub fn undoing(&self) -> Vec<FileChange> {
         let change = |file: &ChangedFile| FileChange {
             path: file.path.clone(),
             before: file.written.clone(),
@@ -222,7 +222,7 @@ impl KeptFiles {
     }
 
     /// Writes every file as it was before the first run. Until [`forget`](Self::forget), [`redo`](Self::redo) takes it back.
-    pub(crate) fn undo(&mut self) -> Result<()> {
+    pub fn undo(&mut self) -> Result<()> {
         self.save(Some(UnderWay::Undoing))?;
         self.write_originals()
     }
@@ -232,7 +232,7 @@ impl KeptFiles {
     }
 
     /// Writes again what `undo` took away.
-    pub(crate) fn redo(&mut self) -> Result<()> {
+    pub fn redo(&mut self) -> Result<()> {
         for file in &self.record.files {
             put_or_remove(&file.path, file.written.as_deref())?;
         }
@@ -240,7 +240,7 @@ impl KeptFiles {
     }
 
     /// After everything is as it was: removes what was kept, and the folders that the setup made, if they are empty.
-    pub(crate) fn forget(&mut self) -> Result<()> {
+    pub fn forget(&mut self) -> Result<()> {
         for folder in self.record.folders.iter().rev() {
             // Somebody else may have put something there.
             drop(fs::remove_dir(folder));
@@ -271,7 +271,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
     };
     if matches!(opened.try_lock(), Err(TryLockError::WouldBlock)) {
         let another = format!("another setup is under way: it uses {}", folder.display());
-        return Err(Failure::new(Exit::Failed, another).advising("wait until it has ended").into());
+        return Err(SetupRefusal::new(another, "wait until it has ended").into());
     }
     Ok(Some(opened))
 }
@@ -285,7 +285,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 }
 
 /// What changes, as `diff -u` says it.
-pub(crate) fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+pub fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let name = |text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| path.display().to_string());
     let (from, to) = (name(before), name(after));
     let diff = similar::TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
@@ -463,7 +463,7 @@ mod tests {
         machine.set_up(&[machine.change("nginx/shop", "guarded\n")]);
         fs::write(machine.path("nginx/shop"), "guarded\nmine\n").unwrap();
         let error = machine.undo().unwrap_err();
-        let failure = error.downcast_ref::<Failure>().unwrap();
+        let failure = error.downcast_ref::<SetupRefusal>().unwrap();
         assert!(error.to_string().contains("\n guarded\n+mine\n"), "{error}");
         assert!(failure.advice.as_ref().unwrap().contains("/kept/original/"), "{failure:?}");
         assert_eq!(machine.text("nginx/shop").as_deref(), Some("guarded\nmine\n"));

@@ -1,36 +1,15 @@
 //! The server blocks of the shop: which of them show it, and what each needs to be behind the guard.
 
-use std::fmt;
 use std::path::Path;
 
-use super::listen::Listen;
-use super::tree::{FoundDirective, NginxTree};
+use crate::listen::Listen;
+use crate::refusal::SetupRefusal;
+use crate::tree::{FoundDirective, NginxTree};
 
 /// What the guard answers with, and no other status: `error_page` of the shop for it would hide the guard's answer.
 const GUARDS_STATUS: &str = "401";
 /// Where a request goes that the guard lets not through.
 const AWAY: &str = "@beekeeper";
-
-/// Why the shop cannot be put behind the guard, and what its owner can do about it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ShopRefusal {
-    problem: String,
-    pub(crate) advice: String,
-}
-
-impl ShopRefusal {
-    pub(crate) fn new(problem: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { problem: problem.into(), advice: advice.into() }
-    }
-}
-
-impl fmt::Display for ShopRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
-    }
-}
-
-impl std::error::Error for ShopRefusal {}
 
 /// A text to insert at an offset of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +33,11 @@ pub(crate) struct ShopBlocks<'t> {
 
 impl<'t> ShopBlocks<'t> {
     /// The blocks of this name; in this file, if the operator named one.
-    pub(crate) fn find(tree: &'t NginxTree, name: &str, in_file: Option<&Path>) -> Result<Self, ShopRefusal> {
+    pub(crate) fn find(
+        tree: &'t NginxTree,
+        name: &str,
+        in_file: Option<&Path>,
+    ) -> Result<Self, SetupRefusal> {
         let http = http_block(tree)?;
         let all = servers(tree, http);
         let mut found: Vec<_> =
@@ -65,7 +48,7 @@ impl<'t> ShopBlocks<'t> {
         found.retain(|server| in_file.is_none_or(|file| server.file.path == file));
         if found.is_empty() {
             let file = in_file.unwrap_or(Path::new("")).display();
-            return Err(ShopRefusal::new(
+            return Err(SetupRefusal::new(
                 format!("{file} has no server block for {name}"),
                 "leave --shop-file out to see where they are",
             ));
@@ -78,7 +61,7 @@ impl<'t> ShopBlocks<'t> {
         let shows_by_https = shown_by.iter().any(|server| listens_by_https(tree, *server));
         if !shows_by_https {
             let places: Vec<_> = found.iter().map(ToString::to_string).collect();
-            return Err(ShopRefusal::new(
+            return Err(SetupRefusal::new(
                 format!(
                     "{name} is not shown by https ({}), and the guard's cookie needs it",
                     places.join(", ")
@@ -104,7 +87,7 @@ impl<'t> ShopBlocks<'t> {
     }
 
     /// The texts of the files that have to change, each behind its file, so that every block includes the guard's lines.
-    pub(crate) fn guarded(&self, guard: &str) -> Result<Vec<(FoundDirective<'t>, String)>, ShopRefusal> {
+    pub(crate) fn guarded(&self, guard: &str) -> Result<Vec<(FoundDirective<'t>, String)>, SetupRefusal> {
         let mut changed: Vec<(FoundDirective<'t>, Vec<Insertion>)> = Vec::new();
         for server in &self.shown_by {
             let insertions = self.insertions(*server, guard)?;
@@ -119,7 +102,7 @@ impl<'t> ShopBlocks<'t> {
             .collect())
     }
 
-    fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, ShopRefusal> {
+    fn insertions(&self, server: FoundDirective<'t>, guard: &str) -> Result<Vec<Insertion>, SetupRefusal> {
         let everything = self.tree.everything_inside(server);
         let direct = self.tree.inside(self.http);
         for inner in direct.iter().chain(everything.iter().map(|(_, inner)| inner)) {
@@ -137,7 +120,7 @@ impl<'t> ShopBlocks<'t> {
                 continue;
             }
             if parent.file.path != server.file.path {
-                return Err(ShopRefusal::new(
+                return Err(SetupRefusal::new(
                     format!(
                         "{page} has an error_page of its own, in a file that other sites may include too"
                     ),
@@ -203,9 +186,9 @@ pub(crate) fn unguarded(text: &str, guard: &str) -> String {
         .collect()
 }
 
-pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, ShopRefusal> {
+pub(crate) fn http_block(tree: &NginxTree) -> Result<FoundDirective<'_>, SetupRefusal> {
     let http = tree.top().into_iter().find(|found| found.directive.name() == "http");
-    http.ok_or_else(|| ShopRefusal::new("there is no http block", "name the main file with --conf"))
+    http.ok_or_else(|| SetupRefusal::new("there is no http block", "name the main file with --conf"))
 }
 
 pub(crate) fn servers<'t>(tree: &'t NginxTree, http: FoundDirective<'t>) -> Vec<FoundDirective<'t>> {
@@ -222,7 +205,7 @@ pub(crate) fn names<'t>(tree: &'t NginxTree, server: FoundDirective<'t>) -> impl
 }
 
 /// Why no block was found: a pattern may mean the shop, or nothing does.
-fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> ShopRefusal {
+fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> SetupRefusal {
     let is_pattern = |found: &String| found.starts_with(['~', '.']) || found.contains('*') || found == "_";
     let patterns: Vec<_> = servers
         .iter()
@@ -231,12 +214,12 @@ fn unnamed(tree: &NginxTree, servers: &[FoundDirective<'_>], name: &str) -> Shop
         })
         .collect();
     if patterns.is_empty() {
-        return ShopRefusal::new(
+        return SetupRefusal::new(
             format!("no server block has the name {name}"),
             "is this the nginx in front of your shop? The name is that of `shop` in room.toml; name the main file with --conf",
         );
     }
-    ShopRefusal::new(
+    SetupRefusal::new(
         format!(
             "no server block has the name {name}; these may be meant, and this is not guessed: {}",
             patterns.join(", ")
@@ -250,7 +233,7 @@ fn refuse_same_addresses(
     tree: &NginxTree,
     found: &[FoundDirective<'_>],
     name: &str,
-) -> Result<(), ShopRefusal> {
+) -> Result<(), SetupRefusal> {
     for (index, server) in found.iter().enumerate() {
         let others = found.iter().skip(index + 1);
         let same = others.clone().find(|other| {
@@ -260,7 +243,7 @@ fn refuse_same_addresses(
                 .any(|listen| theirs.iter().any(|other| other.socket() == listen.socket()))
         });
         if let Some(other) = same {
-            return Err(ShopRefusal::new(
+            return Err(SetupRefusal::new(
                 format!("two server blocks have the name {name} at the same address: {server} and {other}"),
                 "remove one of them, or name the file of the right one with --shop-file",
             ));
@@ -314,7 +297,7 @@ fn is_ours(found: FoundDirective<'_>) -> bool {
     found.directive.name() == "error_page" && found.directive.has(GUARDS_STATUS) && found.directive.has(AWAY)
 }
 
-fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), ShopRefusal> {
+fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), SetupRefusal> {
     let directive = found.directive;
     let (problem, advice) = match directive.name() {
         "auth_request" => (
@@ -331,7 +314,7 @@ fn refuse_what_the_guard_needs(found: FoundDirective<'_>) -> Result<(), ShopRefu
         ),
         _ => return Ok(()),
     };
-    Err(ShopRefusal::new(format!("{found} {problem}"), advice))
+    Err(SetupRefusal::new(format!("{found} {problem}"), advice))
 }
 
 /// Where a line goes that shall be the first of a block: above its first directive, and below any comment before that.
@@ -423,7 +406,7 @@ server { listen 443 ssl; server_name blog.example; }
         /// The text of the only file that changes.
         fn guarded(&self) -> Result<String, String> {
             let tree = self.tree();
-            let named = |refusal: ShopRefusal| {
+            let named = |refusal: SetupRefusal| {
                 let folder = fs::canonicalize(self.0.path()).unwrap();
                 let sites = format!("{}/sites/", folder.display());
                 refusal.to_string().replace(&sites, "")

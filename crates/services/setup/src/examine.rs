@@ -6,16 +6,16 @@ use anyhow::Result;
 use doctor::DoctorCheck;
 use waitroom::Room;
 
-use super::crowd::lines_for_a_crowd;
-use super::services::ShopServices;
-use super::shop::{ShopBlocks, http_block, names, servers};
-use super::site::guard_file;
-use super::tree::NginxTree;
+use crate::crowd::lines_for_a_crowd;
+use crate::services::ShopServices;
+use crate::shop::{ShopBlocks, http_block, names, servers};
+use crate::site::guard_file;
+use crate::tree::NginxTree;
 
 const NGINX: &str = "nginx";
 
 /// Whether this nginx bears a crowd. Nothing if there is none, or if it doesn't have the room's name.
-pub(crate) fn crowd(conf: &Path, room: &Room) -> Vec<DoctorCheck> {
+pub fn crowd(conf: &Path, room: &Room) -> Vec<DoctorCheck> {
     match missing(conf, room) {
         Ok(None) => Vec::new(),
         Ok(Some(missing)) if missing.is_empty() => {
@@ -41,9 +41,8 @@ fn missing(conf: &Path, room: &Room) -> Result<Option<Vec<String>>> {
 }
 
 /// Why the guard lets nobody into the shop, if it is in this nginx and does not answer. Whatever cannot be read tells nothing.
-pub(crate) fn silent_guard(conf: &Path, room_file: &Path, guard_file: &Path, room: &Room) -> Option<String> {
-    let services = ShopServices::read(room_file, guard_file).ok()?;
-    let lines = self::guard_file(conf);
+pub fn silent_guard(conf: &Path, services: &ShopServices, room: &Room) -> Option<String> {
+    let lines = guard_file(conf);
     let tree = NginxTree::read(conf, &lines).ok()?;
     let shop = ShopBlocks::find(&tree, &services.shop_host, None).ok()?;
     let is_in_front = services.room == room.settings.room && shop.include(&lines.display().to_string());
@@ -91,17 +90,24 @@ mod tests {
     #[test]
     fn a_guard_that_nginx_asks_and_that_does_not_answer_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let [conf, room_file, guard_file] =
-            ["nginx.conf", "room.toml", "guard.toml"].map(|name| folder.path().join(name));
+        let conf = folder.path().join("nginx.conf");
         let port = emulators::free_port().unwrap();
-        fs::write(&room_file, include_str!("../../../docs/hosting/room.toml")).unwrap();
-        let guard = include_str!("../../../docs/hosting/guard.toml")
-            .replace("127.0.0.1:8090", &format!("127.0.0.1:{port}"));
-        fs::write(&guard_file, guard).unwrap();
+        let listens = |port| format!("127.0.0.1:{port}").parse().unwrap();
+        let services = ShopServices {
+            room: "spring-sale".parse().unwrap(),
+            shop_host: "shop.example".into(),
+            room_host: "wait.example".into(),
+            url: "https://wait.example".into(),
+            room_listens: listens(8080),
+            guard_listens: listens(port),
+            guard_monitor: None,
+            data: None,
+            warnings: Vec::new(),
+        };
         let silent = |inside: &str| {
             let server = format!("server {{ {inside} listen 443 ssl; server_name shop.example; }}");
             fs::write(&conf, format!("events {{}} http {{ {server} }}")).unwrap();
-            silent_guard(&conf, &room_file, &guard_file, &room())
+            silent_guard(&conf, &services, &room())
         };
         assert_eq!(silent(""), None, "nginx does not ask it");
         let include = format!("include {}/beekeeper-guard.conf;", folder.path().display());

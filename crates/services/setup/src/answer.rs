@@ -9,21 +9,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST: u64 = 64 * 1024;
 
 #[derive(Debug)]
-pub(super) struct LocalAnswer {
-    pub(super) status: u16,
+pub(crate) struct LocalAnswer {
+    pub(crate) status: u16,
     head: String,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl LocalAnswer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     }
 }
 
 /// Asks with GET, and these lines of headers.
-pub(super) fn ask(address: SocketAddr, path: &str, headers: &str) -> io::Result<LocalAnswer> {
+pub(crate) fn ask(address: SocketAddr, path: &str, headers: &str) -> io::Result<LocalAnswer> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n")?;

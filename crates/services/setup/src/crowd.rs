@@ -1,7 +1,7 @@
 //! What the main file should say for a crowd. It belongs to all sites of the machine, so it is told, and never changed.
 
-use super::syntax::NginxDirective;
-use super::tree::{FoundDirective, NginxTree};
+use crate::syntax::NginxDirective;
+use crate::tree::{FoundDirective, NginxTree};
 
 const CONNECTIONS: u32 = 20_000;
 const FILES: u32 = 65_536;

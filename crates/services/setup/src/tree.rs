@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::glob;
-use super::syntax::{self, NginxDirective, line_of};
-use crate::exit::{Exit, Failure};
+use crate::glob;
+use crate::refusal::SetupRefusal;
+use crate::syntax::{self, NginxDirective, line_of};
 
 /// More files within files are a circle, which nginx refuses too.
 const DEEPEST: usize = 20;
@@ -40,12 +40,12 @@ pub(crate) struct FoundDirective<'t> {
 
 impl<'t> FoundDirective<'t> {
     /// As it is written.
-    pub(super) fn text(&self) -> &'t str {
+    pub(crate) fn text(&self) -> &'t str {
         self.file.text.get(self.directive.at.clone()).unwrap_or_default()
     }
 
     /// Whether both are the same place of the same file.
-    pub(super) fn is(self, other: Self) -> bool {
+    pub(crate) fn is(self, other: Self) -> bool {
         std::ptr::eq(self.directive, other.directive)
     }
 }
@@ -84,7 +84,7 @@ impl NginxTree {
             if depth == DEEPEST {
                 let circle =
                     format!("{} includes files within files, more than {DEEPEST} deep", path.display());
-                return Err(Failure::new(Exit::Failed, circle).into());
+                return Err(SetupRefusal::plain(circle).into());
             }
             let paths = self.matching(&pattern).with_context(|| {
                 format!("could not read the files that {} includes as {pattern}", path.display())
@@ -101,7 +101,7 @@ impl NginxTree {
         let path = self.absolute(pattern);
         if pattern.contains('[') {
             let brackets = format!("include {pattern} has brackets, which are not read here");
-            return Err(Failure::new(Exit::Failed, brackets).into());
+            return Err(SetupRefusal::plain(brackets).into());
         }
         Ok(if glob::is_pattern(pattern) { glob::matching(&path)? } else { vec![path] })
     }
@@ -200,12 +200,14 @@ impl NginxFile {
         let Ok(text) = String::from_utf8(bytes) else {
             let problem = format!("{} is not in UTF-8, so it can't be changed safely", path.display());
             let advice = "convert it, for example with: iconv -f latin1 -t utf-8";
-            return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
+            return Err(SetupRefusal::new(problem, advice).into());
         };
         let directives = syntax::parse(&text).map_err(|error| {
             let problem = format!("{}:{}: {error}", real.display(), line_of(&text, error.at));
-            Failure::new(Exit::Failed, problem)
-                .advising("set this nginx up by hand: docs/hosting.md and docs/guard.md have the lines")
+            SetupRefusal::new(
+                problem,
+                "set this nginx up by hand: docs/hosting.md and docs/guard.md have the lines",
+            )
         })?;
         Ok(Self { path: real, text, directives })
     }

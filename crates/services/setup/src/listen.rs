@@ -15,7 +15,7 @@ pub(crate) struct Listen {
 }
 
 impl Listen {
-    pub(super) fn of(arguments: &[String], by_old_line: bool) -> Self {
+    pub(crate) fn of(arguments: &[String], by_old_line: bool) -> Self {
         let has = |flag: &str| arguments.iter().skip(1).any(|found| found == flag);
         let is_set = |flag: &&str| has(flag) || (by_old_line && *flag == "ssl");
         Self {
@@ -30,7 +30,7 @@ impl Listen {
     }
 
     /// Address and port. Two lines with the same are one socket.
-    pub(super) fn socket(&self) -> String {
+    pub(crate) fn socket(&self) -> String {
         let address = &self.address;
         if address.starts_with("unix:") {
             return address.clone();
@@ -46,7 +46,7 @@ impl Listen {
     }
 
     /// The lines of another server block at the same addresses.
-    pub(super) fn lines(listens: &[Self], tls: bool) -> String {
+    pub(crate) fn lines(listens: &[Self], tls: bool) -> String {
         let mut lines: Vec<String> = Vec::new();
         for listen in listens.iter().filter(|listen| listen.is_tls() == tls && !listen.is_quic) {
             let words = [&["listen", &listen.address], &*listen.flags].concat();
@@ -59,7 +59,7 @@ impl Listen {
     }
 
     /// The same address with the port of http, for a shop that answers at https only.
-    pub(super) fn as_http(&self) -> Option<Self> {
+    pub(crate) fn as_http(&self) -> Option<Self> {
         let address = match self.address.rsplit_once(':') {
             Some((host, "443")) => format!("{host}:80"),
             None if self.address == "443" => "80".to_owned(),

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::glob;
-use super::listen::Listen;
-use super::shop::{ShopBlocks, ShopRefusal};
-use super::tree::{FoundDirective, NginxTree};
+use crate::glob;
+use crate::listen::Listen;
+use crate::refusal::SetupRefusal;
+use crate::shop::ShopBlocks;
+use crate::tree::{FoundDirective, NginxTree};
 
 /// The last of a folder, so that the operator's own blocks stay the ones that answer unknown names.
 const SITE: &str = "zz-beekeeper.conf";
@@ -26,7 +27,7 @@ pub(crate) struct SiteFacts {
 
 /// How far the setup can go. Each run goes as far as it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SetupStage {
+pub enum SetupStage {
     /// The room's name answers at port 80, for its certificate.
     Name,
     /// The room has its certificate, and answers at https.
@@ -36,7 +37,7 @@ pub(crate) enum SetupStage {
 }
 
 impl SetupStage {
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
             Self::Https => "https",
@@ -51,7 +52,7 @@ pub(crate) fn guard_file(conf: &Path) -> PathBuf {
 }
 
 /// The file of the room's server blocks, in the last folder that the http block includes.
-pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<PathBuf, ShopRefusal> {
+pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<PathBuf, SetupRefusal> {
     let inside = http.directive.block.iter().flat_map(|block| &block.directives);
     let patterns: Vec<PathBuf> =
         inside.filter(|inner| inner.name() == "include").map(|inner| tree.absolute(inner.first())).collect();
@@ -63,7 +64,7 @@ pub(crate) fn site_file(tree: &NginxTree, http: FoundDirective<'_>) -> Result<Pa
     let folder = patterns.iter().rev().find(fits).and_then(|pattern| pattern.parent());
     folder.map(|folder| folder.join(SITE)).ok_or_else(|| {
         let conf = http.file.path.display();
-        ShopRefusal::new(
+        SetupRefusal::new(
             format!("the http block in {conf} includes no folder for the file of the room"),
             format!("write into that block: include {}/*.conf;", tree.folder().join("conf.d").display()),
         )
@@ -76,13 +77,13 @@ pub(crate) fn site(
     shop: &ShopBlocks<'_>,
     stage: SetupStage,
     cache: &Path,
-) -> Result<String, ShopRefusal> {
+) -> Result<String, SetupRefusal> {
     let mut plain: Vec<_> = shop.listens.iter().filter(|listen| !listen.is_tls()).cloned().collect();
     if plain.is_empty() {
         plain = shop.listens.iter().filter_map(Listen::as_http).collect();
     }
     if plain.is_empty() {
-        return Err(ShopRefusal::new(
+        return Err(SetupRefusal::new(
             "no server block of the shop listens at port 80 or 443, so it isn't clear where the room should",
             "add a server block at port 80 that leads to https, as visitors who type the shop's name need it too",
         ));

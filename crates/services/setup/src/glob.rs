@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub(super) fn is_pattern(path: &str) -> bool {
+pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
 
 /// The files of a pattern such as `/etc/nginx/sites-enabled/*`, sorted. A `*` matches no file that begins with a dot.
-pub(super) fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for part in pattern {
         let part = part.to_string_lossy();
@@ -39,7 +39,7 @@ pub(super) fn matching(pattern: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Whether a pattern may match this name. One with brackets matches none: `nginx -T` would have to be asked.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     fn rest(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,

@@ -6,21 +6,26 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::exit::{Exit, Failure};
+use crate::refusal::SetupRefusal;
 
+#[derive(Debug, thiserror::Error)]
+#[error("there is no nginx on this machine")]
+pub struct NoNginx;
+
+/// The program, which reads this main file.
 #[derive(Debug)]
-pub(crate) struct NginxProgram<'a> {
-    pub(crate) conf: &'a Path,
+pub struct NginxProgram<'a> {
+    pub conf: &'a Path,
 }
 
 impl NginxProgram<'_> {
     /// What nginx says against its configuration.
-    pub(crate) fn complaint(&self) -> Result<Option<String>> {
+    pub fn complaint(&self) -> Result<Option<String>> {
         self.run(&["-t", "-q"])
     }
 
     /// Lets nginx test its configuration and read it again. Returns why it does not, such as that it does not run.
-    pub(crate) fn refuses(&self) -> Option<String> {
+    pub fn refuses(&self) -> Option<String> {
         let steps: [&[&str]; 2] = [&["-t", "-q"], &["-s", "reload"]];
         steps.iter().find_map(|step| self.run(step).unwrap_or_else(|error| Some(format!("{error:#}"))))
     }
@@ -33,7 +38,7 @@ impl NginxProgram<'_> {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
                     let problem = format!("could not run {}: {error}", program.display());
-                    return Err(Failure::new(Exit::Failed, problem).into());
+                    return Err(SetupRefusal::plain(problem).into());
                 }
                 Ok(output) if output.status.success() => return Ok(None),
                 Ok(output) => {
@@ -42,7 +47,6 @@ impl NginxProgram<'_> {
                 }
             }
         }
-        let missing = Failure::new(Exit::Missing, "there is no nginx on this machine");
-        Err(missing.advising("install it: sudo apt-get install nginx").into())
+        Err(NoNginx.into())
     }
 }

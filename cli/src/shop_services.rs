@@ -1,0 +1,162 @@
+//! The room and the guard that run as services on this machine, as their files of flags describe them.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+use setup::ShopServices;
+use waitroom::WebUrl;
+
+use crate::arguments::{Arguments, Command, Removable};
+use crate::exit::{Exit, Failure};
+use crate::flags_file;
+
+/// Where the issuers of certificates ask, also for the shop's own.
+const CHALLENGES: &str = "/.well-known/acme-challenge/";
+
+pub(crate) fn shop_services(room_file: &Path, guard_file: &Path) -> Result<ShopServices> {
+    let unset = |file: &Path, key: &str| {
+        Failure::new(Exit::Failed, format!("{} has no {key}", file.display()))
+            .advising(format!("write it there, as docs/hosting/room.toml does: sudoedit {}", file.display()))
+    };
+    let (Command::Local(room), Command::Guard(guard)) =
+        (flags("local", room_file)?, flags("guard", guard_file)?)
+    else {
+        unreachable!("these words are those commands");
+    };
+    let name = room.name.clone().ok_or_else(|| unset(room_file, "name"))?;
+    let shop = room.settings.shop.as_ref().ok_or_else(|| unset(room_file, "shop"))?;
+    let url = room.url.as_ref().ok_or_else(|| unset(room_file, "url"))?;
+    let host = |url: &WebUrl| url.as_url().host_str().unwrap_or_default().to_ascii_lowercase();
+    let without_slash = |url: &WebUrl| url.to_string().trim_end_matches('/').to_owned();
+    if guard.name != name || without_slash(&guard.room) != without_slash(url) {
+        let problem = format!(
+            "{} is for the room {} at {}, and {} for {name} at {}",
+            guard_file.display(),
+            guard.name,
+            without_slash(&guard.room),
+            room_file.display(),
+            without_slash(url)
+        );
+        return Err(Failure::new(Exit::Failed, problem)
+            .advising("write the same name and URL into both, and start the services again")
+            .into());
+    }
+    let (shop_host, room_host) = (host(shop), host(url));
+    if shop_host == room_host || url.as_url().path() != "/" {
+        let problem =
+            format!("{} is not a name of the room's own, and the shop is {shop}", without_slash(url));
+        let advice = format!("give the room its own name, such as https://wait.{shop_host}, in both files");
+        return Err(Failure::new(Exit::Failed, problem).advising(advice).into());
+    }
+    let mut warnings = Vec::new();
+    if room.trust_proxy.is_empty() {
+        warnings.push(format!(
+            "{} has no trust_proxy, so all visitors seem to come from one address: trust_proxy = [\"127.0.0.1\"]",
+            room_file.display()
+        ));
+    }
+    if !guard.bypass_path.iter().any(|path| path == CHALLENGES) {
+        warnings.push(format!(
+            "{} does not let through who renews the shop's own certificate: bypass_path = [\"{CHALLENGES}\"]",
+            guard_file.display()
+        ));
+    }
+    if let Some(Removable::Value(health)) = &room.settings.health
+        && health.as_url().host_str() == shop.as_url().host_str()
+        && !guard.bypass_path.iter().any(|path| health.as_url().path().starts_with(path))
+    {
+        warnings.push(format!(
+            "{} does not let the room measure {health}: bypass_path = [\"{}\"]",
+            guard_file.display(),
+            health.as_url().path()
+        ));
+    }
+    Ok(ShopServices {
+        room: name,
+        shop_host,
+        room_host,
+        url: without_slash(url),
+        room_listens: room.address(),
+        guard_listens: guard.listen,
+        guard_monitor: guard.metrics,
+        data: room.data.clone(),
+        warnings,
+    })
+}
+
+/// What a service is started with.
+fn flags(command: &str, file: &Path) -> Result<Command> {
+    let words = [OsString::from("beekeeper"), command.into(), "--config".into(), file.into()];
+    let words = flags_file::expanded(&Arguments::command(), words.into())?;
+    let parsed = Arguments::try_parse_from(words).map_err(|error| {
+        Failure::new(Exit::Usage, format!("{}: {}", file.display(), flags_file::first_line(&error)))
+    })?;
+    Ok(parsed.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The shipped files with these changes.
+    fn read(room: [&str; 2], guard: [&str; 2]) -> Result<ShopServices> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str, [shipped, here]: [&str; 2]| {
+            assert!(text.contains(shipped), "{shipped}");
+            fs::write(folder.path().join(name), text.replace(shipped, here)).unwrap();
+            folder.path().join(name)
+        };
+        let room = file("room.toml", include_str!("../../docs/hosting/room.toml"), room);
+        let guard = file("guard.toml", include_str!("../../docs/hosting/guard.toml"), guard);
+        shop_services(&room, &guard)
+    }
+
+    const AS_SHIPPED: [&str; 2] = ["", ""];
+
+    #[test]
+    fn the_shipped_files_fit_together() {
+        let services = read(AS_SHIPPED, AS_SHIPPED).unwrap();
+        assert_eq!((&*services.shop_host, &*services.room_host), ("shop.example", "wait.example"));
+        assert_eq!(services.url, "https://wait.example");
+        assert_eq!(services.room_listens.to_string(), "127.0.0.1:8080");
+        assert_eq!(services.guard_listens.to_string(), "127.0.0.1:8090");
+        let [warning] = &*services.warnings else { panic!("{:?}", services.warnings) };
+        assert!(warning.ends_with(
+            "does not let the room measure https://shop.example/health: bypass_path = [\"/health\"]"
+        ));
+        let bypassed = ["acme-challenge/\"", "acme-challenge/\", \"/health\""];
+        assert_eq!(read(AS_SHIPPED, bypassed).unwrap().warnings, [""; 0]);
+    }
+
+    #[test]
+    fn what_would_go_wrong_behind_nginx_is_told() {
+        let warned = |room, guard| read(room, guard).unwrap().warnings.join("\n");
+        assert!(
+            warned(["trust_proxy", "# trust_proxy"], AS_SHIPPED).contains("room.toml has no trust_proxy")
+        );
+        let renewed = warned(AS_SHIPPED, ["bypass_path", "# bypass_path"]);
+        assert!(renewed.contains("does not let through who renews the shop's own certificate"), "{renewed}");
+        for (room, guard, problem) in [
+            (
+                ["name = \"spring-sale\"", "name = \"summer\""],
+                AS_SHIPPED,
+                "guard.toml is for the room spring-sale at https://wait.example",
+            ),
+            (AS_SHIPPED, ["https://wait.example", "https://other.example"], "at https://other.example, and"),
+            (["url = ", "# url = "], AS_SHIPPED, "room.toml has no url"),
+            (
+                ["shop = \"https://shop.example/sale\"", "shop = \"https://wait.example/sale\""],
+                AS_SHIPPED,
+                "is not a name of the room's own",
+            ),
+            (["shop = ", "shpo = "], AS_SHIPPED, "shpo: local has no such flag; did you mean shop?"),
+        ] {
+            let refusal = read(room, guard).unwrap_err().to_string();
+            assert!(refusal.contains(problem), "{refusal}");
+        }
+    }
+}

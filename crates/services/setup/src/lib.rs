@@ -1,0 +1,26 @@
+//! Puts a room, and the guard of a shop, into the nginx of the machine that they run on, and takes both out again.
+//!
+//! The configuration is read with every file that it includes, and changed only where it must be. What is not understood is refused
+//! with its file and line: a guess could let everybody into the shop, or nobody.
+
+mod answer;
+mod crowd;
+pub mod examine;
+mod glob;
+mod kept;
+mod listen;
+mod plan;
+mod program;
+mod refusal;
+mod services;
+mod shop;
+mod site;
+mod syntax;
+mod tree;
+
+pub use kept::{FileChange, KeptFiles, diff};
+pub use plan::{AfterSetup, SetupPlan, WhatToAdd, take_edits};
+pub use program::{NginxProgram, NoNginx};
+pub use refusal::SetupRefusal;
+pub use services::ShopServices;
+pub use site::SetupStage;

@@ -1,0 +1,68 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use waitroom::RoomId;
+
+use crate::answer::ask;
+
+/// The room and the guard of a shop that run as services on this machine.
+#[derive(Debug)]
+pub struct ShopServices {
+    pub room: RoomId,
+    /// The host names of shop and room.
+    pub shop_host: String,
+    pub room_host: String,
+    /// The room's URL, without a slash at the end.
+    pub url: String,
+    pub room_listens: SocketAddr,
+    pub guard_listens: SocketAddr,
+    pub guard_monitor: Option<SocketAddr>,
+    pub data: Option<PathBuf>,
+    /// What the services would do wrong behind this nginx.
+    pub warnings: Vec<String>,
+}
+
+impl ShopServices {
+    /// Why the shop would have no visitors behind the guard now, if so.
+    pub(crate) fn not_ready(&self) -> Option<String> {
+        let room = self.room_listens;
+        match ask(room, "/polling", "") {
+            Ok(answer) if answer.status == 200 => self.guard_not_ready(),
+            Ok(answer) => Some(format!("{room} answers {} and is not the room", answer.status)),
+            Err(error) => Some(format!("the room does not answer at {room}: {error}")),
+        }
+    }
+
+    /// Why the guard would let nobody in, if so. nginx asks it in the same way.
+    pub(crate) fn guard_not_ready(&self) -> Option<String> {
+        let guard = self.guard_listens;
+        let about = "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /\r\n";
+        match ask(guard, "/auth-request", about) {
+            Ok(answer) => {
+                let leads_to = answer.header("x-beekeeper-location").unwrap_or_default();
+                if !leads_to.starts_with(&format!("{}/beekeeper", self.url)) {
+                    return Some(format!(
+                        "{guard} answers {} and is not the guard of {}",
+                        answer.status, self.url
+                    ));
+                }
+            }
+            Err(error) => return Some(format!("the guard does not answer at {guard}: {error}")),
+        }
+        let health = ask(self.guard_monitor?, "/healthz", "").ok()?;
+        (health.status != 200).then(|| format!("the guard is not ready yet: {}", health.body.trim()))
+    }
+
+    /// What the room does with the shop's visitors now.
+    pub fn room_says(&self) -> &'static str {
+        let poll = ask(self.room_listens, "/polling", "").map(|answer| answer.body).unwrap_or_default();
+        let poll: serde_json::Value = serde_json::from_str(&poll).unwrap_or_default();
+        if poll["allow"] == true {
+            "the room is off and sends everybody on to the shop at once"
+        } else if poll["state"] == "paused" {
+            "the room is paused, so nobody enters the shop before it is on"
+        } else {
+            "the room is on, so everybody waits in line first"
+        }
+    }
+}
