@@ -1,5 +1,6 @@
 //! docs/one-machine.md, typed from its first line to its last on a Debian with a shop that has customers meanwhile.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{Child, ChildStdout, Stdio};
@@ -202,11 +203,9 @@ fn type_the_page(machine: &Container) {
     }
     assert_eq!((setups, unused), (3, Vec::new()), "the page has other lines than this test knows");
     let after = listing(machine);
-    let differs = |one: &str, other: &str| {
-        one.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let before = before.unwrap();
-    assert_eq!((differs(&before, &after), differs(&after, &before)), (Vec::new(), Vec::new()));
+    let [before, after] =
+        [before.as_ref().unwrap(), &after].map(|listing| listing.lines().collect::<BTreeSet<_>>());
+    assert_eq!(before.symmetric_difference(&after).collect::<Vec<_>>(), [&""; 0], "the machine is as it was");
     let minutes = begin.elapsed().as_secs_f64() / 60.0;
     // Seen also if the test passes.
     let told = format!("docs/one-machine.md was typed in {minutes:.1} minutes\n");
