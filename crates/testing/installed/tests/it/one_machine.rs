@@ -201,12 +201,12 @@ fn type_the_page(machine: &Container) {
         // As long as a person needs for the next line at least.
         thread::sleep(Duration::from_secs(1));
     }
+    let minutes = begin.elapsed().as_secs_f64() / 60.0;
     assert_eq!((setups, unused), (3, Vec::new()), "the page has other lines than this test knows");
     let after = listing(machine);
     let [before, after] =
         [before.as_ref().unwrap(), &after].map(|listing| listing.lines().collect::<BTreeSet<_>>());
     assert_eq!(before.symmetric_difference(&after).collect::<Vec<_>>(), [&""; 0], "the machine is as it was");
-    let minutes = begin.elapsed().as_secs_f64() / 60.0;
     // Seen also if the test passes.
     let told = format!("docs/one-machine.md was typed in {minutes:.1} minutes\n");
     io::stderr().write_all(told.as_bytes()).unwrap();
