@@ -135,9 +135,12 @@ impl App {
     }
 
     async fn door(&self, request: &Request<Incoming>, sender: IpAddr) -> HttpResponse {
-        let client = self.limit.as_ref().map(|limit| limit.client(sender, request.headers()));
-        let is_limited = client.is_some() && !self.is_rehearsed_by(sender, request.headers()).await;
-        let client = client.filter(|_| is_limited);
+        let client = match &self.limit {
+            Some(limit) if !self.is_rehearsed_by(sender, request.headers()).await => {
+                Some(limit.client(sender, request.headers()))
+            }
+            _ => None,
+        };
         let cookies: Vec<&str> = cookies(request).collect();
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         let visit = DoorRequest {

@@ -203,6 +203,10 @@ fn type_the_page(machine: &Container) {
     }
     let minutes = begin.elapsed().as_secs_f64() / 60.0;
     assert_eq!((setups, unused), (3, Vec::new()), "the page has other lines than this test knows");
+    let log = machine.run("journalctl --no-pager --output cat --unit 'beekeeper*'");
+    let warned: Vec<_> =
+        log.lines().filter(|line| [" WARN ", " ERROR "].iter().any(|word| line.contains(word))).collect();
+    assert_eq!(warned, [""; 0], "nothing went wrong");
     let after = listing(machine);
     let [before, after] =
         [before.as_ref().unwrap(), &after].map(|listing| listing.lines().collect::<BTreeSet<_>>());
