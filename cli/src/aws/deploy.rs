@@ -111,6 +111,10 @@ fn result(room: &DeployedRoom, found: RoomState, mail: Option<&AlarmMail>) -> St
             "The room is paused: visitors can join, but nobody enters. Turn it on with: beekeeper on {}",
             room.room
         )),
+        RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended => lines.push(format!(
+            "The room is {found}: nobody new can join. Turn it on with: beekeeper on {}",
+            room.room
+        )),
         RoomState::Off => lines.push(format!(
             "The room is off: all visitors go straight to the shop. Turn it on with: beekeeper on {}",
             room.room

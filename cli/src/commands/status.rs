@@ -60,8 +60,10 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
         format!("window before  {}", windows.get(1).map_or("none yet", String::as_str)),
         format!("rate           {}", if line.slow { colours.yellow(&rate(status)) } else { rate(status) }),
     ];
-    if let Some(opens) = room.opens {
-        lines.insert(1, format!("opens          {}, {}", words::at(opens), words::ahead(opens, now)));
+    for (what, at) in [("ends  ", room.ends), ("closes", room.closes), ("opens ", room.opens)] {
+        if let Some(at) = at {
+            lines.insert(1, format!("{what}         {}, {}", words::at(at), words::ahead(at, now)));
+        }
     }
     if room.rehearsal.is_some() {
         lines
@@ -81,6 +83,15 @@ fn text(status: &Status, now: Timestamp, colours: Colours) -> String {
     }
     if !room.settings.message.as_str().is_empty() {
         lines.push(format!("message        {:?}", room.settings.message.as_str()));
+    }
+    if !room.notice.text.as_str().is_empty() {
+        lines.push(format!("notice         {:?}", room.notice.text.as_str()));
+    }
+    if let Some(link) = &room.notice.link {
+        lines.push(format!("link           {link}"));
+    }
+    if room.then_off {
+        lines.push("then           off, when everybody who waited was let in".into());
     }
     if room.stretch != waitroom::Stretch::USUAL {
         lines.push(format!("polls          {} times less often than usual", room.stretch));
@@ -110,9 +121,9 @@ fn state(status: &Status, colours: Colours) -> String {
     }
     match state {
         RoomState::On => colours.green(state.as_str()),
-        RoomState::Paused => colours.yellow(state.as_str()),
-        // Nobody is kept out of the shop.
-        RoomState::Off => colours.red(state.as_str()),
+        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => colours.yellow(state.as_str()),
+        // Nobody is let in any more, or nobody is kept out of the shop.
+        RoomState::Ended | RoomState::Off => colours.red(state.as_str()),
     }
 }
 

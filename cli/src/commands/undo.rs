@@ -28,5 +28,5 @@ pub(crate) fn run(which: &Which, json: bool, yes: bool) -> Result<()> {
 
 /// Then everybody who waits would enter at once, as after `off`.
 fn turns_off(reverted: &AuditedChange) -> bool {
-    matches!(reverted, AuditedChange::State { to, .. } if to.lets_everybody_through())
+    matches!(reverted, AuditedChange::State(change) if change.to.lets_everybody_through())
 }

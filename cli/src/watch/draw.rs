@@ -73,12 +73,13 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
 
     let status = &course.latest;
     let (room, line) = (&status.room, &status.line);
+    let state = room.state.as_str().to_uppercase();
     let (state, colour) = match room.state {
         // What follows is the last that was known.
         _ if course.problem.is_some() => ("NO ANSWER".into(), Color::Red),
-        RoomState::On => (room.state.as_str().to_uppercase(), Color::Green),
-        RoomState::Paused => (room.state.as_str().to_uppercase(), Color::Yellow),
-        RoomState::Off => (room.state.as_str().to_uppercase(), Color::Red),
+        RoomState::On => (state, Color::Green),
+        RoomState::Paused | RoomState::Closed | RoomState::ClosedPaused => (state, Color::Yellow),
+        RoomState::Ended | RoomState::Off => (state, Color::Red),
     };
     let mut numbers = vec![
         Span::styled(state, palette.strong(colour)),
@@ -98,9 +99,11 @@ fn facts(course: &Course, palette: Palette, width: u16) -> Vec<Line<'static>> {
     if let Some(missing) = refusals_missing(status) {
         lines.extend(fit(words(&format!("refused {missing}"), Style::new()), width));
     }
-    if let Some(opens) = room.opens {
-        lines
-            .extend(fit(words(&format!("opens {}", words::at(opens)), palette.strong(Color::Yellow)), width));
+    for (what, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
+        if let Some(at) = at {
+            let ahead = format!("{what} {}", words::at(at));
+            lines.extend(fit(words(&ahead, palette.strong(Color::Yellow)), width));
+        }
     }
     lines.extend(fit(words(&format!("rate {}", rate(status)), held), width));
     if let Some(limited) = limited(status) {

@@ -43,11 +43,18 @@ pub struct Wait {
     opens: Option<Timestamp>,
     /// Whether the throttle holds the rate down.
     slow: bool,
+    /// What the operator says: to those who wait, or to those who come too late.
     message: String,
+    /// Where the operator sends those who come too late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
     stretch: Stretch,
     /// Tells the page of a newcomer to go to `/beekeeper` once, which gives them a place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     join: bool,
+    /// Tells somebody without a place that nobody new can join. Pages ask on, seldom, until the answer says `join`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    late: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rehearsal: Option<RehearsalMark>,
 }
@@ -63,6 +70,10 @@ impl PollAnswer {
             let origin = room.settings.shop.to_string();
             return Self::Enter { allow: true, origin, until, rehearsal: room.rehearsal };
         }
+        let is_newcomer = visitor == VisitorState::Newcomer;
+        let turned_away = room.turns_away(!is_newcomer);
+        let message = if turned_away { room.text_for_latecomers() } else { &room.settings.message };
+        let link = room.notice.link.as_ref().filter(|_| turned_away);
         Self::Wait(Wait {
             allow: false,
             epoch: room.epoch,
@@ -74,9 +85,11 @@ impl PollAnswer {
             state: room.state,
             opens: room.opens,
             slow: line.slow,
-            message: room.settings.message.to_string(),
+            message: message.to_string(),
+            link: link.map(ToString::to_string),
             stretch: room.stretch,
-            join: room.takes_newcomers() && visitor == VisitorState::Newcomer,
+            join: is_newcomer && room.takes_newcomers(),
+            late: is_newcomer && !room.takes_newcomers(),
             rehearsal: room.rehearsal,
         })
     }
@@ -105,7 +118,7 @@ impl ClientAnswer {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use waitroom::{LineReach, Settings, fixture};
+    use waitroom::{LineReach, Notice, Settings, fixture};
 
     use super::*;
 
@@ -146,6 +159,40 @@ mod tests {
         let answer = poll(&room, VisitorState::Waiting);
         assert_eq!((&answer["state"], &answer["opens"]), (&json!("paused"), &json!(1_700_000_600_000_u64)));
         assert_eq!(poll(&room, admitted())["allow"], true, "who was admitted before may still enter");
+    }
+
+    #[test]
+    fn who_comes_too_late_reads_the_notice_and_does_not_join() {
+        let notice = Notice {
+            text: "Sold out".parse().unwrap(),
+            link: Some("https://shop.example/next".parse().unwrap()),
+        };
+        for (state, waiting_reads_it) in
+            [(RoomState::Closed, false), (RoomState::ClosedPaused, false), (RoomState::Ended, true)]
+        {
+            let room = Room { state, notice: notice.clone(), ..room() };
+            let newcomer = poll(&room, VisitorState::Newcomer);
+            assert_eq!((newcomer.get("join"), &newcomer["late"]), (None, &json!(true)), "{state}");
+            assert_eq!(
+                (&newcomer["state"], &newcomer["message"]),
+                (&json!(state.as_str()), &json!("Sold out"))
+            );
+            assert_eq!(newcomer["link"], "https://shop.example/next");
+            let waiting = poll(&room, VisitorState::Waiting);
+            assert_eq!((waiting.get("join"), waiting.get("late")), (None, None), "{state}");
+            let message = if waiting_reads_it { "Sold out" } else { "It's \"on\"" };
+            assert_eq!(
+                (&waiting["message"], waiting.get("link").is_some()),
+                (&json!(message), waiting_reads_it)
+            );
+            assert_eq!(poll(&room, admitted())["allow"], true, "who was admitted before may still enter");
+            let without = Room { notice: Notice::default(), ..room };
+            assert_eq!(
+                poll(&without, VisitorState::Newcomer)["message"],
+                "It's \"on\"",
+                "the room's message"
+            );
+        }
     }
 
     #[test]

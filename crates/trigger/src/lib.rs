@@ -135,7 +135,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
         Ok(report)
     }
 
-    /// Marks the room as quiet if nobody was in the line for a while. Wakes it if somebody waits after all: the door could
+    /// Marks the room as quiet if nobody was in the line for a while, which turns off a closed room that was to. Wakes it if somebody waits after all: the door could
     /// not.
     async fn judge_quiet(
         &self,
@@ -146,7 +146,7 @@ impl<S: TriggerStore, C: Clock, D: Dispatch> Trigger<S, C, D> {
     ) -> PortResult<()> {
         let is_idle = || was_empty(room, recent, self.clock.now(), self.minute);
         let quiet = waiting == 0 && room.releases() && (room.quiet || is_idle());
-        if quiet == room.quiet {
+        if !room.heeds_quiet(quiet) {
             return Ok(());
         }
         self.store.ledger().set_quiet(quiet).await?;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Epoch, Message, Rate, RehearsalMark, Room, RoomState, Stretch, Timestamp};
+use crate::{Epoch, Message, Notice, Rate, RehearsalMark, Room, RoomState, Standing, Stretch, Timestamp};
 
 /// One order, or one decision of the throttle that changed the rate in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,16 +66,7 @@ pub enum AuditedChange {
         from: Message,
         to: Message,
     },
-    State {
-        from: RoomState,
-        to: RoomState,
-        /// When the room was to open before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        from_opens: Option<Timestamp>,
-        /// When the room opens now.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to_opens: Option<Timestamp>,
-    },
+    State(Box<StateChange>),
     Stretch {
         from: Stretch,
         to: Stretch,
@@ -103,13 +94,99 @@ pub enum AuditedChange {
     },
 }
 
+/// How the operator left the room before and after an order. What it has none of is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChange {
+    pub from: RoomState,
+    pub to: RoomState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_opens: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_opens: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_closes: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_closes: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from_ends: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_ends: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    from_then_off: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    to_then_off: bool,
+    #[serde(default, skip_serializing_if = "Notice::is_empty")]
+    from_notice: Notice,
+    #[serde(default, skip_serializing_if = "Notice::is_empty")]
+    to_notice: Notice,
+}
+
+impl StateChange {
+    pub fn new(before: Standing, after: Standing) -> Self {
+        Self {
+            from: before.state,
+            to: after.state,
+            from_opens: before.opens,
+            to_opens: after.opens,
+            from_closes: before.closes,
+            to_closes: after.closes,
+            from_ends: before.ends,
+            to_ends: after.ends,
+            from_then_off: before.then_off,
+            to_then_off: after.then_off,
+            from_notice: before.notice,
+            to_notice: after.notice,
+        }
+    }
+
+    pub fn before(&self) -> Standing {
+        Standing {
+            state: self.from,
+            opens: self.from_opens,
+            closes: self.from_closes,
+            ends: self.from_ends,
+            then_off: self.from_then_off,
+            notice: self.from_notice.clone(),
+        }
+    }
+
+    pub fn after(&self) -> Standing {
+        Standing {
+            state: self.to,
+            opens: self.to_opens,
+            closes: self.to_closes,
+            ends: self.to_ends,
+            then_off: self.to_then_off,
+            notice: self.to_notice.clone(),
+        }
+    }
+
+    /// Whether the room is as it was before, also after what followed by itself since.
+    fn begins_with(&self, standing: &Standing) -> bool {
+        let before = self.before();
+        let has_turned_off = || {
+            let closed = Standing { state: RoomState::Closed, then_off: true, ..before.clone() };
+            (before == closed).then(|| {
+                let mut off = closed;
+                off.turn(RoomState::Off);
+                off
+            })
+        };
+        let followed = before.follows().map(|(_, standing)| standing);
+        std::iter::once(before.clone())
+            .chain(followed)
+            .chain(has_turned_off())
+            .any(|known| known == *standing)
+    }
+}
+
 impl AuditedChange {
     /// Whether there is a difference.
     pub fn is_change(&self) -> bool {
         match self {
             Self::Rate { from, to } | Self::Throttle { from, to } => from != to,
             Self::Message { from, to } => from != to,
-            Self::State { from, to, from_opens, to_opens } => (from, from_opens) != (to, to_opens),
+            Self::State(change) => change.before() != change.after(),
             Self::Stretch { from, to } => from != to,
             Self::Reset { from, to } => from != to,
             Self::Rehearsal { .. } | Self::KeyRotation { .. } | Self::KeyDrop { .. } => true,
@@ -122,9 +199,7 @@ impl AuditedChange {
         Some(match self.clone() {
             Self::Rate { from, to } => Self::Rate { from: to, to: from },
             Self::Message { from, to } => Self::Message { from: to, to: from },
-            Self::State { from, to, from_opens, to_opens } => {
-                Self::State { from: to, to: from, from_opens: to_opens, to_opens: from_opens }
-            }
+            Self::State(change) => Self::State(StateChange::new(change.after(), change.before()).into()),
             Self::Stretch { from, to } => Self::Stretch { from: to, to: from },
             Self::Reset { .. }
             | Self::Throttle { .. }
@@ -148,14 +223,13 @@ impl AuditedChange {
         match self {
             Self::Rate { from, to } => set(&mut room.settings.rate, from, to),
             Self::Message { from, to } => set(&mut room.settings.message, from, to),
-            Self::State { from, to, from_opens, to_opens } => {
-                let is_as_before = (room.state, room.opens) == (*from, *from_opens);
-                // A room that has opened is as it was ordered.
-                let has_opened = from_opens.is_some() && room.state == RoomState::On && *to != RoomState::On;
-                if is_as_before || has_opened {
-                    (room.state, room.opens) = (*to, *to_opens);
+            Self::State(change) => {
+                let (now, wanted) = (room.standing(), change.after());
+                let applies = change.begins_with(&now) && now != wanted;
+                if applies {
+                    wanted.put_into(room);
                 }
-                is_as_before || has_opened
+                applies
             }
             Self::Stretch { from, to } => set(&mut room.stretch, from, to),
             Self::Reset { .. }
@@ -170,7 +244,7 @@ impl AuditedChange {
         match self {
             Self::Rate { .. } => AuditSubject::Rate,
             Self::Message { .. } => AuditSubject::Message,
-            Self::State { .. } => AuditSubject::State,
+            Self::State(_) => AuditSubject::State,
             Self::Stretch { .. } => AuditSubject::Stretch,
             Self::Reset { .. } => AuditSubject::Reset,
             Self::Throttle { .. } => AuditSubject::Throttle,
@@ -186,11 +260,7 @@ impl fmt::Display for AuditedChange {
         match self {
             Self::Rate { from, to } => write!(f, "rate: {from} -> {to}"),
             Self::Message { from, to } => write!(f, "message: {:?} -> {:?}", from.as_str(), to.as_str()),
-            Self::State { from, to, from_opens, to_opens } => {
-                let opens =
-                    |at: &Option<Timestamp>| at.map_or_else(String::new, |at| format!(", opens {at}"));
-                write!(f, "room: {from}{} -> {to}{}", opens(from_opens), opens(to_opens))
-            }
+            Self::State(change) => write!(f, "room: {} -> {}", change.before(), change.after()),
             Self::Stretch { from, to } => write!(f, "stretch: {from} -> {to}"),
             Self::Reset { from, to } => write!(f, "reset, epoch: {from} -> {to}"),
             Self::Throttle { from, to } => write!(f, "rate in force: {from} -> {to}"),
@@ -243,12 +313,9 @@ impl AuditNote {
                 from: before.settings.message.clone(),
                 to: after.settings.message.clone(),
             },
-            AuditSubject::State => AuditedChange::State {
-                from: before.state,
-                to: after.state,
-                from_opens: before.opens,
-                to_opens: after.opens,
-            },
+            AuditSubject::State => {
+                AuditedChange::State(StateChange::new(before.standing(), after.standing()).into())
+            }
             AuditSubject::Stretch => AuditedChange::Stretch { from: before.stretch, to: after.stretch },
             AuditSubject::Reset => AuditedChange::Reset { from: before.epoch, to: after.epoch },
             AuditSubject::Throttle => AuditedChange::Throttle { from: before.rate(), to: after.rate() },

@@ -47,7 +47,10 @@ impl Plan {
             let start = change.max(now);
             return made(Self::starting(number, change, rate, still_ahead(), start, now, minute));
         };
-        let Some(next) = room.valves.after(newest.valve_from) else {
+        // An end ahead changes nothing before the window that it ends.
+        let next =
+            room.valves.after(newest.valve_from).filter(|next| next.from <= newest.window.end.max(now));
+        let Some(next) = next else {
             let Valve::Open(rate) = room.valve_at(newest.valve_from.max(now)).valve else { return None };
             if newest.window.end.since(now) > horizon {
                 return None;

@@ -7,7 +7,8 @@
 //! | type | meaning |
 //! | --- | --- |
 //! | [`Room`], [`Settings`] | a room, and what the operator decided |
-//! | [`RoomState`] with its [`Switches`] | whether it is on, paused or off, and what that means |
+//! | [`RoomState`] with its [`Switches`] | whether it is on, paused, closed, ended or off, and what that means |
+//! | [`Standing`] with its [`Notice`] | how the operator left it: the state, what follows by itself, and what those read who come too late |
 //! | [`Place`] with [`Epoch`], [`Token`], [`Ticket`] | a visitor's place in line, as the cookie carries it |
 //! | [`TicketBlock`] | ticket numbers, which producers lease in blocks |
 //! | [`Valve`], [`ValveSchedule`] | whether and how fast the room releases visitors, and from when |
@@ -39,6 +40,7 @@ mod minute;
 mod mistakes;
 mod name;
 mod newtypes;
+mod notice;
 mod overtaken;
 mod pace;
 mod place;
@@ -51,6 +53,7 @@ mod room;
 mod room_state;
 mod settings;
 mod slice;
+mod standing;
 mod status;
 mod stretch;
 pub mod throttle_rules;
@@ -62,7 +65,7 @@ mod valve;
 mod web_url;
 
 pub use admission::{Admission, AdmittedBy};
-pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author};
+pub use audit::{AuditEntry, AuditNote, AuditSubject, AuditedChange, Author, StateChange};
 pub use causes::{causes, with_causes};
 pub use disorder::DisorderEstimate;
 pub use epoch::{Epoch, EpochError};
@@ -71,6 +74,7 @@ pub use line_count::{IssuedTickets, LineCount};
 pub use minute::{LineCounts, LineTotals, MinuteCount, MinuteRecord};
 pub use mistakes::Mistakes;
 pub use name::{Message, NameError, RoomId, Title};
+pub use notice::Notice;
 pub use overtaken::{overtaken_before, was_empty};
 pub use pace::{Pace, PaceStep};
 pub use place::{Place, PlaceError, Scheme, readable_cookies};
@@ -82,6 +86,7 @@ pub use room::Room;
 pub use room_state::{RoomState, RoomStateError, Switches, WayToShop};
 pub use settings::{Lifetimes, Settings};
 pub use slice::{BATCH, SLICE_BATCHES, Slice, SliceId, SliceIdError, most_in_a_second};
+pub use standing::Standing;
 pub use status::{LineProgress, LineReach, LineStatus};
 pub use stretch::{Stretch, StretchError};
 pub use ticket::{Ticket, TicketError};

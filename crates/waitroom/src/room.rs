@@ -7,8 +7,8 @@ use url::Url;
 
 use crate::valve::WantedValve;
 use crate::{
-    Epoch, Rate, RehearsalMark, RoomState, Settings, Stretch, Timestamp, Valve, ValveChange, ValveSchedule,
-    WebUrl,
+    Epoch, Message, Notice, Rate, RehearsalMark, RoomState, Settings, Standing, Stretch, Timestamp, Valve,
+    ValveChange, ValveSchedule, WebUrl,
 };
 
 /// A room as the ledger stores it: the operator's settings, and its state.
@@ -23,6 +23,18 @@ pub struct Room {
     /// the time of reading. So nothing has to run at this instant.
     #[serde(default)]
     pub opens: Option<Timestamp>,
+    /// When newcomers get no place any more.
+    #[serde(default)]
+    pub closes: Option<Timestamp>,
+    /// When nobody is let in any more.
+    #[serde(default)]
+    pub ends: Option<Timestamp>,
+    /// Whether a closed room turns off when everybody who waited was let in.
+    #[serde(default)]
+    pub then_off: bool,
+    /// What those read who come too late.
+    #[serde(default)]
+    pub notice: Notice,
     /// The rate that the throttle allows, while it holds the room down.
     pub throttled: Option<Rate>,
     /// Whether nobody waits and nobody has come for a while. Nothing runs then but the trigger, until somebody joins.
@@ -52,6 +64,10 @@ impl Room {
             epoch,
             state: RoomState::On,
             opens: None,
+            closes: None,
+            ends: None,
+            then_off: false,
+            notice: Notice::default(),
             throttled: None,
             quiet: false,
             highest_rate: None,
@@ -62,9 +78,22 @@ impl Room {
         }
     }
 
-    /// Turns the room on, pauses it or turns it off. An opening ahead is withdrawn.
+    /// How the operator left it.
+    pub fn standing(&self) -> Standing {
+        Standing::of(self)
+    }
+
+    /// Turns the room to this state. An opening ahead is withdrawn, and whatever cannot follow from there: a closing or an end
+    /// ahead stays while the room is on or paused.
     pub fn turn(&mut self, state: RoomState) {
-        (self.state, self.opens) = (state, None);
+        let mut standing = self.standing();
+        standing.turn(state);
+        standing.put_into(self);
+    }
+
+    /// Stops the releases. Newcomers whom the room turned away stay turned away.
+    pub fn pause(&mut self) {
+        self.turn(self.state.paused());
     }
 
     /// Pauses the room until it opens by itself.
@@ -85,6 +114,23 @@ impl Room {
     /// Whether everybody goes straight to the shop.
     pub fn lets_everybody_through(&self) -> bool {
         self.state.lets_everybody_through()
+    }
+
+    /// Whether nobody is let in any more.
+    pub fn is_over(&self) -> bool {
+        self.state.is_over()
+    }
+
+    /// Whether a visitor who was not admitted reads that they come too late: in an ended room everybody, in a closed one who has
+    /// no place.
+    pub fn turns_away(&self, has_place: bool) -> bool {
+        self.is_over() || (self.state.turns_newcomers_away() && !has_place)
+    }
+
+    /// What is told to whom it [turns away](Self::turns_away).
+    pub fn text_for_latecomers(&self) -> &Message {
+        let Notice { text, .. } = &self.notice;
+        if text.as_str().is_empty() { &self.settings.message } else { text }
     }
 
     /// Whether its visitors could be those of a rehearsal, who join and are released.
@@ -111,10 +157,16 @@ impl Room {
         (self.epoch, self.rehearsal) != (before.epoch, before.rehearsal)
     }
 
-    /// The room at `now`: on, if it was to open by then.
+    /// Whether its state changes by itself.
+    pub fn changes_by_itself(&self) -> bool {
+        self.opens.is_some() || self.closes.is_some() || self.ends.is_some()
+    }
+
+    /// The room at `now`: with what was to follow by then.
     #[must_use]
     pub fn at(self: Arc<Self>, now: Timestamp) -> Arc<Self> {
-        if self.opens.is_none_or(|opens| opens > now) {
+        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        if ![self.opens, self.closes, self.ends].into_iter().any(is_due) {
             return self;
         }
         let mut room = Self::clone(&self);
@@ -122,17 +174,28 @@ impl Room {
         Arc::new(room)
     }
 
-    /// Opens the room if it was to open by `now`. Only a paused room opens: the two together are the opening ahead. It is not quiet until then, because a crowd
-    /// waits.
+    /// Lets happen what was to follow by `now`. A room that is to open is not quiet until then, because a crowd waits.
     fn settle(&mut self, now: Timestamp) {
-        if self.state != RoomState::Paused {
-            self.opens = None;
+        self.standing().at(now).put_into(self);
+        self.quiet &= self.opens.is_none();
+    }
+
+    /// Whether marking the room as quiet, or as awake, changes anything.
+    pub fn heeds_quiet(&self, quiet: bool) -> bool {
+        self.quiet != quiet || (quiet && self.turns_off_when_quiet())
+    }
+
+    /// Nobody has waited for a while, or somebody does. A closed room that nobody waits in has done what it was to do.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+        if quiet && self.turns_off_when_quiet() {
+            self.turn(RoomState::Off);
         }
-        match self.opens {
-            Some(opens) if opens <= now => self.turn(RoomState::On),
-            Some(_) => self.quiet = false,
-            None => {}
-        }
+    }
+
+    /// Whether it turns off as soon as it is marked as quiet.
+    pub fn turns_off_when_quiet(&self) -> bool {
+        self.then_off && self.state == RoomState::Closed
     }
 
     /// The rate in force: what the operator set, or less while the throttle holds it down.
@@ -168,11 +231,21 @@ impl Room {
 
     /// What this room wants of its valve from now on.
     fn wanted_valve(&self) -> WantedValve {
-        let opening = self.opens.map(|from| ValveChange { from, valve: Valve::Open(self.rate()) });
-        WantedValve { now: self.valve(), opening }
+        let now = self.valve();
+        let mut last = now;
+        let mut ahead = Vec::new();
+        for (from, standing) in self.standing().follows() {
+            let releases = standing.state.switches().releases;
+            let valve = if releases { Valve::Open(self.rate()) } else { Valve::Closed };
+            if valve != last {
+                ahead.push(ValveChange { from, valve });
+            }
+            last = valve;
+        }
+        WantedValve { now, ahead }
     }
 
-    /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and the opening ahead. `before` is the room before
+    /// Schedules what [`Self::valve`] says now, in force after `lead_time`, and what is ahead. `before` is the room before
     /// it was changed. Every store does this with every change.
     ///
     /// An order of the operator wakes the room, so that it always says from when it is in force.
@@ -186,7 +259,7 @@ impl Room {
         }
         let (before, wanted) = (before.wanted_valve(), self.wanted_valve());
         if wanted != before {
-            self.valves.set(before, wanted, self.version, now, lead_time);
+            self.valves.set(&before, &wanted, self.version, now, lead_time);
         }
     }
 
@@ -226,7 +299,7 @@ mod tests {
         assert_eq!(room.valve(), rate(50));
         room.settings.rate = Rate::new(20).unwrap();
         assert_eq!(room.valve(), rate(20), "the operator's rate may be lower than the throttle's");
-        for closed in [RoomState::Paused, RoomState::Off] {
+        for closed in [RoomState::Paused, RoomState::ClosedPaused, RoomState::Ended, RoomState::Off] {
             room.state = closed;
             assert_eq!(room.valve(), Valve::Closed);
         }
@@ -367,6 +440,157 @@ mod tests {
                 assert_eq!(shown(&Arc::new(room).at(OPENS)), opened);
             }
         }
+    }
+
+    const CLOSES: Timestamp = Timestamp::from_millis(700_000);
+    const ENDS: Timestamp = Timestamp::from_millis(800_000);
+
+    /// The state, and the first letters of what is ahead.
+    fn left(room: &Room) -> String {
+        let letter = |at: Option<Timestamp>, letter| if at.is_some() { letter } else { "" };
+        let Room { state, opens, closes, ends, .. } = room;
+        let ahead = [letter(*opens, "o"), letter(*closes, "c"), letter(*ends, "e")].concat();
+        if ahead.is_empty() { state.to_string() } else { format!("{state} {ahead}") }
+    }
+
+    #[test]
+    fn every_order_leads_from_every_state_where_the_table_says() {
+        type Orders = [(&'static str, fn(&mut Room)); 9];
+        let begins: Orders = [
+            ("on", |room| room.turn(RoomState::On)),
+            ("paused", |room| room.turn(RoomState::Paused)),
+            ("paused o", |room| room.open_at(OPENS)),
+            ("closed", |room| room.turn(RoomState::Closed)),
+            ("closed-paused", |room| room.turn(RoomState::ClosedPaused)),
+            ("ended", |room| room.turn(RoomState::Ended)),
+            ("off", |room| room.turn(RoomState::Off)),
+            ("on ce", |room| (room.closes, room.ends) = (Some(CLOSES), Some(ENDS))),
+            ("paused oce", |room| {
+                room.open_at(OPENS);
+                (room.closes, room.ends) = (Some(CLOSES), Some(ENDS));
+            }),
+        ];
+        // What is ahead stays where it can still follow.
+        let rows: [(fn(&mut Room), [&str; 9]); 6] = [
+            (|room| room.turn(RoomState::On), ["on", "on", "on", "on", "on", "on", "on", "on ce", "on ce"]),
+            (
+                Room::pause,
+                [
+                    "paused",
+                    "paused",
+                    "paused",
+                    "closed-paused",
+                    "closed-paused",
+                    "closed-paused",
+                    "paused",
+                    "paused ce",
+                    "paused ce",
+                ],
+            ),
+            (
+                |room| room.open_at(OPENS),
+                [
+                    "paused o",
+                    "paused o",
+                    "paused o",
+                    "paused o",
+                    "paused o",
+                    "paused o",
+                    "paused o",
+                    "paused oce",
+                    "paused oce",
+                ],
+            ),
+            (
+                |room| room.turn(RoomState::Closed),
+                [
+                    "closed", "closed", "closed", "closed", "closed", "closed", "closed", "closed e",
+                    "closed e",
+                ],
+            ),
+            (|room| room.turn(RoomState::Ended), ["ended"; 9]),
+            (|room| room.turn(RoomState::Off), ["off"; 9]),
+        ];
+        for (order, expected) in rows {
+            for ((begin, begins), expected) in begins.into_iter().zip(expected) {
+                let mut room = room("https://room.example/");
+                change(&mut room, begins);
+                assert_eq!(left(&room), begin);
+                change(&mut room, order);
+                assert_eq!(left(&room), expected, "from {begin}");
+                change(&mut room, |room| room.stretch = Stretch::MAX);
+                assert_eq!(left(&room), expected, "from {begin}, and no other order");
+                releases_as_it_says(&room);
+            }
+        }
+    }
+
+    /// The valve follows the state, also where that changes by itself.
+    fn releases_as_it_says(room: &Room) {
+        for (seconds, follows) in [(55, "before"), (605, "o"), (705, "c"), (805, "e")] {
+            let at = Timestamp::from_millis(seconds * 1000);
+            let then = Arc::new(room.clone()).at(at);
+            assert_eq!(room.valve_at(at).valve, then.valve(), "{} {follows}: {}", left(room), room.valves);
+        }
+    }
+
+    #[test]
+    fn a_room_opens_closes_and_ends_by_itself_and_a_pause_stays_one() {
+        let course = |begin: fn(&mut Room)| {
+            let mut room = room("https://room.example/");
+            change(&mut room, begin);
+            change(&mut room, |room| (room.closes, room.ends) = (Some(CLOSES), Some(ENDS)));
+            releases_as_it_says(&room);
+            let room = Arc::new(room);
+            assert_eq!(room.clone().at(OPENS - Duration::from_millis(1)), room);
+            [OPENS, CLOSES, ENDS].map(|at| room.clone().at(at).state.as_str())
+        };
+        assert_eq!(course(|room| room.open_at(OPENS)), ["on", "closed", "ended"]);
+        assert_eq!(course(|room| room.turn(RoomState::On)), ["on", "closed", "ended"]);
+        assert_eq!(course(|room| room.turn(RoomState::Paused)), ["paused", "closed-paused", "ended"]);
+        assert_eq!(course(|room| room.turn(RoomState::Closed)), ["closed", "closed", "ended"]);
+        assert_eq!(course(|room| room.turn(RoomState::Off)), ["off"; 3]);
+    }
+
+    #[test]
+    fn those_who_come_too_late_read_the_notice_while_there_is_anything_to_come_too_late_for() {
+        let mut room = room("https://room.example/");
+        let notice = Notice { text: "Sold out".parse().unwrap(), link: None };
+        let tell = |room: &mut Room| room.notice = notice.clone();
+        change(&mut room, tell);
+        assert_eq!(room.notice, Notice::default(), "nobody does in a room that is on");
+        change(&mut room, |room| room.ends = Some(ENDS));
+        change(&mut room, tell);
+        assert_eq!(room.notice, notice);
+        for state in [RoomState::Closed, RoomState::ClosedPaused, RoomState::Ended] {
+            change(&mut room, |room| room.turn(state));
+            assert_eq!(room.notice, notice, "{state}");
+            assert_eq!((room.turns_away(false), room.turns_away(true)), (true, state == RoomState::Ended));
+            assert_eq!(room.text_for_latecomers().as_str(), "Sold out");
+        }
+        change(&mut room, |room| room.turn(RoomState::On));
+        assert_eq!(room.notice, Notice::default());
+        assert_eq!((room.turns_away(false), room.turns_away(true)), (false, false));
+    }
+
+    #[test]
+    fn a_closed_room_that_nobody_waits_in_turns_off_if_it_was_to() {
+        let mut room = room("https://room.example/");
+        change(&mut room, |room| (room.closes, room.then_off) = (Some(CLOSES), true));
+        change(&mut room, |room| room.set_quiet(true));
+        assert_eq!((room.state, room.quiet), (RoomState::On, true), "somebody may still come");
+        room = Room::clone(&Arc::new(room).at(CLOSES));
+        assert_eq!(room.state, RoomState::Closed);
+        assert!(room.heeds_quiet(true), "although it is quiet already");
+        change(&mut room, |room| room.turn(RoomState::ClosedPaused));
+        change(&mut room, |room| room.set_quiet(true));
+        assert_eq!(room.state, RoomState::ClosedPaused, "nobody knows whether anybody waits");
+        change(&mut room, |room| room.turn(RoomState::Closed));
+        change(&mut room, |room| room.set_quiet(true));
+        assert_eq!((room.state, room.then_off), (RoomState::Off, false));
+        change(&mut room, |room| room.turn(RoomState::Closed));
+        change(&mut room, |room| room.set_quiet(true));
+        assert_eq!((room.state, room.quiet), (RoomState::Closed, true), "another closing was not to");
     }
 
     #[test]

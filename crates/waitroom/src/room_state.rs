@@ -12,6 +12,12 @@ pub enum RoomState {
     On,
     /// Visitors join and keep their places. Nobody is released.
     Paused,
+    /// Nobody new joins. Visitors who wait are released at the rate.
+    Closed,
+    /// Nobody new joins. Visitors who wait keep their places, and nobody is released.
+    ClosedPaused,
+    /// Nobody new joins, and nobody is released any more. Visitors who wait keep their places, in case it goes on after all.
+    Ended,
     /// Everybody goes straight to the shop.
     Off,
 }
@@ -33,21 +39,29 @@ pub enum WayToShop {
     ThroughLine,
     /// Everybody goes there at once.
     Straight,
+    /// Nobody goes there any more, but for those who were released before.
+    Over,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a room is on, paused or off")]
+#[error("a room is on, paused, closed, closed-paused, ended or off")]
 pub struct RoomStateError;
 
 impl RoomState {
-    pub const ALL: [Self; 3] = [Self::On, Self::Paused, Self::Off];
+    pub const ALL: [Self; 6] =
+        [Self::On, Self::Paused, Self::Closed, Self::ClosedPaused, Self::Ended, Self::Off];
 
     /// The table in ARCHITECTURE.md: each state's name and switches.
     const fn row(self) -> (&'static str, Switches) {
-        use WayToShop::{Straight, ThroughLine};
+        use WayToShop::{Over, Straight, ThroughLine};
         match self {
             Self::On => ("on", Switches { joins: true, releases: true, way: ThroughLine }),
             Self::Paused => ("paused", Switches { joins: true, releases: false, way: ThroughLine }),
+            Self::Closed => ("closed", Switches { joins: false, releases: true, way: ThroughLine }),
+            Self::ClosedPaused => {
+                ("closed-paused", Switches { joins: false, releases: false, way: ThroughLine })
+            }
+            Self::Ended => ("ended", Switches { joins: false, releases: false, way: Over }),
             Self::Off => ("off", Switches { joins: false, releases: false, way: Straight }),
         }
     }
@@ -58,6 +72,22 @@ impl RoomState {
 
     pub const fn switches(self) -> Switches {
         self.row().1
+    }
+
+    /// Whether nobody is let in any more.
+    pub fn is_over(self) -> bool {
+        self.switches().way == WayToShop::Over
+    }
+
+    /// Whether somebody without a place reads that they come too late.
+    pub fn turns_newcomers_away(self) -> bool {
+        !self.switches().joins && !self.lets_everybody_through()
+    }
+
+    /// Where `pause` leads from here: it stops the releases, and does not let newcomers in whom the room turned away.
+    #[must_use]
+    pub fn paused(self) -> Self {
+        if self.turns_newcomers_away() { Self::ClosedPaused } else { Self::Paused }
     }
 
     /// Whether everybody goes straight to the shop.
@@ -93,6 +123,7 @@ mod tests {
             let way = match way {
                 WayToShop::ThroughLine => "through the line",
                 WayToShop::Straight => "straight",
+                WayToShop::Over => "none",
             };
             let row = format!("| `{state}` | {} | {} | {way} |", word(joins), word(releases));
             assert!(drawn.contains(&row), "ARCHITECTURE.md lacks {row}");

@@ -37,11 +37,11 @@ pub struct ValveChange {
 }
 
 /// What a room wants of its valve from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WantedValve {
     pub(crate) now: Valve,
-    /// The opening ahead.
-    pub(crate) opening: Option<ValveChange>,
+    /// What follows by itself, the first one first: an opening, an end, or both.
+    pub(crate) ahead: Vec<ValveChange>,
 }
 
 /// The changes of the valve: the one in force, those to come, and the recent ones. Oldest first.
@@ -112,12 +112,12 @@ impl ValveSchedule {
 
     /// Replaces what was wanted `before` by what is `wanted`, after `lead_time`. `version` is another number for each call.
     ///
-    /// Changes that are in force soon stay, in their order. Later ones are withdrawn. An opening is withdrawn until the
+    /// Changes that are in force soon stay, in their order. Later ones are withdrawn. What is ahead is withdrawn until the
     /// last moment: until somebody may already act on it.
     pub(crate) fn set(
         &mut self,
-        before: WantedValve,
-        wanted: WantedValve,
+        before: &WantedValve,
+        wanted: &WantedValve,
         version: u64,
         now: Timestamp,
         lead_time: Duration,
@@ -128,19 +128,17 @@ impl ValveSchedule {
         let announced = now + lead_time;
         let announced = announced - Duration::from_millis(announced.as_millis() % Self::OWN_MILLIS);
         let queue_ends = announced + Self::GAP * Self::QUEUE;
-        let opened = before.opening.map_or(queue_ends, |opening| opening.from);
-        let stays = |change: &ValveChange| change.from < opened.min(queue_ends).max(announced);
+        let ahead_from = before.ahead.first().map_or(queue_ends, |first| first.from);
+        let stays = |change: &ValveChange| change.from < ahead_from.min(queue_ends).max(announced);
         let stay = self.0.partition_point(stays).max(1);
         let replaces = stay < self.0.len();
         self.0.truncate(stay);
         let own = 1 + version % (Self::OWN_MILLIS - 1);
-        let (valve, opening) = match wanted.opening {
-            Some(opening) if opening.from < announced => (opening.valve, None),
-            opening => (wanted.now, opening),
-        };
+        let is_due = |change: &&ValveChange| change.from < announced;
+        let valve = wanted.ahead.iter().take_while(is_due).last().map_or(wanted.now, |change| change.valve);
         self.push(announced, valve, if replaces { own } else { 0 });
-        if let Some(opening) = opening {
-            self.push(opening.from, opening.valve, own);
+        for change in wanted.ahead.iter().skip_while(is_due) {
+            self.push(change.from, change.valve, own);
         }
         self.forget_old(now);
     }
@@ -206,14 +204,15 @@ mod tests {
 
     /// Wants this valve, at this time.
     fn order(schedule: &mut ValveSchedule, now: u64, valve: Valve) {
-        let before = WantedValve { now: open(60), opening: None };
-        schedule.set(before, WantedValve { now: valve, opening: None }, now / 100, at(now), LEAD_TIME);
+        let wanted = |now| WantedValve { now, ahead: Vec::new() };
+        schedule.set(&wanted(open(60)), &wanted(valve), now / 100, at(now), LEAD_TIME);
     }
 
     /// A room that is closed until this instant, or on for `None`.
     fn until(opens: Option<(u64, u32)>) -> WantedValve {
         let opening = opens.map(|(from, rate)| ValveChange { from: at(from), valve: open(rate) });
-        WantedValve { now: if opens.is_some() { Valve::Closed } else { open(60) }, opening }
+        let now = if opens.is_some() { Valve::Closed } else { open(60) };
+        WantedValve { now, ahead: opening.into_iter().collect() }
     }
 
     #[test]
@@ -244,15 +243,15 @@ mod tests {
     fn an_opening_is_replaced_by_one_with_another_instant() {
         let mut schedule = ValveSchedule::default();
         let (on, noon, faster) = (until(None), until(Some((90_000, 60))), until(Some((90_000, 600))));
-        schedule.set(on, noon, 0, at(1000), LEAD_TIME);
+        schedule.set(&on, &noon, 0, at(1000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=60");
-        schedule.set(noon, faster, 1, at(30_000), LEAD_TIME);
+        schedule.set(&noon, &faster, 1, at(30_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90002=600");
         assert!(!schedule.knows(at(90_001)));
-        schedule.set(faster, noon, 2, at(40_000), LEAD_TIME);
+        schedule.set(&faster, &noon, 2, at(40_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed 90003=60", "not that of the first one again");
-        let paused = WantedValve { now: Valve::Closed, opening: None };
-        schedule.set(noon, paused, 3, at(50_000), LEAD_TIME);
+        let paused = WantedValve { now: Valve::Closed, ahead: Vec::new() };
+        schedule.set(&noon, &paused, 3, at(50_000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 2000=closed");
     }
 
@@ -260,9 +259,9 @@ mod tests {
     fn a_change_never_gets_the_instant_of_an_opening_that_was_withdrawn() {
         for ordered in 89_900..90_200 {
             let mut schedule = ValveSchedule::default();
-            schedule.set(until(None), until(Some((91_000, 600))), 7, at(1000), LEAD_TIME);
+            schedule.set(&until(None), &until(Some((91_000, 600))), 7, at(1000), LEAD_TIME);
             let withdrawn = schedule.last().unwrap().from;
-            schedule.set(until(Some((91_000, 600))), until(None), 8, at(2000), LEAD_TIME);
+            schedule.set(&until(Some((91_000, 600))), &until(None), 8, at(2000), LEAD_TIME);
             order(&mut schedule, ordered, open(1));
             assert!(!schedule.knows(withdrawn), "{schedule}");
         }
@@ -270,27 +269,49 @@ mod tests {
 
     #[test]
     fn an_opening_can_be_withdrawn_until_its_notice_begins() {
-        let (paused, noon) = (WantedValve { now: Valve::Closed, opening: None }, until(Some((90_000, 60))));
+        let (paused, noon) =
+            (WantedValve { now: Valve::Closed, ahead: Vec::new() }, until(Some((90_000, 60))));
         let faster = until(Some((90_000, 600)));
-        let after = |wanted, now| {
+        let after = |wanted: &WantedValve, now| {
             let mut schedule = ValveSchedule::default();
-            schedule.set(paused, noon, 0, at(1000), LEAD_TIME);
-            schedule.set(noon, wanted, 1, at(now), LEAD_TIME);
+            schedule.set(&paused, &noon, 0, at(1000), LEAD_TIME);
+            schedule.set(&noon, wanted, 1, at(now), LEAD_TIME);
             schedule.to_string()
         };
-        assert_eq!(after(paused, 89_000), "0=closed");
-        assert_eq!(after(paused, 89_500), "0=closed 90001=60 90600=closed", "consumers act on it already");
-        assert_eq!(after(faster, 88_000), "0=closed 90002=600");
-        assert_eq!(after(faster, 89_500), "0=closed 90001=60 90600=600", "it is not closed in between");
+        assert_eq!(after(&paused, 89_000), "0=closed");
+        assert_eq!(after(&paused, 89_500), "0=closed 90001=60 90600=closed", "consumers act on it already");
+        assert_eq!(after(&faster, 88_000), "0=closed 90002=600");
+        assert_eq!(after(&faster, 89_500), "0=closed 90001=60 90600=600", "it is not closed in between");
+    }
+
+    #[test]
+    fn an_end_follows_the_opening_and_both_move_together() {
+        let ahead = |opens: u64, ends: u64| {
+            let mut wanted = until(Some((opens, 60)));
+            wanted.ahead.push(ValveChange { from: at(ends), valve: Valve::Closed });
+            wanted
+        };
+        let mut schedule = ValveSchedule::default();
+        let (noon, later) = (ahead(90_000, 120_000), ahead(100_000, 120_000));
+        schedule.set(&until(None), &noon, 0, at(1000), LEAD_TIME);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 90001=60 120001=closed");
+        schedule.set(&noon, &later, 1, at(2000), LEAD_TIME);
+        assert_eq!(schedule.to_string(), "0=60 2000=closed 100002=60 120002=closed");
+        schedule.set(&later, &until(None), 2, at(119_500), LEAD_TIME);
+        assert_eq!(
+            schedule.to_string(),
+            "0=60 2000=closed 100002=60 120002=closed 120600=60",
+            "it is too late"
+        );
     }
 
     #[test]
     fn an_opening_right_after_an_order_holds_after_that_order() {
         let mut schedule = ValveSchedule::default();
-        schedule.set(until(None), until(Some((6100, 60))), 0, at(5000), LEAD_TIME);
+        schedule.set(&until(None), &until(Some((6100, 60))), 0, at(5000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 6000=closed 6501=60");
         let mut schedule = ValveSchedule::default();
-        schedule.set(until(None), until(Some((5100, 600))), 0, at(5000), LEAD_TIME);
+        schedule.set(&until(None), &until(Some((5100, 600))), 0, at(5000), LEAD_TIME);
         assert_eq!(schedule.to_string(), "0=60 6000=600", "it would be closed for no time");
     }
 

@@ -3,6 +3,7 @@
 //! - `ledger-format-1.json`: items as the first version with this format wrote them.
 //! - `ledger-format-1-complete.json`: every kind of item, with every attribute that this format got since.
 //! - `ledger-format-1-closing.json`: a minute of a rehearsal, with the closing record before it.
+//! - `ledger-format-1-closed.json`: a room that closes and ends by itself, and what it tells those who come too late.
 //! - `key-secret.json`: a version of the secret with the keys.
 //!
 //! The files are never written again. Another format gets another file next to them.
@@ -20,8 +21,8 @@ use waitroom::ports::ThrottleMemory;
 use waitroom::throttle_rules::{Finding, Sample, Verdict};
 use waitroom::{
     Admission, AdmittedBy, AuditEntry, AuditNote, AuditSubject, Author, IssuedTickets, Lifetimes, LineTotals,
-    MinuteRecord, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp, Token,
-    Window, fixture,
+    MinuteRecord, Notice, Place, Plan, Rate, Room, RoomState, Settings, SliceId, Stretch, Ticket, Timestamp,
+    Token, Window, fixture,
 };
 
 use crate::expressions::{close_count, note_minute};
@@ -39,6 +40,7 @@ const SLICES: Key = Key::Slices(7, 0);
 const FIRST: &str = "ledger-format-1.json";
 const COMPLETE: &str = "ledger-format-1-complete.json";
 const CLOSING: &str = "ledger-format-1-closing.json";
+const CLOSED: &str = "ledger-format-1-closed.json";
 const SECRET: &str = "key-secret.json";
 
 fn path(name: &str) -> PathBuf {
@@ -183,6 +185,21 @@ fn complete_room() -> Room {
     Room { opens, valves, highest_rate: Some(Rate::MAX), quiet: true, rehearsal, ..room() }
 }
 
+/// Closes and ends by itself.
+fn closed_room() -> Room {
+    let [closes, ends] = [1_700_000_700_000, 1_700_000_800_000].map(|at| Some(Timestamp::from_millis(at)));
+    let link = Some("https://shop.example/next?a=1".parse().unwrap());
+    let notice = Notice { text: "\"Sold out\" 🦭\nzwei".parse().unwrap(), link };
+    Room { closes, ends, then_off: true, notice, ..room() }
+}
+
+#[test]
+fn a_room_that_closes_by_itself_is_read() {
+    let items = read(CLOSED);
+    assert_eq!(decode_room(&items[&Key::Room.id()]), Ok(closed_room()));
+    assert_eq!(items[&Key::Status(15).id()], encode_first_status(15, &closed_room()));
+}
+
 fn complete_progress() -> ProgressItem {
     ProgressItem { overtaken: 2100, disorder: 300, ..progress() }
 }
@@ -284,7 +301,7 @@ fn pattern(id: &str, attribute: &str) -> String {
 
 #[test]
 fn the_fixtures_have_every_attribute_that_is_stored() {
-    let items = [read(FIRST), read(COMPLETE), read(CLOSING)].into_iter().flatten();
+    let items = [read(FIRST), read(COMPLETE), read(CLOSING), read(CLOSED)].into_iter().flatten();
     let names = items.flat_map(|(id, item)| {
         let names = item.into_keys().filter(|name| !matches!(name.as_str(), "id" | "format"));
         names.map(|name| pattern(&id, &name)).collect::<Vec<_>>()
@@ -294,9 +311,13 @@ fn the_fixtures_have_every_attribute_that_is_stored() {
 
 #[test]
 fn no_fixture_is_lost() {
-    for (name, items) in
-        [(FIRST, first_items as fn() -> Vec<Item>), (COMPLETE, complete_items), (CLOSING, closing_items)]
-    {
+    let closed_items = || vec![encode_room(&closed_room()), encode_first_status(15, &closed_room())];
+    for (name, items) in [
+        (FIRST, first_items as fn() -> Vec<Item>),
+        (COMPLETE, complete_items),
+        (CLOSING, closing_items),
+        (CLOSED, closed_items),
+    ] {
         assert_fixture(&path(name), || write_ledger(name, &items()));
     }
     assert_fixture(&path(SECRET), || {

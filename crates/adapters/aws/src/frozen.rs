@@ -7,8 +7,8 @@ use pass::KeyRecord;
 use port_contracts::slices::plan_from;
 use waitroom::ports::{ConsumerRun, ThrottleMemory};
 use waitroom::{
-    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, MinuteRecord, Rate, Room,
-    Settings, SliceId, Ticket, Timestamp, Token,
+    Admission, AdmittedBy, AuditNote, AuditSubject, Author, LineStatus, LineTotals, MinuteRecord, Notice,
+    Rate, Room, Settings, SliceId, Ticket, Timestamp, Token,
 };
 
 use crate::expressions::{self, Statement};
@@ -78,7 +78,11 @@ fn room() -> Room {
     let room = Room::new(settings, "https://room.example".parse().unwrap(), "ab12".parse().unwrap());
     let valves = "0=60".parse().unwrap();
     let opens = Some(Timestamp::from_millis(1_700_000_600_000));
+    let (closes, ends, then_off) = (opens, opens, true);
+    let link = Some("https://shop.example/next".parse().unwrap());
+    let notice = Notice { text: "Sold out".parse().unwrap(), link };
     let rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+    let room = Room { closes, ends, then_off, notice, ..room };
     Room { throttled: Some(Rate::MIN), highest_rate: Some(Rate::MAX), valves, opens, rehearsal, ..room }
 }
 

@@ -45,7 +45,12 @@ impl RoomReader for AwsStore {
 
 impl QuietSwitch for AwsStore {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
-        self.alter_for_functions("mark the room as quiet or awake", None, |room| room.quiet = quiet).await
+        let attempt = "mark the room as quiet or awake";
+        // Polls have to know it if that turns the room off. Only the trigger marks rooms as quiet, and it may write the status.
+        if quiet && self.read_room(attempt).await?.turns_off_when_quiet() {
+            return self.change_room(attempt, |room| room.set_quiet(true)).await.map(drop);
+        }
+        self.alter_for_functions(attempt, None, |room| room.set_quiet(quiet)).await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use waitroom::{Lifetimes, Room, Settings};
+use waitroom::{Lifetimes, Message, Notice, Room, Settings};
 
 use crate::items::{Item, ItemError, Reader, flag, item, number, text, time};
 use crate::keys::Key;
@@ -13,13 +13,17 @@ use crate::keys::Key;
 type Attributes<const N: usize> = [(&'static str, Option<AttributeValue>); N];
 
 /// Names every field of a room, so that one that is stored nowhere does not compile.
-fn room_attributes(room: &Room) -> Attributes<19> {
+fn room_attributes(room: &Room) -> Attributes<24> {
     let Room {
         settings,
         url,
         epoch,
         state,
         opens,
+        closes,
+        ends,
+        then_off,
+        notice,
         throttled,
         quiet,
         highest_rate,
@@ -43,6 +47,11 @@ fn room_attributes(room: &Room) -> Attributes<19> {
         ("epoch", Some(text(epoch))),
         ("state", Some(text(state.as_str()))),
         ("opens", opens.map(time)),
+        ("closes", closes.map(time)),
+        ("ends", ends.map(time)),
+        ("then_off", then_off.then(|| flag(true))),
+        ("notice", some_text(&notice.text).map(text)),
+        ("link", notice.link.as_ref().map(text)),
         ("throttled", throttled.map(|rate| number(rate.get()))),
         ("quiet", Some(flag(*quiet))),
         ("highest_rate", highest_rate.map(|rate| number(rate.get()))),
@@ -88,7 +97,14 @@ pub(crate) fn decode_room(item: &Item) -> Result<Room, ItemError> {
         epoch: room.parsed("epoch")?,
         state: room.parsed("state")?,
         throttled: room.optional("throttled", Reader::bounded::<_, u32>)?,
-        // Rooms of the first format do not have these five.
+        // Rooms of earlier versions do not have these ten.
+        closes: room.optional("closes", Reader::time)?,
+        ends: room.optional("ends", Reader::time)?,
+        then_off: room.optional("then_off", Reader::flag)?.unwrap_or_default(),
+        notice: Notice {
+            text: room.optional("notice", Reader::parsed)?.unwrap_or_default(),
+            link: room.optional("link", Reader::parsed)?,
+        },
         opens: room.optional("opens", Reader::time)?,
         highest_rate: room.optional("highest_rate", Reader::bounded::<_, u32>)?,
         quiet: room.optional("quiet", Reader::flag)?.unwrap_or_default(),
@@ -109,12 +125,16 @@ pub(crate) fn decode_last_entry(item: &Item) -> Result<u64, ItemError> {
 ///
 /// Mapping templates copy the texts into JSON unchanged. So they are stored with JSON's escapes, without the quotation
 /// marks.
-fn status_attributes(room: &Room) -> Attributes<10> {
+fn status_attributes(room: &Room) -> Attributes<14> {
     let shop = &room.settings.shop;
     [
         ("epoch", Some(text(&room.epoch))),
         ("state", Some(text(room.state.as_str()))),
         ("opens", room.opens.map(time)),
+        ("closes", room.closes.map(time)),
+        ("ends", room.ends.map(time)),
+        ("notice", some_text(&room.notice.text).map(|notice| text(&escaped(notice.as_str())))),
+        ("link", room.notice.link.as_ref().map(|link| text(&escaped(&link.to_string())))),
         ("stretch", Some(number(room.stretch.get()))),
         ("message", Some(text(&escaped(room.settings.message.as_str())))),
         ("origin", Some(text(&escaped(&shop.to_string())))),
@@ -140,6 +160,10 @@ pub(crate) fn encode_first_status(digit: u8, room: &Room) -> Item {
     status
 }
 
+fn some_text(text: &Message) -> Option<&Message> {
+    Some(text).filter(|text| !text.as_str().is_empty())
+}
+
 fn escaped(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     // Without the quotation mark at each end.
@@ -151,6 +175,15 @@ mod tests {
     use waitroom::{Rate, RoomState, Stretch, Timestamp, ValveSchedule};
 
     use super::*;
+
+    fn notice() -> Notice {
+        let link = Some("https://shop.example/next?a=1".parse().unwrap());
+        Notice { text: "\"Sold out\"\nzwei".parse().unwrap(), link }
+    }
+
+    /// Only some rooms have these.
+    const OPTIONAL: [&str; 8] =
+        ["health", "throttled", "opens", "closes", "ends", "notice", "link", "rehearsal"];
 
     fn room() -> Room {
         let settings = Settings {
@@ -170,6 +203,10 @@ mod tests {
             throttled: Some(Rate::MIN),
             highest_rate: Some(Rate::MAX),
             opens: Some(Timestamp::from_millis(1_700_000_600_000)),
+            closes: Some(Timestamp::from_millis(1_700_000_700_000)),
+            ends: Some(Timestamp::from_millis(1_700_000_800_000)),
+            then_off: true,
+            notice: notice(),
             valves: "0=3300 1700000000000=closed".parse().unwrap(),
             stretch: Stretch::MAX,
             rehearsal: Some("abcdefghijkmnpqr".parse().unwrap()),
@@ -185,11 +222,12 @@ mod tests {
         let mut plain = room();
         plain.settings.health = None;
         plain.throttled = None;
-        plain.opens = None;
+        (plain.opens, plain.closes, plain.ends) = (None, None, None);
+        (plain.then_off, plain.notice) = (false, Notice::default());
         plain.valves = ValveSchedule::default();
         plain.rehearsal = None;
         let item = encode_room(&plain);
-        assert!(["health", "throttled", "opens", "rehearsal"].iter().all(|name| !item.contains_key(*name)));
+        assert!(OPTIONAL.iter().chain(&["then_off"]).all(|name| !item.contains_key(*name)));
         assert_eq!(decode_room(&item), Ok(plain));
     }
 
@@ -203,9 +241,17 @@ mod tests {
         assert_eq!(status["rate"], number(1u64), "the rate in force");
         assert_eq!(status["rehearsal"], text("abcdefghijkmnpqr"));
         assert_eq!((&status["opens"], absent_from_status(&room()).len()), (&number(1_700_000_600_000u64), 0));
-        let plain = Room { opens: None, rehearsal: None, ..room() };
-        assert!(["opens", "rehearsal"].iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
-        assert_eq!(absent_from_status(&plain), ["opens", "rehearsal"]);
+        assert_eq!(
+            (&status["closes"], &status["ends"]),
+            (&number(1_700_000_700_000u64), &number(1_700_000_800_000u64))
+        );
+        assert_eq!(status["notice"], text(r#"\"Sold out\"\nzwei"#));
+        assert_eq!(status["link"], text("https://shop.example/next?a=1"));
+        let (opens, closes, ends) = (None, None, None);
+        let plain = Room { opens, closes, ends, notice: Notice::default(), rehearsal: None, ..room() };
+        let absent = ["opens", "closes", "ends", "notice", "link", "rehearsal"];
+        assert!(absent.iter().all(|name| !encode_status(0, &plain).contains_key(*name)));
+        assert_eq!(absent_from_status(&plain), absent);
         let first = encode_first_status(0, &room());
         assert_eq!((&first["served"], &first["waiting"]), (&number(0u64), &number(0u64)));
     }
@@ -214,7 +260,7 @@ mod tests {
     fn an_invalid_room_is_an_error() {
         crate::items::tests::assert_invalid_attributes_are_named(
             &encode_room(&room()),
-            &["health", "throttled", "opens", "quiet", "highest_rate", "valves", "rehearsal"],
+            &[&OPTIONAL[..], &["then_off", "quiet", "highest_rate", "valves"]].concat(),
             decode_room,
         );
         let rows = [

@@ -52,10 +52,10 @@ impl RoomReader for EmbeddedStore {
 
 impl QuietSwitch for EmbeddedStore {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
-        if self.shared.room().quiet == quiet {
+        if !self.shared.room().heeds_quiet(quiet) {
             return Ok(());
         }
-        let mark = move |room: &mut Room| room.quiet = quiet;
+        let mark = move |room: &mut Room| room.set_quiet(quiet);
         self.change_room("mark the room as quiet or awake", None, mark).await.map(drop)
     }
 }

@@ -245,12 +245,12 @@ impl SharedState {
     /// The room as it is now.
     pub(crate) fn room(&self) -> Arc<Room> {
         let kept = self.room.read().clone();
-        if kept.opens.is_none() {
+        if !kept.changes_by_itself() {
             return kept;
         }
         let room = kept.clone().at((self.now)());
         if !Arc::ptr_eq(&room, &kept) {
-            // Kept in memory, so that it is computed once. The file has the opening until the next change.
+            // Kept in memory, so that it is computed once. The file has it as it was ordered until the next change.
             let mut current = self.room.write();
             if Arc::ptr_eq(&current, &kept) {
                 *current = room.clone();

@@ -179,8 +179,8 @@ impl<A: AdmissionTable> RoomReader for MemoryLedger<A> {
 
 impl<A: AdmissionTable> QuietSwitch for MemoryLedger<A> {
     async fn set_quiet(&self, quiet: bool) -> PortResult<()> {
-        if self.room().await?.quiet != quiet {
-            self.change_room(|room| room.quiet = quiet);
+        if self.room().await?.heeds_quiet(quiet) {
+            self.change_room(|room| room.set_quiet(quiet));
         }
         Ok(())
     }

@@ -106,8 +106,9 @@ fn not_on(room: &Room) -> String {
 
 /// Whether this change turns the room on, now or later.
 pub(crate) fn would_open(change: &AuditedChange) -> bool {
-    let AuditedChange::State { to, to_opens, .. } = change else { return false };
-    to.switches().releases || to_opens.is_some()
+    let AuditedChange::State(change) = change else { return false };
+    let after = change.after();
+    after.state.switches().releases || after.opens.is_some()
 }
 
 fn failed(error: String) -> Reply {

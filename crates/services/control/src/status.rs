@@ -173,7 +173,8 @@ impl Status {
             room: Room::clone(&room),
             joined,
             released: progress.released,
-            wait: room.releases().then(|| waiting * 60 / u64::from(room.rate().get())),
+            wait: (room.takes_newcomers() && room.releases())
+                .then(|| waiting * 60 / u64::from(room.rate().get())),
             longest_wait: longest_wait.map(|wait| wait.as_secs()),
             windows: windows
                 .iter()

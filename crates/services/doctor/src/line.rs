@@ -37,6 +37,11 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
             format!("{fact}: visitors join, and nobody is released"),
             format!("let it open by itself: beekeeper on {who} --at TIME; or now: beekeeper on {who}"),
         ),
+        (RoomState::Closed | RoomState::ClosedPaused | RoomState::Ended, _) => DoctorCheck::warning(
+            ROOM,
+            format!("{fact}: nobody new can join"),
+            format!("let people join again: beekeeper on {who}; or at a time: beekeeper on {who} --at TIME"),
+        ),
         _ if line.slow => DoctorCheck::warning(
             ROOM,
             fact,

@@ -150,7 +150,7 @@ mod tests {
     use control::{AlarmChange, AlarmState};
     use futures_executor::block_on;
     use serde_json::Value;
-    use waitroom::{AuditEntry, AuditedChange, Author, Rate, RoomState};
+    use waitroom::{AuditEntry, AuditedChange, Author, Rate, RoomState, StateChange};
 
     use super::*;
     use crate::fixture::{minute_record, room};
@@ -282,7 +282,9 @@ mod tests {
         assert_eq!((waiting.to, waiting.summary.drained_at), (at(302), None));
 
         let (from, to) = (RoomState::On, RoomState::Off);
-        let off = AuditedChange::State { from, to, from_opens: None, to_opens: None };
+        let [before, after] =
+            [from, to].map(|state| waitroom::Room { state, ..waitroom::fixture::room(60) }.standing());
+        let off = AuditedChange::State(StateChange::new(before, after).into());
         let mut kept = kept(1, totals());
         kept.room.state = to;
         kept.lines = vec![order(at(3) + MINUTE / 2, off)];

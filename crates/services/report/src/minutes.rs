@@ -25,8 +25,8 @@ pub struct ReportedMinute {
 
 impl ReportedMinute {
     /// Why there is no rate in force.
-    pub(crate) fn closed(&self) -> &'static str {
-        self.state.filter(|state| !state.switches().releases).map_or("closed", RoomState::as_str)
+    pub(crate) fn why_no_rate(&self) -> &'static str {
+        self.state.filter(|state| !state.switches().releases).map_or("none", RoomState::as_str)
     }
 
     /// Whether nobody joined, waited, was released or came for their pass.
@@ -87,25 +87,32 @@ fn wanted(lines: &[HistoryLine], at: Timestamp, now: Rate) -> Rate {
     })
 }
 
-/// Sets what the room was at the end of each minute. `now` is what it is now. Nobody waits while it is off: whoever is left in
-/// the line goes straight to the shop.
+/// Sets what the room was at the end of each minute. `now` is what it is now. Nobody waits while it is off or
+/// ended: whoever is left in the line goes straight to the shop, or was told that it is over.
 pub(crate) fn set_states(minutes: &mut [ReportedMinute], lines: &[HistoryLine], now: RoomState) {
     for minute in minutes {
-        let ordered = value_at(lines, minute.count.at, now, |change| match change {
-            AuditedChange::State { from, to, .. } => Some((*from, *to)),
+        let ordered = value_at(lines, minute.count.at, None, |change| match change {
+            AuditedChange::State(change) => Some((Some(change.before()), Some(change.after()))),
             _ => None,
         });
-        // At its opening a paused room turns on without an order.
+        let ordered = ordered.map_or(now, |standing| standing.at(minute.count.at).state);
+        // The clocks of two machines differ a little.
         let has_opened = ordered == RoomState::Paused && minute.count.rate.is_some();
-        minute.state = Some(if has_opened { RoomState::On } else { ordered });
-        if ordered.lets_everybody_through() {
+        // `close --then off` turned it off.
+        let has_turned_off = ordered == RoomState::Closed && minute.count.rate.is_none();
+        minute.state = Some(match ordered {
+            _ if has_opened => RoomState::On,
+            _ if has_turned_off => RoomState::Off,
+            ordered => ordered,
+        });
+        if ordered.lets_everybody_through() || ordered.is_over() {
             minute.count.waiting = 0;
         }
     }
 }
 
 /// A value at this instant, by the orders before and after it: `changed` says from what to what an order changed it.
-fn value_at<T: Copy>(
+fn value_at<T: Clone>(
     lines: &[HistoryLine],
     at: Timestamp,
     now: T,
@@ -166,7 +173,7 @@ pub(crate) fn has_whole_event(minutes: &[ReportedMinute], since: Timestamp) -> b
 
 #[cfg(test)]
 mod tests {
-    use waitroom::{AuditEntry, Author};
+    use waitroom::{AuditEntry, Author, StateChange};
 
     use super::*;
     use crate::fixture::minute_record;
@@ -274,7 +281,9 @@ mod tests {
     #[test]
     fn a_minute_without_a_rate_says_what_the_room_was() {
         let order = |minute, from, to| {
-            let change = AuditedChange::State { from, to, from_opens: None, to_opens: None };
+            let [before, after] =
+                [from, to].map(|state| waitroom::Room { state, ..waitroom::fixture::room(60) }.standing());
+            let change = AuditedChange::State(StateChange::new(before, after).into());
             let (number, who) = (minute, Author::new("anna"));
             HistoryLine::Entry(AuditEntry { number, at: at(minute), who, change, undoes: None })
         };
@@ -289,11 +298,11 @@ mod tests {
             })
             .collect();
         let mut minutes = reported(&records, at(0), &[], rate(300));
-        assert_eq!(minutes[0].closed(), "closed", "nobody knows");
+        assert_eq!(minutes[0].why_no_rate(), "none", "nobody knows");
         set_states(&mut minutes, &lines, on);
         let states: Vec<_> = minutes.iter().map(|minute| minute.state.unwrap()).collect();
         assert_eq!(states, [paused, on, off, paused, on]);
-        assert_eq!([0, 2, 3].map(|index| minutes[index].closed()), ["paused", "off", "paused"]);
+        assert_eq!([0, 2, 3].map(|index| minutes[index].why_no_rate()), ["paused", "off", "paused"]);
         let waiting: Vec<_> = minutes.iter().map(|minute| minute.count.waiting).collect();
         assert_eq!(waiting, [50, 50, 0, 50, 50]);
     }

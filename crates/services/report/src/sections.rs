@@ -97,7 +97,8 @@ impl EventReport {
     fn cells(&self, minute: &ReportedMinute) -> Vec<String> {
         let count = minute.count;
         let or_none = |value: Option<String>| value.unwrap_or("-".into());
-        let rate = count.rate.map_or_else(|| minute.closed().into(), |rate| words::count(rate.get().into()));
+        let rate =
+            count.rate.map_or_else(|| minute.why_no_rate().into(), |rate| words::count(rate.get().into()));
         vec![
             self.clock(count.at),
             words::count(count.joined),

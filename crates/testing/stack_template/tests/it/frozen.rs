@@ -65,9 +65,12 @@ fn polls_and_client_checks_keep_their_fields() {
     paused.room.open_at(NOW + Duration::from_hours(1));
     let mut rehearsed = on.clone();
     rehearsed.room.rehearsal = Some("abcdefghijkmnpqr".parse().unwrap());
+    let mut closed = on.clone();
+    closed.room.state = RoomState::Closed;
+    closed.room.notice.link = Some("https://shop.example/next".parse().unwrap());
     let admitted = place("ab12", TOKEN, "7");
     let waiting = place("ab12", crate::support::OTHER, "8");
-    let asked = [&on, &off, &paused, &rehearsed].into_iter().flat_map(|ledger| {
+    let asked = [&on, &off, &paused, &closed, &rehearsed].into_iter().flat_map(|ledger| {
         [vec![], vec![waiting.as_str()], vec![admitted.as_str()]].map(|cookies| (ledger, cookies))
     });
     let asked: Vec<_> = asked.collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use server::routes::{RETRY_AFTER, problem};
 use stack_template::Rendered;
-use waitroom::{Rate, RoomState, Stretch, Ticket};
+use waitroom::{Notice, Rate, RoomState, Stretch, Ticket, WebUrl};
 
 use crate::support::{Ledger, NOW, OTHER, TOKEN, asked, place, render, route, with_cookies};
 
@@ -109,6 +109,43 @@ fn a_poll_says_when_the_room_opens_until_it_is_on() {
         let answer = ledger.poll_answer(&[&mine()]);
         assert_eq!((&answer["state"], answer.get("opens").is_some()), (&json!(state), state == "paused"));
     }
+}
+
+/// In every state, before and after the instants at which it changes by itself, each kind of visitor gets the same answer.
+#[test]
+#[ignore = "needs Velocity: cargo xtask test stack_template"]
+fn a_poll_tells_who_comes_too_late() {
+    let before = |ahead: bool| if ahead { NOW + Duration::from_millis(1) } else { NOW };
+    let link: WebUrl = "https://shop.example/next?a=1&b='2'".parse().unwrap();
+    for state in RoomState::ALL {
+        for (opens, closes, ends) in [
+            (None, None, None),
+            (None, Some(before(true)), None),
+            (None, Some(before(false)), None),
+            (None, None, Some(before(true))),
+            (None, Some(NOW - HOUR), Some(before(false))),
+            (Some(NOW - HOUR), Some(before(false)), Some(NOW + HOUR)),
+            (Some(NOW + HOUR), Some(NOW + 2 * HOUR), Some(NOW + 3 * HOUR)),
+        ] {
+            for notice in ["", "\"Sold out\"\n$context"] {
+                let mut ledger = Ledger::new().admit(OTHER, NOW + HOUR);
+                let room = &mut ledger.room;
+                (room.state, room.opens, room.closes, room.ends) = (state, opens, closes, ends);
+                room.notice = Notice { text: notice.parse().unwrap(), link: Some(link.clone()) };
+                room.settings.message = "Soon".parse().unwrap();
+                // As a store writes it.
+                room.schedule_valve(&room.clone(), NOW - 2 * HOUR, HOUR);
+                for visitor in [vec![], vec![mine()], vec![place("ab12", OTHER, "8")]] {
+                    ledger.check(&visitor.iter().map(String::as_str).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+    let mut ledger = Ledger::new();
+    ledger.room.state = RoomState::Closed;
+    let newcomer = ledger.poll_answer(&[]);
+    assert_eq!((newcomer.get("join"), &newcomer["late"]), (None, &json!(true)));
+    assert_eq!(ledger.poll_answer(&[&mine()]).get("late"), None);
 }
 
 #[test]

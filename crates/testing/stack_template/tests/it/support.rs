@@ -106,8 +106,17 @@ impl Ledger {
             item["stretch"] = json!({ "N": self.room.stretch.to_string() });
             item["message"] = json!({ "S": escaped(self.room.settings.message.as_str()) });
             item["origin"] = json!({ "S": escaped(&shop.to_string()) });
-            if let Some(opens) = self.room.opens {
-                item["opens"] = json!({ "N": opens.as_millis().to_string() });
+            let Room { opens, closes, ends, .. } = self.room;
+            for (name, at) in [("opens", opens), ("closes", closes), ("ends", ends)] {
+                if let Some(at) = at {
+                    item[name] = json!({ "N": at.as_millis().to_string() });
+                }
+            }
+            if !self.room.notice.text.as_str().is_empty() {
+                item["notice"] = json!({ "S": escaped(self.room.notice.text.as_str()) });
+            }
+            if let Some(link) = &self.room.notice.link {
+                item["link"] = json!({ "S": escaped(&link.to_string()) });
             }
             if let Some(mark) = self.room.rehearsal {
                 item["rehearsal"] = json!({ "S": mark.to_string() });

@@ -1,0 +1,105 @@
+use std::fmt;
+
+use crate::{Notice, Room, RoomState, Timestamp};
+
+/// How the operator left a room: its state, what follows by itself, and what those read who come too late.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub state: RoomState,
+    pub opens: Option<Timestamp>,
+    pub closes: Option<Timestamp>,
+    pub ends: Option<Timestamp>,
+    pub then_off: bool,
+    pub notice: Notice,
+}
+
+impl Standing {
+    pub(crate) fn of(room: &Room) -> Self {
+        let Room { state, opens, closes, ends, then_off, ref notice, .. } = *room;
+        Self { state, opens, closes, ends, then_off, notice: notice.clone() }
+    }
+
+    pub(crate) fn put_into(&self, room: &mut Room) {
+        let Self { state, opens, closes, ends, then_off, notice } = self.clone();
+        (room.state, room.opens, room.closes, room.ends) = (state, opens, closes, ends);
+        (room.then_off, room.notice) = (then_off, notice);
+    }
+
+    /// The next instant at which the state changes by itself, and to which one.
+    pub(crate) fn next(&self) -> Option<(Timestamp, RoomState)> {
+        let closed = match self.state {
+            // A pause stays one: nobody is released without an order.
+            RoomState::Paused => RoomState::ClosedPaused,
+            _ => RoomState::Closed,
+        };
+        [(self.opens, RoomState::On), (self.closes, closed), (self.ends, RoomState::Ended)]
+            .into_iter()
+            .filter_map(|(at, state)| Some((at?, state)))
+            .min_by_key(|(at, _)| *at)
+    }
+
+    /// Turns to this state. What cannot follow from there is forgotten.
+    pub(crate) fn turn(&mut self, state: RoomState) {
+        self.state = state;
+        self.opens = None;
+        self.forget();
+    }
+
+    /// As it is at `now`.
+    #[must_use]
+    pub fn at(mut self, now: Timestamp) -> Self {
+        self.forget();
+        while let Some((_, state)) = self.next().filter(|(at, _)| *at <= now) {
+            self.turn(state);
+        }
+        self
+    }
+
+    /// Only a paused room opens, only one that newcomers may join closes, and what is over or off does not end. Nobody comes too
+    /// late to a room that neither turns away nor will.
+    fn forget(&mut self) {
+        let is_done = matches!(self.state, RoomState::Ended | RoomState::Off);
+        if self.state != RoomState::Paused {
+            self.opens = None;
+        }
+        if !self.state.switches().joins {
+            self.closes = None;
+        }
+        if is_done {
+            self.ends = None;
+        }
+        let is_closed = matches!(self.state, RoomState::Closed | RoomState::ClosedPaused);
+        self.then_off &= is_closed || self.closes.is_some();
+        if !self.state.turns_newcomers_away() && self.closes.is_none() && self.ends.is_none() {
+            self.notice = Notice::default();
+        }
+    }
+
+    /// What follows by itself, and from when.
+    pub(crate) fn follows(&self) -> impl Iterator<Item = (Timestamp, Self)> {
+        let next = |before: &Self| {
+            let (at, _) = before.next()?;
+            Some((at, before.clone().at(at)))
+        };
+        std::iter::successors(next(self), move |(_, before)| next(before))
+    }
+}
+
+/// In the words of the replies to orders.
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.state)?;
+        for (what, at) in [("opens", self.opens), ("closes", self.closes), ("ends", self.ends)] {
+            if let Some(at) = at {
+                write!(f, ", {what} {at}")?;
+            }
+        }
+        if self.then_off {
+            f.write_str(", then off")?;
+        }
+        if !self.notice.text.as_str().is_empty() {
+            write!(f, ", notice {:?}", self.notice.text.as_str())?;
+        }
+        self.notice.link.as_ref().map_or(Ok(()), |link| write!(f, ", link {link}"))
+    }
+}
