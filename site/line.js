@@ -112,9 +112,15 @@ export function progress(start, ticket, served) {
   return distance <= 0 ? 1 : clamp(0, (served - start) / distance, 1);
 }
 
+/** Whether nobody is released for now. */
+export function isPaused({ state }) {
+  return state === "paused" || state === "closed-paused";
+}
+
 /** The state to show while the visitor waits. */
-export function waitingState({ state, slow, opensAt }, { latest }) {
-  if (state === "paused") return opensAt === undefined ? "paused" : "opening";
+export function waitingState(line, { latest }) {
+  const { slow, opensAt } = line;
+  if (isPaused(line)) return opensAt === undefined ? "paused" : "opening";
   if (slow) return "slower";
   return latest <= 2 * MINUTE ? "soon" : "waiting";
 }

@@ -11,6 +11,8 @@ export default {
   held: "Sie sind dran!",
   unheard: "Gerade keine Antwort",
   blocked: "Dieser Browser kann Ihren Platz nicht speichern",
+  closed: "Die Warteschlange ist geschlossen",
+  ended: "Die Warteschlange ist beendet",
 
   findingHint: "Das dauert nur einen Moment.",
   waitingHint: "Diese Seite lässt Sie automatisch ein, sobald Sie an der Reihe sind.",
@@ -24,6 +26,8 @@ export default {
   heldOpenHint: "Kommen Sie herein, wann Sie möchten.",
   unheardHint: "Keine Sorge: Ihr Platz bleibt Ihnen erhalten. Diese Seite versucht es weiter.",
   blockedHint: "Bitte erlauben Sie Cookies für diese Seite und fragen Sie erneut ab. Ohne sie kann kein Platz für Sie freigehalten werden.",
+  closedHint: "Im Moment kann sich niemand mehr anstellen. Wenn sich das ändert, stellt diese Seite Sie automatisch an.",
+  endedHint: "Es wird niemand mehr eingelassen. Vielen Dank für Ihr Interesse.",
   anewHint: "Ihr alter Platz war nicht mehr gültig. Dies ist Ihr neuer.",
 
   number: "Ihre Nummer",
@@ -45,6 +49,7 @@ export default {
   checking: "Wird abgefragt …",
   check: "Jetzt abfragen",
   enter: "Jetzt eintreten",
+  link: "Weiter zu {site}",
   sound: "Ton abspielen, wenn ich dran bin",
   notify: "Mich benachrichtigen, wenn ich dran bin",
   notifyRefused: "Ihr Browser erlaubt dieser Seite keine Benachrichtigungen.",

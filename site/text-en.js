@@ -11,6 +11,8 @@ export default {
   held: "It’s your turn!",
   unheard: "No answer right now",
   blocked: "This browser cannot keep your place",
+  closed: "The line is closed",
+  ended: "The line has ended",
 
   findingHint: "This takes only a moment.",
   waitingHint: "This page will let you in automatically when it’s your turn.",
@@ -24,6 +26,8 @@ export default {
   heldOpenHint: "You can enter whenever you like.",
   unheardHint: "No need to worry: your place is kept. This page keeps trying.",
   blockedHint: "Please allow cookies for this site and check again. Without them, we cannot keep a place for you.",
+  closedHint: "Nobody new can join the line at the moment. If that changes, this page joins it for you.",
+  endedHint: "Nobody else is being let in. Thank you for your interest.",
   anewHint: "Your old place was no longer valid. This is your new one.",
 
   number: "Your number",
@@ -45,6 +49,7 @@ export default {
   checking: "Checking …",
   check: "Check now",
   enter: "Enter now",
+  link: "Continue to {site}",
   sound: "Play a sound when it’s my turn",
   notify: "Notify me when it’s my turn",
   notifyRefused: "Your browser does not allow this page to notify you.",

@@ -11,6 +11,8 @@ export default {
   held: "¡Es su turno!",
   unheard: "Sin respuesta por ahora",
   blocked: "Este navegador no conserva su lugar",
+  closed: "La fila está cerrada",
+  ended: "La fila ha terminado",
 
   findingHint: "Solo tardará un momento.",
   waitingHint: "Esta página le dará paso automáticamente cuando sea su turno.",
@@ -24,6 +26,8 @@ export default {
   heldOpenHint: "Entre cuando quiera.",
   unheardHint: "No se preocupe: su lugar está guardado. Esta página sigue intentándolo.",
   blockedHint: "Permita las cookies de este sitio y vuelva a comprobar. Sin ellas no se le puede guardar ningún lugar.",
+  closedHint: "Por ahora nadie más puede unirse a la fila. Si eso cambia, esta página se unirá por usted.",
+  endedHint: "Ya no se deja entrar a nadie más. Gracias por su interés.",
   anewHint: "Su lugar anterior ya no era válido. Este es el nuevo.",
 
   number: "Su número",
@@ -45,6 +49,7 @@ export default {
   checking: "Comprobando…",
   check: "Comprobar ahora",
   enter: "Entrar ahora",
+  link: "Continuar a {site}",
   sound: "Reproducir un sonido cuando sea mi turno",
   notify: "Avisarme cuando sea mi turno",
   notifyRefused: "Su navegador no permite que esta página le avise.",

@@ -11,6 +11,8 @@ export default {
   held: "C’est à vous !",
   unheard: "Pas de réponse pour l’instant",
   blocked: "Ce navigateur ne garde pas votre place",
+  closed: "La file est fermée",
+  ended: "La file est terminée",
 
   findingHint: "Cela ne prend qu’un instant.",
   waitingHint: "Cette page vous fera entrer automatiquement quand votre tour viendra.",
@@ -24,6 +26,8 @@ export default {
   heldOpenHint: "Entrez quand vous voulez.",
   unheardHint: "Pas d’inquiétude : votre place est conservée. Cette page continue d’essayer.",
   blockedHint: "Veuillez autoriser les cookies pour ce site, puis vérifiez à nouveau. Sans eux, aucune place ne peut vous être gardée.",
+  closedHint: "Pour le moment, plus personne ne peut rejoindre la file. Si cela change, cette page la rejoindra pour vous.",
+  endedHint: "Plus personne n’est admis. Merci de votre intérêt.",
   anewHint: "Votre ancienne place n’était plus valable. Voici la nouvelle.",
 
   number: "Votre numéro",
@@ -45,6 +49,7 @@ export default {
   checking: "Vérification…",
   check: "Vérifier maintenant",
   enter: "Entrer maintenant",
+  link: "Continuer vers {site}",
   sound: "Jouer un son quand ce sera mon tour",
   notify: "M’avertir quand ce sera mon tour",
   notifyRefused: "Votre navigateur n’autorise pas cette page à vous avertir.",

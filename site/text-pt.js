@@ -11,6 +11,8 @@ export default {
   held: "Chegou a sua vez!",
   unheard: "Sem resposta no momento",
   blocked: "Este navegador não guarda o seu lugar",
+  closed: "A fila está fechada",
+  ended: "A fila terminou",
 
   findingHint: "Isso leva só um momento.",
   waitingHint: "Esta página abre a entrada automaticamente quando chegar a sua vez.",
@@ -24,6 +26,8 @@ export default {
   heldOpenHint: "Entre quando quiser.",
   unheardHint: "Não se preocupe: seu lugar está guardado. Esta página continua tentando.",
   blockedHint: "Permita os cookies deste site e verifique de novo. Sem eles não é possível guardar um lugar.",
+  closedHint: "No momento, ninguém mais pode entrar na fila. Se isso mudar, esta página entrará por você.",
+  endedHint: "Ninguém mais será admitido. Obrigado pelo seu interesse.",
   anewHint: "Seu lugar anterior não valia mais. Este é o novo.",
 
   number: "Seu número",
@@ -45,6 +49,7 @@ export default {
   checking: "Verificando…",
   check: "Verificar agora",
   enter: "Entrar agora",
+  link: "Continuar para {site}",
   sound: "Tocar um som quando for a minha vez",
   notify: "Enviar um aviso quando for a minha vez",
   notifyRefused: "Seu navegador não permite avisos desta página.",

@@ -45,6 +45,19 @@ export function translate(language, { text }) {
   document.body.append(region);
 }
 
+/** Where the operator sends those who come too late; without an address, nowhere. A page without an element for it gets one. */
+export function setLink(address, text) {
+  if (address && !all("link")[0]) {
+    const added = document.createElement("a");
+    added.dataset.bk = "link";
+    all("hint")[0].after(added);
+  }
+  for (const link of all("link")) {
+    link.hidden = !address;
+    if (address) [link.href, link.textContent] = [address, text];
+  }
+}
+
 /** Moves the keyboard focus to the element that replaces the focused one. */
 export function moveFocus(from, to) {
   if ([...all(from)].some((element) => element.contains(document.activeElement))) all(to)[0]?.focus();

@@ -26,7 +26,9 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
   const { stretch = 1 } = answer;
   // When the room last answered, in what time it was worth asking again, and the operator's stretch.
   const heard = { at: now, askIn: 0, stretch };
-  const step = answer.allow ? enter() : !answer.join && place?.epoch === answer.epoch ? wait() : rejoin();
+  const hasPlace = !answer.join && place?.epoch === answer.epoch;
+  const isAway = answer.late || answer.state === "ended";
+  const step = answer.allow ? enter() : isAway ? turnAway() : hasPlace ? wait() : rejoin();
   page.heard = heard;
   return step;
 
@@ -37,17 +39,23 @@ export function hear({ place, kept, page }, answer, { now, chance, keeps, isHidd
     return { after: isHeld ? 0 : TURN_SHOWN, shows: "turn", why: "turn" };
   }
 
+  /** The visitor comes too late. If it goes on after all, a poll says so: who has a place has it again, and others join. */
+  function turnAway() {
+    kept.trips = [];
+    return idle(answer.state === "ended" ? "ended" : "closed");
+  }
+
   /** The visitor has no place, or one that is no longer valid. The door gives a new one; if it did not, the page says why. */
   function rejoin() {
     const isExpired = place?.epoch === answer.epoch;
-    const isOld = place && !isExpired;
     const trips = kept.trips.filter((why) => why !== "turn").length;
-    // On AWS, a door may learn of a reset a second later than the polls. Until then it sends visitors back with the old place.
-    if (keeps && isOld && trips === 1 && !page.isDoorAwaited) {
+    // On AWS, a door may learn of a reset, or that newcomers may join again, a second later than the polls. Until then it sends
+    // visitors back with the old place, or without one.
+    if (keeps && !isExpired && trips === 1 && !page.isDoorAwaited) {
       page.isDoorAwaited = true;
       return { after: nextPoll(heard, stretch, chance()), shows: "finding" };
     }
-    if (!keeps || trips > (isOld ? 1 : 0)) return idle("blocked");
+    if (!keeps || trips > (isExpired ? 0 : 1)) return idle("blocked");
     // The visitor was admitted and did not enter in time. A new place waits until somebody looks at the page: otherwise a
     // forgotten tab would join again and again.
     return isExpired && isHidden ? idle("finding") : { after: 0, why: "anew" };

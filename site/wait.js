@@ -3,7 +3,7 @@
 // memory.js stores.
 
 import * as bell from "./bell.js";
-import { MINUTE, forecast, lineAt, narrow, place, progress, reachedMilestone, waitingState } from "./line.js";
+import { MINUTE, forecast, isPaused, lineAt, narrow, place, progress, reachedMilestone, waitingState } from "./line.js";
 import * as memory from "./memory.js";
 import * as view from "./view.js";
 import { byOwnClock, hear, refused } from "./visitor.js";
@@ -114,9 +114,19 @@ function show(shows, answer, trips) {
     const isTold = showState(shows, shows === "held" ? untilWhen(answer) : undefined);
     // Also at the turn: a page can be visible to the browser while nobody looks at it.
     if (isTold) bell.ring(`${words.text("turn")} ${room}`);
+  } else if (shows === "closed" || shows === "ended") {
+    showMessage(answer);
+    showState(shows, undefined, answer.message);
   } else if (shows) {
     showState(shows);
   }
+}
+
+/** What the operator says, with the link for those who come too late. */
+function showMessage({ message, link }) {
+  view.fill("message", message);
+  view.show("messageBox", message !== "");
+  view.setLink(link, link && words.text("link", { site: new URL(link).host }));
 }
 
 /** Nobody looks, or the door keeps sending the visitor back: there is a button, and this says until when it works. */
@@ -143,7 +153,7 @@ function showPlace(trips = []) {
   line = lineAt(line, now);
   const expected = forecast(ownPlace.ticket, line);
   const next = waitingState(line, expected);
-  const range = line.state === "paused" ? undefined : narrow(journey.range, expected, now);
+  const range = isPaused(line) ? undefined : narrow(journey.range, expected, now);
   const isFirst = journey.start === undefined;
   const isReplaced = trips.some((why) => why !== "new" && why !== "asked");
   const anewAt = isFirst && isReplaced ? now : journey.anewAt;
@@ -162,13 +172,12 @@ function showPlace(trips = []) {
   view.fill("when", when);
   view.setBar(share);
   view.show("place", true);
-  view.fill("message", line.message);
-  view.show("messageBox", line.message !== "");
+  showMessage(line);
   view.show("opens", isOpening);
 
   const isRecent = (at) => at !== undefined && now - at < EXPLAINED_FOR;
   const isLonger = (next === "waiting" || next === "soon") && isRecent(range.laterAt);
-  const key = line.state !== "paused" && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
+  const key = !isPaused(line) && isRecent(anewAt) ? "anewHint" : isLonger ? "longerHint" : `${next}Hint`;
   const explanation = isOpening ? words.text("openingHint", { time: words.date(line.opens) }) : words.text(key);
   const numbers = `${words.text("ahead")} ${ahead}. ${words.text("when")}: ${when}.`;
   const isNewMessage = line.message && line.message !== announced.message;
@@ -185,6 +194,8 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "") 
   // The time in the hint of "held" is computed from each poll and may differ by a minute: that is no change.
   const isChanged = next !== state || (explanation !== hint && next !== "held");
   const isTurn = next === "turn" || next === "held";
+  const isAway = next === "closed" || next === "ended";
+  const isPlaceless = isAway || next === "blocked";
   [state, hint] = [next, explanation];
   view.setState(state);
   view.fill("state", words.text(state));
@@ -192,10 +203,11 @@ function showState(next, explanation = words.text(`${next}Hint`), details = "") 
   view.show("enter", isTurn);
   if (isTurn) view.moveFocus("polls", "enter");
   view.show("polls", !isTurn);
-  view.show("keep", next !== "blocked");
-  view.show("choices", !isTurn && next !== "blocked");
-  if (isTurn || next === "blocked") view.show("place", false);
-  view.setTab(isTurn || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
+  view.show("keep", !isPlaceless);
+  view.show("choices", !isTurn && !isPlaceless);
+  if (isTurn || isPlaceless) view.show("place", false);
+  if (!isAway) view.setLink();
+  view.setTab(isTurn || isAway || state === "paused" || state === "opening" ? `${words.text(state)} – ${room}` : room, isTurn);
   if (isChanged) view.announce(`${words.text(state)}. ${hint} ${details}`);
   return isChanged;
 }

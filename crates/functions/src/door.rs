@@ -155,7 +155,7 @@ mod tests {
             set_proof: Some("bk_sale_proof=y; Path=/".into()),
             retry_after: None,
             content_type: "text/html; charset=utf-8",
-            body: "",
+            body: "".into(),
         };
         let response = answer.clone().into_response();
         assert_eq!(response.status(), 302);

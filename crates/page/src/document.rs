@@ -20,6 +20,7 @@ const ELEMENTS: &[&str] = &[
     "heard",
     "hint",
     "keep",
+    "link",
     "message",
     "messageBox",
     "next",

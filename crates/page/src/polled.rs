@@ -1,5 +1,5 @@
 use serde::Deserialize;
-use waitroom::{Epoch, LineStatus, RehearsalMark, Timestamp};
+use waitroom::{Epoch, LineStatus, RehearsalMark, RoomState, Timestamp};
 
 /// A poll's answer, as far as it decides what a browser does. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,6 +8,11 @@ pub enum Polled {
     /// Without a valid place in this room.
     Join {
         epoch: Epoch,
+        stretch: f64,
+    },
+    /// Too late: nobody new can join, or nobody is let in any more.
+    TurnedAway {
+        is_over: bool,
         stretch: f64,
     },
     /// `opens_in` is not above 0 if the room is open, or does not open by itself.
@@ -29,6 +34,10 @@ pub struct PollText {
     epoch: Option<Epoch>,
     #[serde(default)]
     join: bool,
+    #[serde(default)]
+    late: bool,
+    /// A text, because later versions may have other states.
+    state: Option<String>,
     opens: Option<Timestamp>,
     stretch: Option<f64>,
     #[serde(flatten)]
@@ -42,6 +51,10 @@ impl PollText {
             return Some(Polled::Enter);
         }
         let (epoch, stretch) = (self.epoch?, self.stretch.unwrap_or(1.0));
+        let is_over = self.state.as_deref() == Some(RoomState::Ended.as_str());
+        if self.late || is_over {
+            return Some(Polled::TurnedAway { is_over, stretch });
+        }
         if self.join {
             return Some(Polled::Join { epoch, stretch });
         }

@@ -117,6 +117,10 @@ pub enum PageShows {
     Held,
     /// The browser does not keep the place.
     Blocked,
+    /// Nobody new can join.
+    Closed,
+    /// Nobody is let in any more.
+    Ended,
 }
 
 impl PagePlace {
@@ -183,7 +187,7 @@ impl Tab {
     pub fn is_known(&self, polled: &Polled) -> bool {
         match polled {
             Polled::Enter => true,
-            Polled::Join { .. } => false,
+            Polled::Join { .. } | Polled::TurnedAway { .. } => false,
             Polled::Wait { epoch, .. } => self.place.is_some_and(|place| place.epoch == *epoch),
         }
     }
@@ -201,6 +205,12 @@ impl Tab {
     fn polled(&mut self, polled: Polled, moment: PageMoment, chance: &mut impl FnMut() -> f64) -> Step {
         match (polled, self.place) {
             (Polled::Enter, _) => self.enter(moment, chance),
+            (Polled::TurnedAway { is_over, stretch }, _) => {
+                // If it goes on after all, a poll says so: who has a place has it again, and others join.
+                (self.kept.turns, self.kept.other_trips) = (0, 0);
+                let shows = if is_over { PageShows::Ended } else { PageShows::Closed };
+                self.idle(shows, stretch, moment, chance)
+            }
             (Polled::Wait { epoch, line, opens_in, stretch }, Some(place)) if epoch == place.epoch => {
                 self.wait(place.ticket, &line, opens_in, stretch, moment, chance)
             }
@@ -231,16 +241,16 @@ impl Tab {
         chance: &mut impl FnMut() -> f64,
     ) -> Step {
         let is_expired = self.place.is_some_and(|place| place.epoch == epoch);
-        let is_old = self.place.is_some() && !is_expired;
         let trips = self.kept.other_trips;
-        // On AWS, a door may learn of a reset a second later than the polls. Until then it sends visitors back with the old place.
-        if moment.keeps && is_old && trips == 1 && !self.page.has_awaited_door {
+        // On AWS, a door may learn of a reset, or that newcomers may join again, a second later than the polls. Until then it sends
+        // visitors back with the old place, or without one.
+        if moment.keeps && !is_expired && trips == 1 && !self.page.has_awaited_door {
             self.page.has_awaited_door = true;
             let expected = PageForecast::without_place(0.0);
             self.page.heard = Some(LastAnswer { at: moment.now, expected, stretch });
             return Step::poll(next_poll(&expected, stretch, chance()), PageShows::Finding);
         }
-        if !moment.keeps || trips > u8::from(is_old) {
+        if !moment.keeps || trips > u8::from(!is_expired) {
             return self.idle(PageShows::Blocked, stretch, moment, chance);
         }
         // The visitor was admitted and did not enter in time. A new place waits until somebody looks at the page: otherwise a

@@ -1,8 +1,11 @@
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::{Response, StatusCode};
-use waitroom::{Place, RoomId, Scheme};
+use waitroom::{Place, Room, RoomId, Scheme};
+
+use crate::too_late;
 
 /// The answer of `/beekeeper`. Never cached: each answer is for one visitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +20,7 @@ pub struct DoorAnswer {
     /// Seconds.
     pub retry_after: Option<u32>,
     pub content_type: &'static str,
-    pub body: &'static str,
+    pub body: Cow<'static, str>,
 }
 
 impl DoorAnswer {
@@ -26,7 +29,17 @@ impl DoorAnswer {
 
     /// Redirects to the waiting page. The page reads its place from the URL's fragment, which browsers never send.
     pub(crate) fn wait(place: &Place) -> Self {
-        Self::found([Self::PAGE, "#", place.epoch.as_str(), "-", &place.ticket.get().to_string()].concat())
+        Self::found(Self::page_of(place))
+    }
+
+    fn page_of(place: &Place) -> String {
+        [Self::PAGE, "#", place.epoch.as_str(), "-", &place.ticket.get().to_string()].concat()
+    }
+
+    /// Says that nobody new can join, or that nobody is let in any more. Gives no place, and takes none away.
+    pub(crate) fn too_late(room: &Room, place: Option<&Place>) -> Self {
+        let page = place.map_or_else(|| Self::PAGE.to_owned(), Self::page_of);
+        Self { status: 200, location: None, body: too_late::document(room, &page).into(), ..Self::look() }
     }
 
     /// Redirects to the waiting page, without a place.
@@ -36,7 +49,7 @@ impl DoorAnswer {
 
     /// A page with a link that opens the room in the whole window.
     pub(crate) fn in_frame() -> Self {
-        Self { status: 200, location: None, body: include_str!("frame.html"), ..Self::look() }
+        Self { status: 200, location: None, body: include_str!("frame.html").into(), ..Self::look() }
     }
 
     pub(crate) fn shop(location: String) -> Self {
@@ -53,7 +66,7 @@ impl DoorAnswer {
             set_proof: None,
             retry_after: Some(30),
             content_type: Self::HTML,
-            body: include_str!("busy.html"),
+            body: include_str!("busy.html").into(),
         }
     }
 
@@ -67,11 +80,11 @@ impl DoorAnswer {
 
     /// The answer as a response, the same on one machine and on AWS. If a header has a character that HTTP does not allow,
     /// because the shop's URL has one, it is "busy" instead.
-    pub fn into_response(self) -> Response<&'static str> {
+    pub fn into_response(self) -> Response<Cow<'static, str>> {
         self.try_into_response().or_else(|_| Self::busy().try_into_response()).unwrap_or_default()
     }
 
-    fn try_into_response(self) -> Result<Response<&'static str>, http::Error> {
+    fn try_into_response(self) -> Result<Response<Cow<'static, str>>, http::Error> {
         let mut response = Response::new(self.body);
         *response.status_mut() = StatusCode::from_u16(self.status)?;
         let headers = response.headers_mut();
@@ -97,7 +110,7 @@ impl DoorAnswer {
             set_proof: None,
             retry_after: None,
             content_type: Self::HTML,
-            body: "",
+            body: Cow::Borrowed(""),
         }
     }
 

@@ -12,6 +12,7 @@ mod proofs;
 mod refusals;
 mod request;
 mod tokens;
+mod too_late;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -164,6 +165,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
     }
 
     async fn newcomer(&self, room: &Room, request: &DoorRequest<'_>) -> Result<DoorAnswer, ProducerError> {
+        if !room.takes_newcomers() {
+            return Ok(DoorAnswer::too_late(room, None));
+        }
         match CountedPlace::take(request.limit) {
             Ok(counted) => self.join(room, self.tokens.token()?, counted, request.path).await,
             Err(wait) => Ok(DoorAnswer::too_many(wait)),
@@ -232,6 +236,9 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
         place: Place,
         request: &DoorRequest<'_>,
     ) -> Result<DoorAnswer, ProducerError> {
+        if room.is_over() {
+            return Ok(DoorAnswer::too_late(room, Some(&place)));
+        }
         if self.was_passed(room.epoch, place.ticket).await? {
             // The line may have lost the visitor, although it promises delivery at least once. Or the ledger may
             // have deleted an old admission. So the same token joins again, at the back, with a new ticket. A
@@ -239,11 +246,14 @@ impl<S: ProducerStore, C: Clock, T: TokenSource> Producer<S, C, T> {
             // admitting is idempotent.
             //
             // A visitor with an invented cookie gets a new place here, so the limit counts it. A place that the room gave out was
-            // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later.
-            let limit = match request.limit {
-                Some(_) if self.is_proven(room, &place, request).await => None,
-                limit => limit,
-            };
+            // counted then. Beyond the limit, the visitor keeps waiting with the old place, and the page asks again later. The same
+            // goes for a room that takes no newcomers, as whom an invented cookie would let somebody join.
+            let may_be_newcomer = request.limit.is_some() || !room.takes_newcomers();
+            let is_proven = may_be_newcomer && self.is_proven(room, &place, request).await;
+            if !is_proven && !room.takes_newcomers() {
+                return Ok(DoorAnswer::wait(&place));
+            }
+            let limit = request.limit.filter(|_| !is_proven);
             if let Ok(counted) = CountedPlace::take(limit) {
                 return self.join(room, place.token, counted, request.path).await;
             }

@@ -1,5 +1,6 @@
 //! Executes the table of routes over the handlers.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -166,7 +167,10 @@ impl App {
             let log = || self.limited.log(SystemClock.now(), "/beekeeper", &client.refusal());
             self.span_of_warning(request).await.in_scope(log);
         }
-        answer.into_response().map(|body| Full::new(Bytes::from_static(body.as_bytes())))
+        answer.into_response().map(|body| match body {
+            Cow::Borrowed(text) => Full::new(Bytes::from_static(text.as_bytes())),
+            Cow::Owned(text) => Full::new(Bytes::from(text)),
+        })
     }
 
     /// Whether this request is of the operator's rehearsal: the room is marked, and the sender is this machine and passes

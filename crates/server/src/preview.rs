@@ -33,6 +33,8 @@ enum SceneAnswer {
     /// Of this room, with this status, at this time.
     Waiting(fn(&mut Room, &mut LineStatus, Timestamp)),
     Newcomer,
+    /// Of a room in this state.
+    TooLate(RoomState),
     Admitted,
     Busy,
     /// Answers only after [`Preview::SLOW_ANSWER`].
@@ -80,6 +82,12 @@ const SCENES: &[Scene] = &[
             room.open_at(Timestamp::from_millis((now.as_millis() / hour + 3) * hour));
         }),
     ),
+    scene(
+        "closed",
+        "you have closed the room, and they have no place",
+        SceneAnswer::TooLate(RoomState::Closed),
+    ),
+    scene("ended", "you have ended the room", SceneAnswer::TooLate(RoomState::Ended)),
     scene("turn", "it is their turn: the page goes to the shop", SceneAnswer::Admitted),
     scene(
         "held",
@@ -150,6 +158,13 @@ async fn poll(scene: &Scene, room: &Room, now: Timestamp) -> HttpResponse {
         SceneAnswer::Waiting(adapt) => {
             adapt(&mut room, &mut line, now);
             VisitorState::Waiting
+        }
+        SceneAnswer::TooLate(state) => {
+            room.turn(state);
+            let text = "All 5,000 tickets are gone. Thank you for waiting! The next sale is in May.";
+            room.notice.text = text.parse().unwrap_or_default();
+            room.notice.link = Some(room.settings.shop.clone());
+            VisitorState::Newcomer
         }
         SceneAnswer::Newcomer => VisitorState::Newcomer,
         SceneAnswer::Admitted => VisitorState::Admitted { until: now + room.settings.lifetimes.admission },

@@ -123,7 +123,7 @@ export function browser() {
 
 /** The scenes of /preview/, in the order of its list. */
 export const SCENES = [
-  "waiting", "message", "vague", "soon", "slower", "paused", "opening", "turn", "held", "anew", "unheard", "blocked", "finding",
+  "waiting", "message", "vague", "soon", "slower", "paused", "opening", "closed", "ended", "turn", "held", "anew", "unheard", "blocked", "finding",
 ];
 
 /** The value of `html[data-state]` in each scene, where it is not the scene's name. */

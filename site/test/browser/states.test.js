@@ -64,11 +64,28 @@ test("the preview shows what a visitor reads whose old place is no longer valid"
   await page.close();
 });
 
+test("who comes too late reads the operator's text and can follow the link, and sees no place", async () => {
+  const page = await chrome.newPage();
+  for (const scene of ["closed", "ended"]) {
+    await openScene(page, room, scene);
+    const link = page.getByRole("link", { name: `Continue to ${new URL(room.shop).host}` });
+    assert.equal(await link.getAttribute("href"), room.shop);
+    assert.ok(await page.getByText("All 5,000 tickets are gone.").isVisible());
+    for (const hidden of ["place", "keep", "choices", "enter"]) {
+      assert.ok(await page.locator(`[data-bk=${hidden}]`).isHidden(), hidden);
+    }
+    assert.match(await page.locator("[role=status].spoken").textContent(), /All 5,000 tickets are gone\./);
+  }
+  await openScene(page, room, "waiting");
+  assert.equal(await page.getByRole("link").count(), 0);
+  await page.close();
+});
+
 for (const [language, texts] of Object.entries(TEXTS)) {
   test(`speaks ${language}`, async () => {
     const context = await chrome.newContext({ locale: language, bypassCSP: true, viewport: { width: 320, height: 640 } });
     const page = await context.newPage();
-    for (const scene of ["waiting", "paused", "opening", "held", "blocked"]) {
+    for (const scene of ["waiting", "paused", "opening", "closed", "ended", "held", "blocked"]) {
       await openScene(page, room, scene);
       assert.equal(await page.locator("[data-bk=state]").textContent(), texts[scene]);
       assert.equal(await page.locator("html").getAttribute("lang"), language);
@@ -152,7 +169,7 @@ test("the page loads nothing from other servers and does not violate its Content
   page.on("request", (request) => { if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).origin); });
   page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
   page.on("pageerror", (error) => errors.push(error.message));
-  for (const scene of ["waiting", "message", "paused", "turn", "blocked"]) {
+  for (const scene of ["waiting", "message", "paused", "closed", "turn", "blocked"]) {
     await page.goto(`${room.base}/preview/`);
     await page.click(`a:text-is("${scene}")`);
     await waitForState(page, STATE_OF[scene] ?? scene);

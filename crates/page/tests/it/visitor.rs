@@ -113,6 +113,8 @@ fn shows(name: &Value) -> Option<PageShows> {
         "turn" => PageShows::Turn,
         "held" => PageShows::Held,
         "blocked" => PageShows::Blocked,
+        "closed" => PageShows::Closed,
+        "ended" => PageShows::Ended,
         other => panic!("{other}"),
     })
 }
@@ -163,7 +165,8 @@ fn random_answer(rng: &mut StdRng, asked: AskedFor, clock: f64) -> Value {
                 "waiting": number(rng),
                 "rate": number(rng).clamp(1, 270_000),
                 "slow": rng.random_bool(0.2),
-                "state": if is_opening { "paused" } else { "on" },
+                "late": rng.random_bool(0.1),
+                "state": if is_opening { "paused" } else { ["on", "closed", "ended"][rng.random_range(0..3)] },
                 "opens": if is_opening { json!(opens.max(0.0)) } else { Value::Null },
                 "message": "",
                 "stretch": if rng.random_bool(0.8) { json!(rng.random_range(1..12)) } else { Value::Null },

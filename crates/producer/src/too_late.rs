@@ -1,0 +1,82 @@
+//! What the door answers to somebody who comes too late. A browser with JavaScript goes on to the waiting page, which follows the
+//! room. The text here is for the others: the page itself is a file, and says that they are in line.
+
+use std::fmt::Write;
+
+use waitroom::{Notice, Room};
+
+/// `page` is where the waiting page is, with the place of somebody who still has one.
+pub(crate) fn document(room: &Room, page: &str) -> String {
+    let texts = if room.is_over() { include_str!("ended.html") } else { include_str!("closed.html") };
+    include_str!("too_late.html")
+        .replace("{{texts}}", texts)
+        .replace("{{page}}", page)
+        .replace("{{title}}", &escaped(room.settings.title.as_str()))
+        .replace("{{notice}}", &notice(room))
+}
+
+fn notice(room: &Room) -> String {
+    let mut notice = String::new();
+    let text = room.text_for_latecomers().as_str();
+    if !text.is_empty() {
+        let _ = writeln!(
+            notice,
+            "<p dir=\"auto\" lang=\"\" style=\"white-space: pre-line\">{}</p>",
+            escaped(text)
+        );
+    }
+    if let Notice { link: Some(link), .. } = &room.notice {
+        let link = escaped(&link.to_string());
+        let _ = writeln!(notice, "<p><a href=\"{link}\">{link}</a></p>");
+    }
+    notice
+}
+
+/// With `{` escaped as well, so that nothing in it is taken for a part of the document that is filled in.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' | '<' | '>' | '"' | '\'' | '{' => {
+                let _ = write!(escaped, "&#{};", u32::from(character));
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use waitroom::{RoomState, fixture};
+
+    use super::*;
+
+    fn room(state: RoomState) -> Room {
+        let text = "<b>Sold out</b> & gone {{title}}".parse().unwrap();
+        let notice = Notice { text, link: Some("https://shop.example/next?a=1&b=2".parse().unwrap()) };
+        Room { state, notice, ..fixture::room(300) }
+    }
+
+    #[test]
+    fn the_operators_words_are_shown_as_they_were_written() {
+        for (state, ours) in
+            [(RoomState::Closed, "The line is closed"), (RoomState::Ended, "The line has ended")]
+        {
+            let html = document(&room(state), "wait/index.html#ab12-7");
+            assert!(
+                html.contains("&#60;b&#62;Sold out&#60;/b&#62; &#38; gone &#123;&#123;title}}</p>"),
+                "{html}"
+            );
+            assert!(html.contains("<a href=\"https://shop.example/next?a=1&#38;b=2\">"), "{html}");
+            assert!(html.contains("location.replace(\"wait/index.html#ab12-7\")"));
+            assert!(html.contains(ours) && html.matches("<p lang=").count() == 6 && !html.contains("{{"));
+        }
+    }
+
+    #[test]
+    fn without_words_of_the_operator_there_are_ours() {
+        let html = document(&fixture::room(300), "wait/index.html");
+        assert!(!html.contains("<a ") && html.matches("<p").count() == 7, "{html}");
+    }
+}
