@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use control::Order;
 use url::Url;
-use waitroom::{AuditEntry, Message, MinuteRecord, Rate, RateError, RoomId, Stretch};
+use waitroom::{AuditEntry, Message, MinuteRecord, Notice, Rate, RateError, RoomId, Stretch, WebUrl};
 
 pub(crate) use doctor::ExamineRoom;
 pub(crate) use guard::GuardArguments;
@@ -122,6 +122,10 @@ pub(crate) enum Command {
     /// Pause a room: nobody is released; visitors can join, and keep their places
     #[command(after_help = examples("Examples:\n  beekeeper pause spring-sale\n  beekeeper pause --local"))]
     Pause(Which),
+    /// Close a room: nobody new joins, and those who wait are let in; asks first
+    Close(CloseRoom),
+    /// End a room: nobody is let in any more, and everybody who waits reads so; asks first
+    End(EndRoom),
     /// Turn a room off: all visitors go straight to the shop; asks first if visitors wait
     #[command(after_help = examples("Examples:\n  beekeeper off spring-sale\n  beekeeper off --local --yes"))]
     Off(Which),
@@ -194,10 +198,70 @@ const RATE: &str = if KNOWS_AWS {
 pub(crate) struct On {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// When the room opens by itself. Until then it is paused: visitors join and wait, and the page counts down. `on`,
-    /// `pause` and `off` withdraw it; `set-rate` sets the rate of the opening. Asks first if it would pause a sale
+    /// When the room opens by itself. Until then it is paused: visitors join and wait, and the page counts down. `on`, `pause`,
+    /// `close`, `end` and `off` withdraw it; `set-rate` sets the rate of the opening. Asks first if it would pause a sale
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<TypedTime>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = examples("Examples:
+  beekeeper close spring-sale --message \"All 5,000 tickets are taken\" --link https://shop.example/next
+  beekeeper close spring-sale --at \"Friday 18:00\"
+  beekeeper close spring-sale --then off              when everybody who waits was let in
+  beekeeper close spring-sale --never                 withdraw the time
+  beekeeper close --local --yes
+
+Those who wait keep their places and are let in at the rate. To let people join again: beekeeper on, or beekeeper undo."))]
+pub(crate) struct CloseRoom {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    #[command(flatten)]
+    pub(crate) told: TellLatecomers,
+    /// What the room does when everybody who waited was let in: `off` sends everybody straight to the shop
+    #[arg(long, value_name = "STATE", value_parser = ["off"], conflicts_with = "never")]
+    pub(crate) then: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = examples("Examples:
+  beekeeper end spring-sale --message \"Sold out. Thank you for waiting!\" --link https://shop.example/next
+  beekeeper end spring-sale --at \"Friday 20:00\"
+  beekeeper end spring-sale --never                   withdraw the time
+  beekeeper end --local --yes
+
+Nobody is removed from the line: `beekeeper undo` or `beekeeper on` gives everybody their places back. Who was let in before
+may still enter the shop."))]
+pub(crate) struct EndRoom {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    #[command(flatten)]
+    pub(crate) told: TellLatecomers,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TellLatecomers {
+    /// When it happens by itself, like on --at
+    #[arg(long, value_name = "TIME", conflicts_with = "never")]
+    pub(crate) at: Option<TypedTime>,
+    /// Withdraw the time that was set with --at
+    #[arg(long, conflicts_with_all = ["message", "link"])]
+    pub(crate) never: bool,
+    /// What those read who come too late, at most 500 characters; without it they read the room's message
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<Message>,
+    /// A link that they see below it, in full: https://shop.example/next
+    #[arg(long, value_name = "URL")]
+    pub(crate) link: Option<WebUrl>,
+}
+
+impl TellLatecomers {
+    /// What replaces the notice that is there. Without words it stays.
+    pub(crate) fn notice(&self) -> Option<Notice> {
+        let Self { message, link, .. } = self;
+        (message.is_some() || link.is_some())
+            .then(|| Notice { text: message.clone().unwrap_or_default(), link: link.clone() })
+    }
 }
 
 const NAMES: &str = if KNOWS_AWS {

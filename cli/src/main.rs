@@ -45,8 +45,8 @@ use arguments::{Arguments, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use commands::{
-    backup, change, completions, config, doctor, guard, health, history, init, keys, list, local, man,
-    message, off, on, rehearse, report, reset, restore, set_rate, setup, simulate as simulate_command,
+    backup, change, close, completions, config, doctor, end, guard, health, history, init, keys, list, local,
+    man, message, off, on, rehearse, report, reset, restore, set_rate, setup, simulate as simulate_command,
     status, undo,
 };
 use control::Order;
@@ -104,6 +104,8 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Report(report) => report::run(report, json),
         Command::On(on) => on::run(on, json, yes),
         Command::Pause(which) => change::run(which, json, Order::Pause),
+        Command::Close(close) => close::run(close, json, yes),
+        Command::End(end) => end::run(end, json, yes),
         Command::Off(which) => off::run(which, json, yes),
         Command::SetRate(set_rate) => set_rate::run(set_rate, json, yes),
         Command::Message(set) => message::run(set, json),

@@ -23,11 +23,13 @@ const MEANT: [(&[&str], &[&str]); 4] = [
     ),
     (
         &[
-            "block", "close", "disable", "end", "exit", "finish", "freeze", "halt", "hold", "quit",
-            "shutdown", "stop", "suspend",
+            "block", "disable", "exit", "finish", "freeze", "halt", "hold", "quit", "shutdown", "stop",
+            "suspend",
         ],
         &[
             "to let nobody in for now, and keep everybody's place: beekeeper pause NAME",
+            "to let nobody new join, and let in who waits: beekeeper close NAME",
+            "to let nobody in any more, and tell everybody so: beekeeper end NAME",
             "to end the waiting and send everybody straight to the shop: beekeeper off NAME",
             "a room on this machine stops with Ctrl-C in its terminal, and every place is kept",
         ],

@@ -22,10 +22,12 @@ pub(crate) async fn order(room: &OperatedRoom, json: bool, command: Order) -> Re
     }
     let now = room.transport.now();
     let changes = changes(&before, &after, in_force, now);
-    match after.opens.filter(|_| changes.is_empty()) {
-        Some(opens) => Ok(say(&format!("nothing changed: {}", opening_at(opens, now)))?),
-        None => say_changes(changes.into_iter()),
+    let ahead: Vec<_> =
+        ahead(&after).into_iter().filter_map(|(does, at)| Some(instant(does, at?, now))).collect();
+    if changes.is_empty() && !ahead.is_empty() {
+        return Ok(say(&format!("nothing changed: {}", ahead.join("; ")))?);
     }
+    say_changes(changes.into_iter())
 }
 
 /// Prints one change a line.
@@ -45,37 +47,65 @@ fn changes(before: &Room, after: &Room, in_force: Option<Timestamp>, now: Timest
     let in_force = seconds.map(|seconds| format!(", in force in {seconds} s")).unwrap_or_default();
     let rates = (before.settings.rate.to_string(), after.settings.rate.to_string());
     let messages = (quoted(before), quoted(after));
+    let notices = (format!("{:?}", before.notice.text.as_str()), format!("{:?}", after.notice.text.as_str()));
+    let link = |room: &Room| room.notice.link.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    let links = (link(before), link(after));
+    let then = |room: &Room| if room.then_off { "off" } else { "closed" }.to_owned();
+    let thens = (then(before), then(after));
     let states = (before.state.to_string(), after.state.to_string());
     let stretches = (before.stretch.to_string(), after.stretch.to_string());
     [
         ("rate", rates, if with_opening { ", in force when the room opens" } else { &in_force }),
         ("message", messages, ""),
+        ("notice", notices, ""),
+        ("link", links, ""),
+        ("then", thens, ""),
         ("stretch", stretches, ""),
         ("room", states, if with_opening { "" } else { &in_force }),
     ]
     .into_iter()
     .filter(|(_, (before, after), _)| before != after)
     .map(|(what, (before, after), in_force)| format!("{what}: {before} -> {after}{in_force}"))
-    .chain(opening(before, after, now))
+    .chain(changes_ahead(before, after, now))
     .collect()
 }
 
-/// What changes about the room's opening. A room that is on has opened.
-fn opening(before: &Room, after: &Room, now: Timestamp) -> Option<String> {
-    match (before.opens, after.opens) {
-        (before, Some(opens)) if before != after.opens => {
-            let instead = before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
-            Some(format!("{}{instead}; until then visitors join and wait", opening_at(opens, now)))
-        }
-        (Some(opens), None) if !after.releases() => {
-            Some(format!("does not open at {} any more", words::at(opens)))
-        }
-        _ => None,
-    }
+/// What a room does by itself, and when.
+fn ahead(room: &Room) -> [(&'static str, Option<Timestamp>); 3] {
+    [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)]
 }
 
-fn opening_at(opens: Timestamp, now: Timestamp) -> String {
-    format!("opens at {}, {}", words::at(opens), words::ahead(opens, now))
+/// What changes about that. What has happened already is in the state.
+fn changes_ahead(before: &Room, after: &Room, now: Timestamp) -> Vec<String> {
+    let until = |does| match does {
+        "opens" => "; until then visitors join and wait",
+        "closes" => "; from then on nobody new joins",
+        _ => "; from then on nobody is let in",
+    };
+    let lines = ahead(before).into_iter().zip(ahead(after)).filter_map(|((does, before), (_, at))| {
+        match (before, at) {
+            (before, Some(at)) if before != Some(at) => {
+                let instead =
+                    before.map(|before| format!(" (not at {})", words::at(before))).unwrap_or_default();
+                Some(format!("{}{instead}{}", instant(does, at, now), until(does)))
+            }
+            (Some(before), None) => {
+                let has_happened = match does {
+                    "opens" => after.releases(),
+                    "closes" => !after.takes_newcomers(),
+                    _ => after.is_over(),
+                };
+                let does = does.trim_end_matches('s');
+                (!has_happened).then(|| format!("does not {does} at {} any more", words::at(before)))
+            }
+            _ => None,
+        }
+    });
+    lines.collect()
+}
+
+fn instant(does: &str, at: Timestamp, now: Timestamp) -> String {
+    format!("{does} at {}, {}", words::at(at), words::ahead(at, now))
 }
 
 fn quoted(room: &Room) -> String {

@@ -1,8 +1,10 @@
 pub(crate) mod backup;
 pub(crate) mod change;
+pub(crate) mod close;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod end;
 pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod history;

@@ -25,6 +25,8 @@ const COMMANDS: &[&str] = &[
     "report",
     "on",
     "pause",
+    "close",
+    "end",
     "off",
     "set-rate",
     "message",

@@ -15,11 +15,11 @@ fn said(line: &[&str]) -> [String; 2] {
 #[test]
 fn a_word_for_a_command_leads_to_what_it_means() {
     let on = &["beekeeper on NAME"][..];
-    let pause_and_off = &["beekeeper pause NAME", "beekeeper off NAME"];
+    let stops = &["beekeeper pause NAME", "beekeeper close NAME", "beekeeper end NAME", "beekeeper off NAME"];
     let off_first = &["beekeeper off NAME", "beekeeper help"];
     for (words, commands) in [
         (&["resume", "start", "open", "unpause", "continue", "Start"][..], on),
-        (&["stop", "close", "end", "quit", "shutdown", "STOP"], pause_and_off),
+        (&["stop", "quit", "shutdown", "STOP"], stops),
         (&["restart", "reboot"], on),
         (&["remove", "delete", "kill", "rm", "clear", "drop"], off_first),
     ] {

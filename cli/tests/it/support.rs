@@ -9,6 +9,7 @@ use std::time::Duration;
 use http_contract::{Order, RoomUnderTest};
 use rexpect::session::{PtySession, spawn_command};
 use tempfile::TempDir;
+use waitroom::Notice;
 
 const BEEKEEPER: &str = env!("CARGO_BIN_EXE_beekeeper");
 
@@ -185,7 +186,13 @@ impl RoomUnderTest for Local {
             Order::Undo { .. } => ("undo", None),
             Order::History { .. } | Order::Minutes { .. } => ("history", None),
             Order::Message { text } => ("message", Some(text.to_string())),
-            Order::Rehearse { .. }
+            Order::Close { .. } => ("close", Some("--yes".into())),
+            Order::End { .. } => ("end", Some("--yes".into())),
+            Order::CloseAt { .. }
+            | Order::CloseNever
+            | Order::EndAt { .. }
+            | Order::EndNever
+            | Order::Rehearse { .. }
             | Order::Keys
             | Order::RotateKeys
             | Order::RotateKeysAhead { .. }
@@ -194,6 +201,13 @@ impl RoomUnderTest for Local {
             }
         };
         let mut arguments: Vec<_> = [command, "--local"].into_iter().chain(value.as_deref()).collect();
+        let told = match &order {
+            Order::Close { notice, .. } | Order::End { notice } => notice.clone(),
+            _ => None,
+        };
+        let told = told
+            .map(|Notice { text, link }| [format!("--message={text}"), format!("--link={}", link.unwrap())]);
+        arguments.extend(told.iter().flatten().map(String::as_str));
         if matches!(order, Order::SetRate { .. } | Order::OpenAt { .. }) {
             arguments.push("--yes");
         }

@@ -11,6 +11,14 @@ use crate::{CloudError, DeployedRoom};
 impl Transport for DeployedRoom {
     fn execute(&self, order: Order) -> Answer<'_, Reply> {
         Box::pin(async move {
+            if let Some(state) = order.new_state().filter(|state| !self.knows(*state)) {
+                return Ok(Reply::Failed {
+                    error: format!(
+                        "is of a version that cannot be {state}; first deploy it again: `beekeeper deploy {}`",
+                        self.room
+                    ),
+                });
+            }
             let reply = control::execute(self.store(), order, self.author(), self.store().now()).await;
             Ok(reply
                 .map_err(|error| CloudError::from_port(format!("operate the room {}", self.room), error))?)

@@ -7,7 +7,7 @@ use aws_model::Reservation;
 use aws_sdk_sqs::types::QueueAttributeName;
 use probe::WebAddress;
 use url::Url;
-use waitroom::{Author, RoomId};
+use waitroom::{Author, RoomId, RoomState};
 
 use crate::error::OrIncomplete;
 use crate::kept_refusals::KeptRefusals;
@@ -29,6 +29,8 @@ pub struct DeployedRoom {
     /// The functions that are reserved for releasing.
     pub(crate) reserved: Reservation,
     store: AwsStore,
+    /// The states that its functions know.
+    states: Vec<RoomState>,
     dead_letters_url: String,
     pub(crate) ledger_table: String,
     /// The function that is the door, if the room's version names it.
@@ -99,6 +101,7 @@ impl Account {
             alarm_mail_to: mail_address(&found),
             reserved: reserved(&found),
             store,
+            states: known_states(&found),
             dead_letters_url,
             ledger_table,
             door_function: found.outputs.get("ProducerFunction").cloned(),
@@ -113,7 +116,19 @@ fn mail_address(stack: &StackState) -> Option<MailAddress> {
     Some(MailAddress { topic: topic.clone(), address: address.clone() })
 }
 
+/// A stack of before does not say which states it knows.
+fn known_states(stack: &StackState) -> Vec<RoomState> {
+    let first = || vec![RoomState::On, RoomState::Paused, RoomState::Off];
+    let known = |states: &String| states.split(' ').filter_map(|state| state.parse().ok()).collect();
+    stack.outputs.get("States").map_or_else(first, known)
+}
+
 impl DeployedRoom {
+    /// Whether its functions know this state. Others could not read the room any more.
+    pub(crate) fn knows(&self, state: RoomState) -> bool {
+        self.states.contains(&state)
+    }
+
     /// The room's ledger and line.
     pub fn store(&self) -> &AwsStore {
         &self.store

@@ -227,7 +227,7 @@ impl AuditedChange {
                 let (now, wanted) = (room.standing(), change.after());
                 let applies = change.begins_with(&now) && now != wanted;
                 if applies {
-                    wanted.put_into(room);
+                    room.leave(wanted);
                 }
                 applies
             }

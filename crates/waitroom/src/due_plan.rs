@@ -205,6 +205,24 @@ mod tests {
     }
 
     #[test]
+    fn windows_follow_each_other_until_an_end_ahead_and_not_beyond() {
+        let mut room = room(600);
+        let ends = at(400_000);
+        order(&mut room, at(10_000), |room| room.ends = Some(ends));
+        let mut plans = Vec::new();
+        for minute in 1..12 {
+            let due = Plan::due(&complete(plans.iter().rev()), &room, at(minute * 60_000), MINUTE, HORIZON);
+            plans.extend(due);
+        }
+        let starts: Vec<_> = plans.iter().map(|plan| plan.window.start.as_millis()).collect();
+        assert_eq!(starts, [60_000, 120_000, 180_000, 240_000, 300_000, 360_000], "{plans:?}");
+        // Who opens it again gets the next plan.
+        order(&mut room, at(800_000), |room| room.turn(RoomState::On));
+        let on = Plan::due(&complete(plans.iter().rev()), &room, at(801_000), MINUTE, SOON).unwrap();
+        assert_eq!(on.window.start, at(801_000));
+    }
+
+    #[test]
     fn windows_do_not_overlap_and_never_begin_in_the_past() {
         let room = room(60);
         let next = |last: &Plan, now| Plan::due(&complete([last]), &room, at(now), MINUTE, HORIZON);

@@ -80,7 +80,14 @@ impl Room {
 
     /// How the operator left it.
     pub fn standing(&self) -> Standing {
-        Standing::of(self)
+        let Self { state, opens, closes, ends, then_off, ref notice, .. } = *self;
+        Standing { state, opens, closes, ends, then_off, notice: notice.clone() }
+    }
+
+    pub(crate) fn leave(&mut self, standing: Standing) {
+        let Standing { state, opens, closes, ends, then_off, notice } = standing;
+        (self.state, self.opens, self.closes, self.ends) = (state, opens, closes, ends);
+        (self.then_off, self.notice) = (then_off, notice);
     }
 
     /// Turns the room to this state. An opening ahead is withdrawn, and whatever cannot follow from there: a closing or an end
@@ -88,7 +95,7 @@ impl Room {
     pub fn turn(&mut self, state: RoomState) {
         let mut standing = self.standing();
         standing.turn(state);
-        standing.put_into(self);
+        self.leave(standing);
     }
 
     /// Stops the releases. Newcomers whom the room turned away stay turned away.
@@ -176,7 +183,7 @@ impl Room {
 
     /// Lets happen what was to follow by `now`. A room that is to open is not quiet until then, because a crowd waits.
     fn settle(&mut self, now: Timestamp) {
-        self.standing().at(now).put_into(self);
+        self.leave(self.standing().at(now));
         self.quiet &= self.opens.is_none();
     }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Notice, Room, RoomState, Timestamp};
+use crate::{Notice, RoomState, Timestamp};
 
 /// How the operator left a room: its state, what follows by itself, and what those read who come too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,17 +14,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn of(room: &Room) -> Self {
-        let Room { state, opens, closes, ends, then_off, ref notice, .. } = *room;
-        Self { state, opens, closes, ends, then_off, notice: notice.clone() }
-    }
-
-    pub(crate) fn put_into(&self, room: &mut Room) {
-        let Self { state, opens, closes, ends, then_off, notice } = self.clone();
-        (room.state, room.opens, room.closes, room.ends) = (state, opens, closes, ends);
-        (room.then_off, room.notice) = (then_off, notice);
-    }
-
     /// The next instant at which the state changes by itself, and to which one.
     pub(crate) fn next(&self) -> Option<(Timestamp, RoomState)> {
         let closed = match self.state {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use waitroom::ports::ThrottleStore;
 use waitroom::throttle_rules::{Baseline, Finding, SAMPLE_SIZE, Sample, Verdict};
-use waitroom::{Rate, Stretch, Timestamp};
+use waitroom::{Notice, Rate, Stretch, Timestamp};
 
 use crate::fixture::WaitingRoom;
 use crate::{Alarm, AlarmMail, AlarmMailState, AlarmState, Order, Refusals, Reply};
@@ -27,8 +27,15 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Off,
         Order::OpenAt { at: NOON },
         Order::OpenAt { at: NOON + Duration::from_mins(1) },
+        Order::EndAt { at: NOON + Duration::from_hours(2), notice: Some(notice()) },
+        Order::CloseAt { at: NOON + Duration::from_hours(1), notice: Some(notice()), then_off: true },
+        Order::CloseNever,
+        Order::EndNever,
+        Order::End { notice: Some(notice()) },
+        Order::Close { notice: Some(notice()), then_off: true },
+        Order::On,
         // The last change, and one that cannot be taken back: the first entry is the throttle's.
-        Order::Undo { number: 9 },
+        Order::Undo { number: 16 },
         Order::Undo { number: 1 },
         Order::RotateKeys,
         Order::RotateKeysAhead { seconds: 7200 },
@@ -40,6 +47,10 @@ fn orders(key: &str) -> Vec<Order> {
         Order::Status,
         Order::History { most: 500 },
     ]
+}
+
+fn notice() -> Notice {
+    Notice { text: "Sold out".parse().unwrap(), link: Some("https://shop.example/next".parse().unwrap()) }
 }
 
 /// The order's or the reply's word, alone and before the path of each field: `status line.reached`.

@@ -5,6 +5,7 @@
 //! AWS the operator's own process opens the store and calls [`execute`] itself. Whoever gives the order sees an
 //! [`OperatedRoom`].
 
+mod closing;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod example;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use std::time::Duration;
 use waitroom::ports::{AuditTrail, KeyAdmin, KeyBoard, MinuteLog, PortResult, RoomAdmin, RoomReader};
 use waitroom::{AuditNote, AuditSubject, Author, KeyOrder, Room, RoomState, Timestamp};
 
+use closing::{When, change_unless};
 pub use history_line::{HistoryLine, entry_text};
 pub use operated_room::{ChangedRoom, ControlError, OperatedRoom};
 pub use order::Order;
@@ -38,8 +40,8 @@ pub use store::{OperatorLedger, OperatorStore};
 pub use transport::{Advise, Answer, EntriesByMinute, Transport, TransportError};
 pub use undo::{NothingToUndo, UndoableOrder};
 
-/// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`] and [`Order::Off`] work from every
-/// state of the room.
+/// Carries out an order by `who`. [`Order::On`], [`Order::OpenAt`], [`Order::Pause`], [`Order::Close`],
+/// [`Order::End`] and [`Order::Off`] work from every state of the room.
 pub async fn execute(
     store: &impl OperatorStore,
     order: Order,
@@ -66,18 +68,25 @@ pub async fn execute(
             let set = move |room: &mut Room| room.stretch = factor;
             change(ledger, "stretch the polls", AuditSubject::Stretch, who, set).await?
         }
-        Order::Pause => {
-            let pause = |room: &mut Room| room.turn(RoomState::Paused);
-            change(ledger, "pause the room", AuditSubject::State, who, pause).await?
-        }
+        Order::Pause => change(ledger, "pause the room", AuditSubject::State, who, Room::pause).await?,
         Order::On => {
             let turn_on = |room: &mut Room| room.turn(RoomState::On);
-            rehearsal::open(ledger, "turn the room on", who, turn_on).await?
+            change_unless(ledger, "turn the room on", who, rehearsal::refusal, turn_on).await?
         }
         Order::OpenAt { at } => {
             let open = move |room: &mut Room| room.open_at(at);
-            rehearsal::open(ledger, "set when the room opens", who, open).await?
+            let refusal =
+                move |room: &Room| rehearsal::refusal(room).or_else(|| closing::not_opening_at(room, at));
+            change_unless(ledger, "set when the room opens", who, refusal, open).await?
         }
+        Order::Close { notice, then_off } => closing::close(ledger, When::Now, notice, then_off, who).await?,
+        Order::CloseAt { at, notice, then_off } => {
+            closing::close(ledger, When::At(at), notice, then_off, who).await?
+        }
+        Order::CloseNever => closing::close(ledger, When::Never, None, false, who).await?,
+        Order::End { notice } => closing::end(ledger, When::Now, notice, who).await?,
+        Order::EndAt { at, notice } => closing::end(ledger, When::At(at), notice, who).await?,
+        Order::EndNever => closing::end(ledger, When::Never, None, who).await?,
         Order::Off => {
             let turn_off = |room: &mut Room| room.turn(RoomState::Off);
             change(ledger, "turn the room off", AuditSubject::State, who, turn_off).await?

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use waitroom::{Epoch, Message, Rate, RehearsalMark, Stretch, Timestamp};
+use waitroom::{Epoch, Message, Notice, Rate, RehearsalMark, RoomState, Stretch, Timestamp};
 
 /// What an operator tells a room to do. In JSON: `{"order": "set-rate", "rate": 600}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,37 @@ pub enum Order {
     OpenAt {
         at: Timestamp,
     },
+    /// Nobody new joins, and whoever waits is let in. `notice` replaces what those read who come too late; without one it stays.
+    /// With `then_off`, the room turns off when everybody who waited was let in.
+    Close {
+        #[serde(default)]
+        notice: Option<Notice>,
+        #[serde(default)]
+        then_off: bool,
+    },
+    /// The same, from this instant on.
+    CloseAt {
+        at: Timestamp,
+        #[serde(default)]
+        notice: Option<Notice>,
+        #[serde(default)]
+        then_off: bool,
+    },
+    /// Withdraws a closing ahead.
+    CloseNever,
+    /// Nobody is let in any more, but for those who were released before.
+    End {
+        #[serde(default)]
+        notice: Option<Notice>,
+    },
+    /// The same, from this instant on.
+    EndAt {
+        at: Timestamp,
+        #[serde(default)]
+        notice: Option<Notice>,
+    },
+    /// Withdraws an end ahead.
+    EndNever,
     /// The door sends every visitor straight to the shop.
     Off,
     /// Empties the line and starts this epoch. Ends a rehearsal.
@@ -62,4 +93,16 @@ pub enum Order {
     DropKey {
         id: String,
     },
+}
+
+impl Order {
+    /// The state that only rooms of later versions know, if it leads to one. A room on one machine refuses such an order, because it
+    /// cannot read it. On AWS, whoever gives the order has to ask.
+    pub fn new_state(&self) -> Option<RoomState> {
+        match self {
+            Self::Close { .. } | Self::CloseAt { .. } => Some(RoomState::Closed),
+            Self::End { .. } | Self::EndAt { .. } => Some(RoomState::Ended),
+            _ => None,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use waitroom::ports::{LineLength, PortResult, RoomAdmin, RoomReader, StatusBoard
 use waitroom::{AuditNote, AuditSubject, AuditedChange, Author, LineCount, RehearsalMark, Room, Timestamp};
 
 use crate::reply::Reply;
-use crate::store::{OperatorLedger, OperatorStore};
+use crate::store::OperatorStore;
 
 /// Marks the room, unless something speaks against it.
 pub(crate) async fn begin(
@@ -60,26 +60,6 @@ async fn uncounted(store: &impl OperatorStore, now: Timestamp) -> PortResult<u64
     }
     let count = LineCount { counted: 0, issued: store.line().issued().await?, found_empty: false };
     Ok(count.waiting(store.ledger().progress().await?.reached, now))
-}
-
-/// Turns the room on, now or later, unless a rehearsal was left in it.
-pub(crate) async fn open(
-    ledger: &impl OperatorLedger,
-    attempt: &'static str,
-    who: Author,
-    open: impl Fn(&mut Room) + Send + 'static,
-) -> PortResult<Reply> {
-    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
-        return Ok(failed(refusal));
-    }
-    // A rehearsal may have begun since.
-    let open_unmarked = move |room: &mut Room| {
-        if room.rehearsal.is_none() {
-            open(room);
-        }
-    };
-    let changed = ledger.change(attempt, AuditNote::new(who, AuditSubject::State), open_unmarked).await?;
-    Ok(refusal(&changed.1).map_or_else(|| Reply::changed(changed), failed))
 }
 
 /// Why the room may not be opened or rehearsed. Completes the sentence "the room ...".

@@ -28,6 +28,8 @@ pub(crate) struct VisitNote {
     pub(crate) is_unadmitted: bool,
     /// The room did not know the place any more.
     pub(crate) is_lost: bool,
+    /// The room was closed or ended before they were let in.
+    pub(crate) came_too_late: bool,
     /// The ticket of the pass was another one than the visitor's.
     pub(crate) has_other_pass: bool,
 }
@@ -75,7 +77,9 @@ impl VisitNotes {
         CrowdProgress {
             all: self.visits.len(),
             come: count(&|visit| visit.has_come),
-            waiting: count(&|visit| visit.place.is_some() && !visit.has_entered && !visit.is_lost),
+            waiting: count(&|visit| {
+                visit.place.is_some() && !visit.has_entered && !visit.is_lost && !visit.came_too_late
+            }),
             entered: count(&|visit| visit.has_entered),
             lost: count(&|visit| visit.is_lost),
             faults: self.faults.values().sum(),

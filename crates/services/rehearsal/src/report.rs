@@ -46,6 +46,8 @@ pub struct VisitEnds {
     pub refused: usize,
     /// They got neither a place nor an answer that can be used.
     pub failed: usize,
+    /// The room was closed or ended before they were let in.
+    pub too_late: usize,
     /// The rehearsal ended before they came.
     pub not_come: usize,
 }
@@ -143,7 +145,7 @@ impl RehearsalReport {
     }
 
     fn checks(&self, notes: &VisitNotes, room: &RoomNotes) -> Vec<RehearsalCheck> {
-        let VisitEnds { entered, waiting, lost, refused, failed, not_come } = self.ends;
+        let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;
         let unadmitted = notes.visits.iter().filter(|visit| visit.has_entered && visit.is_unadmitted).count();
         let LetInTwice { tickets, passes } = self.twice;
@@ -176,8 +178,9 @@ impl RehearsalReport {
         ];
         // After Ctrl-C nobody knows who else would have entered.
         if self.facts.end != CrowdEnd::Interrupted {
+            let late = if too_late > 0 { format!(", {too_late} too late") } else { String::new() };
             let found = format!(
-                "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come"
+                "{entered} of {all}; {waiting} waiting, {refused} refused, {failed} failed, {not_come} not come{late}"
             );
             checks.insert(1, RehearsalCheck { name: "everybody entered", is_kept: entered == all, found });
         }
@@ -204,9 +207,9 @@ impl RehearsalReport {
     /// Each visitor has one end. The room counted no fewer places and releases than they saw, and no release of somebody who
     /// never joined.
     fn accounted_for(&self, notes: &VisitNotes, room: &RoomNotes) -> RehearsalCheck {
-        let VisitEnds { entered, waiting, lost, refused, failed, not_come } = self.ends;
+        let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let all = self.facts.visitors;
-        let ended = entered + waiting + lost + refused + failed + not_come;
+        let ended = entered + waiting + lost + refused + failed + too_late + not_come;
         let (mut is_kept, mut found) = (ended == all, format!("{ended} of {all}"));
         if let Some((counted, in_epoch)) = self.counted.zip(room.in_epoch()) {
             let RoomTotals { joined, released } = counted;
@@ -240,6 +243,7 @@ fn ends(visits: &[VisitNote]) -> VisitEnds {
             VisitNote { has_come: false, .. } => &mut ends.not_come,
             VisitNote { is_lost: true, .. } => &mut ends.lost,
             VisitNote { has_entered: true, .. } => &mut ends.entered,
+            VisitNote { came_too_late: true, .. } => &mut ends.too_late,
             VisitNote { place: Some(_), .. } => &mut ends.waiting,
             VisitNote { was_refused: true, .. } => &mut ends.refused,
             VisitNote { .. } => &mut ends.failed,
@@ -333,8 +337,10 @@ mod tests {
         (waiting.has_entered, waiting.admitted, waiting.called) = (false, None, None);
         let lost = VisitNote { is_lost: true, ..visit(3, 0) };
         let refused = VisitNote { was_refused: true, ..come };
-        let report = report(vec![visit(1, 0), waiting, lost, refused, come, VisitNote::default()], 61);
-        let expected = VisitEnds { entered: 1, waiting: 1, lost: 1, refused: 1, failed: 1, not_come: 1 };
+        let late = VisitNote { came_too_late: true, ..come };
+        let report = report(vec![visit(1, 0), waiting, lost, refused, come, late, VisitNote::default()], 61);
+        let expected =
+            VisitEnds { entered: 1, waiting: 1, lost: 1, refused: 1, failed: 1, too_late: 1, not_come: 1 };
         assert_eq!(report.ends, expected);
         assert!(!report.passed);
         assert_eq!(

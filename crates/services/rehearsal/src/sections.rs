@@ -72,12 +72,13 @@ impl RehearsalReport {
 
     /// The numbers that matter most.
     fn numbers(&self) -> Vec<(&'static str, String)> {
-        let VisitEnds { entered, waiting, lost, refused, failed, not_come } = self.ends;
+        let VisitEnds { entered, waiting, lost, refused, failed, too_late, not_come } = self.ends;
         let (facts, releases, order) = (&self.facts, &self.releases, &self.order);
         let rare = [
             ("still waiting", waiting),
             ("refused", refused),
             ("failed", failed),
+            ("came too late", too_late),
             ("not come yet", not_come),
         ];
         let rare = rare.into_iter().filter(|(_, visitors)| *visitors > 0);

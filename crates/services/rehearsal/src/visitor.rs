@@ -34,6 +34,8 @@ pub(crate) struct HttpVisit<'a> {
 enum SentTo {
     Page(Url),
     Shop(Url),
+    /// Nowhere: nobody new can join, or nobody is let in any more.
+    TooLate,
 }
 
 impl<'a> HttpVisit<'a> {
@@ -50,11 +52,15 @@ impl<'a> HttpVisit<'a> {
             let heard = match step.ask.what {
                 AskedFor::Door => match self.ask_door().await {
                     Some(SentTo::Shop(shop)) => return self.enter(shop).await,
+                    Some(SentTo::TooLate) => return self.note(|visit| visit.came_too_late = true),
                     Some(SentTo::Page(page)) => Some(self.open(page)),
                     None => None,
                 },
                 AskedFor::Document => self.load_page().await,
                 AskedFor::Poll => match self.poll().await {
+                    Some(Polled::TurnedAway { .. }) => {
+                        return self.note(|visit| visit.came_too_late = true);
+                    }
                     // A browser would join again. Here nobody should have to.
                     Some(polled) if !self.tab.is_known(&polled) => {
                         return self.note(|visit| visit.is_lost = true);
@@ -189,6 +195,10 @@ fn redirect(from: &Url, answer: &VisitAnswer) -> Option<Url> {
 
 /// Where the door's redirect leads: to the page of the room, or with a pass to the shop.
 fn sent_to(door: &Url, answer: &VisitAnswer) -> Option<SentTo> {
+    // The door has nothing else to show to somebody who opens it in a window.
+    if answer.status == 200 {
+        return Some(SentTo::TooLate);
+    }
     let to = redirect(door, answer)?;
     let has_pass = to.query_pairs().any(|(name, _)| name == waitroom::WebUrl::PASS_PARAMETER);
     let is_page = !has_pass && to.origin() == door.origin() && to.path().contains("/wait/");

@@ -80,7 +80,8 @@ impl SimulationAnswer {
     /// Whether it holds. If not: what breaks, when, for how many, and what to do.
     pub(crate) fn verdict(&self) -> String {
         let event = &self.event;
-        let VisitorCount { came, refused, still_waiting, .. } = event.visitors;
+        let VisitorCount { came, refused, still_waiting, too_late, .. } = event.visitors;
+        let has_ended = too_late > 0 && event.drained_after.is_none();
         let for_how_many = match refused {
             0 => "nobody is refused".to_owned(),
             1 => format!("1 of {} is refused at least once", things(came, "visitor")),
@@ -105,12 +106,19 @@ impl SimulationAnswer {
                 "It holds, but {for_how_many}: no limit is exceeded in any second, and too many come at the same moment. What to do: \
                  {advice}, or raise request_burst if the room has one."
             )
-        } else if event.drained_after.is_some() && still_waiting == 0 {
-            return format!("It holds: {for_how_many}.");
+        } else if (event.drained_after.is_some() || has_ended) && still_waiting == 0 {
+            let too_late = match too_late {
+                0 => String::new(),
+                _ => format!(
+                    " {} too late: the room is closed or ended by then.",
+                    capital(&things_do(too_late, "visitor", "come"))
+                ),
+            };
+            return format!("It holds: {for_how_many}.{too_late}");
         } else {
             "It doesn't hold.".into()
         };
-        if event.drained_after.is_none() || still_waiting > 0 {
+        if (event.drained_after.is_none() && !has_ended) || still_waiting > 0 {
             // They may wait because they were refused, and a higher rate does not help them.
             let advice = if refused > 0 || event.first_to_break.is_some() { "" } else { " Raise the rate." };
             let wait = if still_waiting == 1 { "waits" } else { "wait" };

@@ -154,6 +154,10 @@ impl SimulatedCrowd {
             }
             return false;
         }
+        if room.turns_away(!is_new) {
+            visitor.stage = VisitStage::TooLate;
+            return false;
+        }
         let Some(ticket) = self.producers.ticket(room, at, now, &mut self.rng) else { return false };
         self.course.at(at).joins += 1;
         if is_new {
@@ -168,6 +172,11 @@ impl SimulatedCrowd {
         let (at, number) = (step.at(), step.visitor());
         self.course.at(at).polls += 1;
         let polled = room.polled(number, now);
+        if matches!(polled, Polled::TurnedAway { .. }) {
+            // Their page would ask on every five minutes, in case the room goes on after all.
+            self.visitors[number as usize].stage = VisitStage::TooLate;
+            return;
+        }
         if matches!(polled, Polled::Enter) {
             let comes = self.habits.never_enter == 0.0 || !self.rng.random_bool(self.habits.never_enter);
             let visitor = &mut self.visitors[number as usize];

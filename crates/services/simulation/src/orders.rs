@@ -19,11 +19,15 @@ pub enum SimulatedOrder {
     SetRate(Rate),
     Pause,
     On,
+    Close,
+    End,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimedOrderError {
-    #[error("write when, and then what: \"10m set-rate 6k\", \"20m pause\" or \"25m on\"")]
+    #[error(
+        "write when, and then what: \"10m set-rate 6k\", \"20m pause\", \"25m on\", \"30m close\" or \"40m end\""
+    )]
     Form,
     #[error("an order comes within 7d of the first visitor")]
     TooLate,
@@ -46,8 +50,10 @@ impl SimulatedOrder {
     pub(crate) fn apply(self, room: &mut Room) {
         match self {
             Self::SetRate(rate) => room.settings.rate = rate,
-            Self::Pause => room.turn(RoomState::Paused),
+            Self::Pause => room.pause(),
             Self::On => room.turn(RoomState::On),
+            Self::Close => room.turn(RoomState::Closed),
+            Self::End => room.turn(RoomState::Ended),
         }
     }
 }
@@ -68,6 +74,8 @@ impl FromStr for TimedOrder {
             ["set-rate", rate] => SimulatedOrder::SetRate(rate.parse()?),
             ["pause"] => SimulatedOrder::Pause,
             ["on"] => SimulatedOrder::On,
+            ["close"] => SimulatedOrder::Close,
+            ["end"] => SimulatedOrder::End,
             _ => return Err(TimedOrderError::Form),
         };
         Ok(Self { after, order })
@@ -81,6 +89,8 @@ impl fmt::Display for TimedOrder {
             SimulatedOrder::SetRate(rate) => write!(f, "{after} set-rate {rate}"),
             SimulatedOrder::Pause => write!(f, "{after} pause"),
             SimulatedOrder::On => write!(f, "{after} on"),
+            SimulatedOrder::Close => write!(f, "{after} close"),
+            SimulatedOrder::End => write!(f, "{after} end"),
         }
     }
 }
@@ -95,9 +105,15 @@ mod tests {
 
     #[test]
     fn an_order_is_written_as_it_is_read() {
-        for text in
-            ["10m set-rate 6000", "0s pause", "1h 30m on", "1day 2h 3m 4s set-rate 60", "1s 500ms pause"]
-        {
+        for text in [
+            "10m set-rate 6000",
+            "0s pause",
+            "1h 30m on",
+            "2h close",
+            "3h end",
+            "1day 2h 3m 4s set-rate 60",
+            "1s 500ms pause",
+        ] {
             assert_eq!(order(text).unwrap().to_string(), text);
         }
         assert_eq!(order("90m on"), order("1h30m on"));

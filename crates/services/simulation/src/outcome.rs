@@ -49,6 +49,8 @@ pub struct VisitorCount {
     /// It was their turn, and they did not come.
     pub never_entered: u64,
     pub still_waiting: u64,
+    /// The room was closed when they came, or ended before their turn.
+    pub too_late: u64,
     /// Whichever end their visit had: those of whom a request was refused, at least once.
     pub refused: u64,
 }
@@ -111,6 +113,7 @@ impl VisitorCount {
                 VisitStage::Entered => &mut count.entered,
                 VisitStage::GaveUp => &mut count.gave_up,
                 VisitStage::NeverEntered => &mut count.never_entered,
+                VisitStage::TooLate => &mut count.too_late,
                 VisitStage::Coming | VisitStage::Waiting | VisitStage::Called => &mut count.still_waiting,
             } += 1;
         }

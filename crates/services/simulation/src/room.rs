@@ -163,6 +163,16 @@ impl RoomOnClock {
         u32::try_from(self.line.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether the door turns away a visitor whom the room has not admitted.
+    pub(crate) fn turns_away(&self, has_place: bool) -> bool {
+        self.ledger.kept_room().turns_away(has_place)
+    }
+
+    /// Whether nobody is let in any more, whatever the operator still orders.
+    pub(crate) fn is_over(&self) -> bool {
+        self.orders.is_empty() && self.ledger.kept_room().is_over()
+    }
+
     /// Whether the door lets this visitor in.
     pub(crate) fn has_admitted(&self, visitor: u32, now: Timestamp) -> bool {
         self.admitted_at(visitor).is_some_and(|admitted| admitted <= now)
@@ -173,6 +183,9 @@ impl RoomOnClock {
     pub(crate) fn polled(&self, visitor: u32, now: Timestamp) -> Polled {
         if self.has_admitted(visitor, now) {
             return Polled::Enter;
+        }
+        if self.ledger.kept_room().is_over() {
+            return Polled::TurnedAway { is_over: true, stretch: 1.0 };
         }
         let published = self.ledger.published().filter(|_| self.reads_copies);
         let line = published.unwrap_or_else(|| self.ledger.status());

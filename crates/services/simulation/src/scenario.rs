@@ -125,7 +125,7 @@ impl Scenario {
     pub(crate) fn highest_rate(&self) -> Rate {
         let set = self.orders.iter().filter_map(|order| match order.order {
             SimulatedOrder::SetRate(rate) => Some(rate),
-            SimulatedOrder::Pause | SimulatedOrder::On => None,
+            SimulatedOrder::Pause | SimulatedOrder::On | SimulatedOrder::Close | SimulatedOrder::End => None,
         });
         set.fold(self.rate, Rate::max)
     }

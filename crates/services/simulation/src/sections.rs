@@ -44,6 +44,7 @@ impl SimulationAnswer {
             ("refused at least once", visitors.refused),
             ("gave up", visitors.gave_up),
             ("never entered", visitors.never_entered),
+            ("came too late", visitors.too_late),
             ("still waiting", visitors.still_waiting),
         ];
         let ends = ends.into_iter().filter(|(_, many)| *many > 0).map(|(name, many)| (name, count(many)));

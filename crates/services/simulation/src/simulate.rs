@@ -65,7 +65,7 @@ impl Simulation {
                 }
             }
             count(&mut crowd, &room, &mut counted, next);
-            let is_over = crowd.is_over() && room.line.is_empty();
+            let is_over = crowd.is_over() && (room.line.is_empty() || room.is_over());
             if is_over || next > ends {
                 break;
             }

@@ -16,6 +16,8 @@ pub(crate) enum VisitStage {
     /// Their turn came, and they did not come.
     NeverEntered,
     GaveUp,
+    /// The room was closed when they came, or ended before their turn. They leave.
+    TooLate,
 }
 
 /// One of up to ten million, so in few bytes. What they do next is in the agenda.
@@ -113,7 +115,7 @@ impl SimulatedVisitor {
             VisitStage::Called | VisitStage::Entered | VisitStage::NeverEntered => {
                 self.leaves_or_learned.get()
             }
-            VisitStage::Coming | VisitStage::Waiting | VisitStage::GaveUp => None,
+            VisitStage::Coming | VisitStage::Waiting | VisitStage::GaveUp | VisitStage::TooLate => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use control::Order;
-use waitroom::{Message, Rate, Timestamp};
+use waitroom::{Message, Notice, Rate, Timestamp};
 
 use crate::room::{eventually, pause};
 use crate::{Client, RoomUnderTest};
@@ -13,6 +13,7 @@ pub(crate) fn check(room: &impl RoomUnderTest, client: &Client) {
     rates_arrive(room, client);
     paused_keeps_places(room, client);
     a_room_opens_by_itself(room, client);
+    closed_turns_newcomers_away_and_ended_everybody(room, client);
     off_lets_everybody_through(room, client);
     a_new_epoch_makes_everybody_a_newcomer(room, client);
 }
@@ -95,6 +96,55 @@ fn paused_keeps_places(room: &impl RoomUnderTest, client: &Client) {
     eventually("on again", || {
         (client.get_with("/polling", &place).json()["state"] != "paused").then_some(())
     });
+}
+
+fn closed_turns_newcomers_away_and_ended_everybody(room: &impl RoomUnderTest, client: &Client) {
+    pause(room, client);
+    let waiting = client.cookies(&client.newcomer(&[]));
+    let link = "https://shop.example/next?a=1&b=2";
+    let notice = Notice {
+        text: "\"Sold out\" <b>& gone".parse().expect("a text"),
+        link: Some(link.parse().expect("a link")),
+    };
+    // Whoever waits would be let in while this looks.
+    room.order(Order::End { notice: Some(notice.clone()) });
+    let poll = |cookies: &str| client.get_with("/polling", cookies).json();
+    eventually("ended", || (poll(&waiting)["state"] == "ended").then_some(()));
+    let ended = poll(&waiting);
+    assert_eq!((&ended["allow"], ended.get("late"), &ended["link"]), (&false.into(), None, &link.into()));
+    assert_eq!(ended["message"], notice.text.as_str());
+    let told = |cookies: &str, text: &str| {
+        eventually(text, || {
+            let answer = client.get_with("/beekeeper", cookies);
+            (answer.status == 200 && answer.body.contains(text)).then_some(answer)
+        })
+    };
+    let at_door = told(&waiting, "The line has ended");
+    assert_eq!(at_door.header("set-cookie"), None);
+    assert!(at_door.body.contains("Sold out&#34; &#60;b&#62;&#38; gone"));
+
+    room.order(Order::Close { notice: Some(notice), then_off: false });
+    let late = eventually("closed", || {
+        let poll = client.get("/polling").json();
+        (poll["state"] == "closed").then_some(poll)
+    });
+    assert_eq!((&late["allow"], &late["late"], late.get("join")), (&false.into(), &true.into(), None));
+    assert_eq!(late["link"], link);
+    assert_eq!(told("a=1", "The line is closed").header("set-cookie"), None, "no place");
+    let invented = client.get_with("/beekeeper", &client.invented_place());
+    assert_eq!(invented.header("set-cookie"), None, "an invented place does not become one");
+    eventually("who waited is let in", || (poll(&waiting)["allow"] == true).then_some(()));
+    room.order(Order::End { notice: None });
+    eventually("ended again", || (client.get("/polling").json()["state"] == "ended").then_some(()));
+    assert_eq!(poll(&waiting)["allow"], true, "who was let in before may still enter");
+    assert!(client.get_with("/beekeeper", &waiting).location().starts_with(&room.shop()));
+    room.order(Order::On);
+    let joins = eventually("on", || {
+        let poll = client.get("/polling").json();
+        (poll["state"] == "on").then_some(poll)
+    });
+    assert_eq!((&joins["join"], joins.get("late"), joins.get("link")), (&true.into(), None, None));
+    eventually("on, at the door", || client.newcomer(&[]).header("set-cookie").map(drop));
 }
 
 fn off_lets_everybody_through(room: &impl RoomUnderTest, client: &Client) {

@@ -14,7 +14,7 @@ fn run(scenario: &Scenario) -> SimulatedEvent {
 /// Everybody is accounted for.
 fn assert_complete(event: &SimulatedEvent) {
     let count = event.visitors;
-    let ended = count.entered + count.gave_up + count.never_entered + count.still_waiting;
+    let ended = count.entered + count.gave_up + count.never_entered + count.still_waiting + count.too_late;
     assert_eq!(ended, count.came, "{count:?}");
 }
 

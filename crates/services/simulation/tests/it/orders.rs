@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use simulation::{EarlyVisitors, Scenario, SimulatedEvent, Simulation};
+use simulation::{EarlyVisitors, Scenario, SimulatedEvent, Simulation, TimedOrder};
 
 use crate::scenarios::{on_aws, on_one_machine};
 
@@ -61,4 +61,29 @@ fn nobody_is_released_during_a_pause() {
     let of_pause = released(&event, 2..4);
     // An order is in force two seconds later.
     assert!(of_pause <= 40 && released(&event, 4..6) >= 1100, "{:?}", event.minutes);
+}
+
+#[test]
+fn who_comes_to_a_closed_room_comes_too_late_and_who_waits_is_let_in() {
+    for scenario in [on_one_machine(3000, "10m", 200), on_aws(3000, "10m", 200)] {
+        let orders = vec!["5m close".parse::<TimedOrder>().unwrap()];
+        let event = Simulation::run(&Scenario { orders, ..scenario }, |_| true);
+        let count = event.visitors;
+        assert_eq!((count.entered + count.too_late, count.still_waiting), (count.came, 0), "{count:?}");
+        assert!(count.too_late.abs_diff(1500) < 100, "{count:?}");
+        // 1,500 joined in five minutes, 200 a minute leave.
+        assert!((430.0..480.0).contains(&event.drained_after.unwrap()), "{:?}", event.drained_after);
+    }
+}
+
+#[test]
+fn an_end_leaves_everybody_else_outside() {
+    for scenario in [on_one_machine(3000, "1m", 600), on_aws(3000, "1m", 600)] {
+        let orders = vec!["3m end".parse::<TimedOrder>().unwrap()];
+        let event = Simulation::run(&Scenario { orders, ..scenario }, |_| true);
+        let count = event.visitors;
+        assert_eq!((count.entered + count.too_late, count.still_waiting), (count.came, 0), "{count:?}");
+        assert!(count.entered.abs_diff(1800) < 60, "{count:?}");
+        assert_eq!(event.drained_after, None);
+    }
 }

@@ -74,7 +74,7 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     }
     world.set_faults(random_faults(seed, chance, world.clock.clone()));
     for _ in 0..rng.random_range(20..60) {
-        match rng.random_range(0..14) {
+        match rng.random_range(0..15) {
             0..5 => world.join(rng.random_range(1..60)),
             5 => {
                 let somebody = {
@@ -93,6 +93,8 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
                 let state = match rng.random_range(0..10) {
                     0..=1 => RoomState::Off,
                     2..=3 => RoomState::Paused,
+                    4 => RoomState::Closed,
+                    5 => RoomState::Ended,
                     _ => RoomState::On,
                 };
                 world.change_room(move |room| room.state = state);
@@ -100,6 +102,11 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
             13 => {
                 let opens = world.clock.now() + Duration::from_millis(rng.random_range(0..240_000));
                 world.change_room(move |room| room.open_at(opens));
+            }
+            14 => {
+                let at = Duration::from_millis(rng.random_range(0..120_000));
+                let (closes, ends) = (world.clock.now() + at, world.clock.now() + 2 * at);
+                world.change_room(move |room| (room.closes, room.ends) = (Some(closes), Some(ends)));
             }
             9 if killed => _ = world.kill_one_consumer(),
             10 if killed => {
@@ -121,7 +128,10 @@ fn random_run_over(line: Option<LineBehaviour>, seed: u64, chance: f64, killed: 
     world.clear_faults();
     let rate = rng.random_range(600..2500);
     largest_rate = largest_rate.max(rate);
-    world.change_room(|room| room.state = RoomState::On);
+    world.change_room(|room| {
+        room.turn(RoomState::On);
+        (room.closes, room.ends) = (None, None);
+    });
     world.set_rate(rate);
     world.shop.set(ShopHealth::Answers(Duration::from_millis(50)));
     world.drain(120);

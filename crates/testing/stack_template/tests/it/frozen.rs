@@ -47,6 +47,8 @@ fn parameters_keep_their_names_and_words() {
 #[test]
 fn outputs_stage_and_routes_keep_their_names() {
     assert_frozen(Section::Outputs, section("Outputs").keys());
+    let states = RoomState::ALL.map(RoomState::as_str).join(" ");
+    assert_eq!(section("Outputs")["States"]["Value"], states, "the command orders only these");
     let api = stack().properties("Api").unwrap();
     assert_frozen(Section::Stage, [api["StageName"].as_str().unwrap()]);
     let paths = api["DefinitionBody"]["paths"].as_object().unwrap().keys();

@@ -1,0 +1,302 @@
+//! The orders that close and end a room, and what contradicts what: docs/closing.md has the table.
+
+use waitroom::ports::PortResult;
+use waitroom::{AuditNote, AuditSubject, Author, Notice, Room, RoomState, Timestamp};
+
+use crate::reply::Reply;
+use crate::store::OperatorLedger;
+
+/// When a room is to close or to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    Now,
+    At(Timestamp),
+    Never,
+}
+
+pub(crate) async fn close(
+    ledger: &impl OperatorLedger,
+    when: When,
+    notice: Option<Notice>,
+    then_off: bool,
+    who: Author,
+) -> PortResult<Reply> {
+    let attempt = match when {
+        When::Now => "close the room",
+        When::At(_) => "set when the room closes",
+        When::Never => "withdraw when the room closes",
+    };
+    let refusal = move |room: &Room| match when {
+        When::At(at) => not_closing_at(room, at),
+        When::Now | When::Never => None,
+    };
+    let close = move |room: &mut Room| {
+        match when {
+            When::Now => room.turn(RoomState::Closed),
+            When::At(at) => room.closes = Some(at),
+            When::Never => room.closes = None,
+        }
+        room.then_off = then_off;
+        tell(room, notice.as_ref());
+    };
+    change_unless(ledger, attempt, who, refusal, close).await
+}
+
+pub(crate) async fn end(
+    ledger: &impl OperatorLedger,
+    when: When,
+    notice: Option<Notice>,
+    who: Author,
+) -> PortResult<Reply> {
+    let attempt = match when {
+        When::Now => "end the room",
+        When::At(_) => "set when the room ends",
+        When::Never => "withdraw when the room ends",
+    };
+    let refusal = move |room: &Room| match when {
+        When::At(at) => not_ending_at(room, at),
+        When::Now | When::Never => None,
+    };
+    let end = move |room: &mut Room| {
+        match when {
+            When::Now => room.turn(RoomState::Ended),
+            When::At(at) => room.ends = Some(at),
+            When::Never => room.ends = None,
+        }
+        tell(room, notice.as_ref());
+    };
+    change_unless(ledger, attempt, who, refusal, end).await
+}
+
+fn tell(room: &mut Room, notice: Option<&Notice>) {
+    if let Some(notice) = notice {
+        room.notice.clone_from(notice);
+    }
+}
+
+/// Changes the room's state, unless something speaks against it in the room as it is then.
+pub(crate) async fn change_unless(
+    ledger: &impl OperatorLedger,
+    attempt: &'static str,
+    who: Author,
+    refusal: impl Fn(&Room) -> Option<String> + Clone + Send + 'static,
+    change: impl Fn(&mut Room) + Send + 'static,
+) -> PortResult<Reply> {
+    let failed = |error| Reply::Failed { error };
+    if let Some(refusal) = refusal(&*ledger.room_now().await?) {
+        return Ok(failed(refusal));
+    }
+    // Another order may have come since.
+    let is_refused = refusal.clone();
+    let change = move |room: &mut Room| {
+        if is_refused(room).is_none() {
+            change(room);
+        }
+    };
+    let changed = ledger.change(attempt, AuditNote::new(who, AuditSubject::State), change).await?;
+    Ok(refusal(&changed.0).map_or_else(|| Reply::changed(changed), failed))
+}
+
+// Each completes the sentence "the room …".
+
+/// Why a room does not close at this instant.
+fn not_closing_at(room: &Room, at: Timestamp) -> Option<String> {
+    let state = room.state;
+    if room.lets_everybody_through() {
+        return Some(
+            "is off: everybody goes straight to the shop, and nobody joins; first turn it on: `beekeeper on`"
+                .into(),
+        );
+    }
+    if !room.takes_newcomers() {
+        return Some(format!(
+            "is {state}: nobody new can join already; to let people join until then: `beekeeper on`"
+        ));
+    }
+    if let Some(opens) = room.opens.filter(|opens| *opens >= at) {
+        return Some(format!("opens at {opens}, and cannot close before that; choose a later time"));
+    }
+    let ends = room.ends.filter(|ends| *ends <= at)?;
+    Some(format!(
+        "ends at {ends}, and nobody can join from then on; choose an earlier time, or first withdraw that: `beekeeper end --never`"
+    ))
+}
+
+/// Why a room does not end at this instant.
+fn not_ending_at(room: &Room, at: Timestamp) -> Option<String> {
+    if room.is_over() {
+        return Some("is ended already; to let people in until then: `beekeeper on`".into());
+    }
+    if room.lets_everybody_through() {
+        return Some(
+            "is off: everybody goes straight to the shop, and nobody waits; first turn it on: `beekeeper on`"
+                .into(),
+        );
+    }
+    if let Some(opens) = room.opens.filter(|opens| *opens >= at) {
+        return Some(format!("opens at {opens}, and cannot end before that; choose a later time"));
+    }
+    let closes = room.closes.filter(|closes| *closes >= at)?;
+    Some(format!(
+        "closes at {closes}, and cannot end before that; choose a later time, or first withdraw that: `beekeeper close --never`"
+    ))
+}
+
+/// Why a room does not open at this instant.
+pub(crate) fn not_opening_at(room: &Room, at: Timestamp) -> Option<String> {
+    let too_early = |instant: Option<Timestamp>, does: &str, order: &str| {
+        let instant = instant.filter(|instant| *instant <= at)?;
+        Some(format!(
+            "{does} at {instant}, and cannot open after that; choose an earlier time, or first withdraw that: `beekeeper {order} --never`"
+        ))
+    };
+    too_early(room.closes, "closes", "close").or_else(|| too_early(room.ends, "ends", "end"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use waitroom::Standing;
+
+    use super::*;
+    use crate::Order;
+    use crate::fixture::{NOW, WaitingRoom};
+
+    fn notice(text: &str) -> Notice {
+        Notice { text: text.parse().unwrap(), link: Some("https://shop.example/next".parse().unwrap()) }
+    }
+
+    fn hours(hours: u64) -> Timestamp {
+        NOW + Duration::from_hours(hours)
+    }
+
+    fn close() -> Order {
+        Order::Close { notice: None, then_off: false }
+    }
+
+    fn close_at(at: Timestamp) -> Order {
+        Order::CloseAt { at, notice: None, then_off: false }
+    }
+
+    fn end_at(at: Timestamp) -> Order {
+        Order::EndAt { at, notice: None }
+    }
+
+    /// After these orders, none of which is refused.
+    fn after(orders: &[Order]) -> (WaitingRoom, Standing) {
+        let store = WaitingRoom::new();
+        for order in orders {
+            let reply = store.execute(order.clone());
+            assert!(matches!(reply, Reply::Changed { .. }), "{order:?}: {reply:?}");
+        }
+        let standing = store.room().standing();
+        (store, standing)
+    }
+
+    fn refused(orders: &[Order], order: Order) -> String {
+        let (store, before) = after(orders);
+        let Reply::Failed { error } = store.execute(order) else { panic!("not refused") };
+        assert_eq!(store.room().standing(), before);
+        error
+    }
+
+    #[test]
+    fn close_and_end_work_from_every_state_and_no_place_is_lost() {
+        let notice = Some(notice("Sold out"));
+        for first in [Order::On, Order::Pause, Order::Off, close(), Order::End { notice: None }] {
+            let (store, _) = after(&[first.clone(), Order::Close { notice: notice.clone(), then_off: true }]);
+            let room = store.room();
+            assert_eq!(
+                (room.state, room.then_off, Some(&room.notice)),
+                (RoomState::Closed, true, notice.as_ref())
+            );
+            let (store, ended) = after(&[first, Order::End { notice: notice.clone() }]);
+            assert_eq!((ended.state, ended.then_off), (RoomState::Ended, false));
+            let Reply::Status(status) = store.execute(Order::Status) else { panic!("no status") };
+            assert_eq!((status.line.waiting, status.wait), (7, None));
+        }
+    }
+
+    #[test]
+    fn a_pause_of_a_closed_room_lets_nobody_new_in() {
+        assert_eq!(after(&[close(), Order::Pause]).1.state, RoomState::ClosedPaused);
+        assert_eq!(after(&[close(), Order::Pause, close()]).1.state, RoomState::Closed);
+        assert_eq!(after(&[close(), Order::Pause, Order::On]).1.state, RoomState::On);
+    }
+
+    #[test]
+    fn the_notice_stays_until_another_one_is_given_or_newcomers_may_join() {
+        let close_with = |text: &str| Order::Close { notice: Some(notice(text)), then_off: false };
+        let text = |orders: &[Order]| after(orders).1.notice.text.to_string();
+        assert_eq!(text(&[close_with("Full"), Order::End { notice: None }]), "Full");
+        assert_eq!(text(&[close_with("Full"), Order::End { notice: Some(notice("Gone")) }]), "Gone");
+        assert_eq!(text(&[close_with("Full"), Order::On, close()]), "");
+        assert_eq!(text(&[close_with("Full"), Order::End { notice: Some(Notice::default()) }]), "");
+    }
+
+    #[test]
+    fn an_opening_a_closing_and_an_end_go_together() {
+        let open_at = Order::OpenAt { at: hours(1) };
+        let in_any_order = [
+            [open_at.clone(), close_at(hours(2)), end_at(hours(3))],
+            [end_at(hours(3)), open_at.clone(), close_at(hours(2))],
+            [close_at(hours(2)), end_at(hours(3)), open_at],
+        ];
+        for orders in in_any_order {
+            let (_, standing) = after(&orders);
+            assert_eq!(standing.state, RoomState::Paused);
+            assert_eq!(
+                (standing.opens, standing.closes, standing.ends),
+                (Some(hours(1)), Some(hours(2)), Some(hours(3)))
+            );
+            let by_itself = [1, 2, 3].map(|hour| standing.clone().at(hours(hour)).state.as_str());
+            assert_eq!(by_itself, ["on", "closed", "ended"]);
+        }
+        let (_, kept) = after(&[close_at(hours(2)), Order::Pause, Order::On]);
+        assert_eq!(kept.closes, Some(hours(2)), "a pause in between does not keep the room open");
+        let both = [close_at(hours(2)), end_at(hours(3)), Order::CloseNever];
+        assert_eq!((after(&both).1.closes, after(&both).1.ends), (None, Some(hours(3))));
+        assert_eq!(after(&[&both[..], &[Order::EndNever]].concat()).1.ends, None);
+    }
+
+    #[test]
+    fn what_contradicts_is_refused_with_the_reason() {
+        let opens = Order::OpenAt { at: hours(2) };
+        for (orders, order, why) in [
+            (vec![opens.clone()], close_at(hours(2)), "opens at "),
+            (vec![opens.clone()], end_at(hours(1)), "opens at "),
+            (vec![close_at(hours(2))], end_at(hours(2)), "closes at "),
+            (vec![end_at(hours(2))], close_at(hours(3)), "ends at "),
+            (vec![close_at(hours(2))], Order::OpenAt { at: hours(3) }, "closes at "),
+            (vec![end_at(hours(2))], opens, "ends at "),
+            (vec![close()], close_at(hours(1)), "is closed: nobody new can join already"),
+            (vec![Order::End { notice: None }], close_at(hours(1)), "is ended: "),
+            (vec![Order::End { notice: None }], end_at(hours(1)), "is ended already"),
+            (vec![Order::Off], close_at(hours(1)), "is off: "),
+            (vec![Order::Off], end_at(hours(1)), "is off: "),
+        ] {
+            let error = refused(&orders, order.clone());
+            assert!(error.starts_with(why), "{orders:?}, then {order:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn everything_is_taken_back_also_after_it_has_happened() {
+        let (store, _) =
+            after(&[Order::CloseAt { at: hours(2), notice: Some(notice("Full")), then_off: true }]);
+        store.ledger.change_room(|room| room.closes = Some(NOW));
+        assert_eq!(store.room().state, RoomState::Closed);
+        store.execute(Order::Undo { number: store.last_entry() });
+        assert_eq!(store.room().standing(), after(&[]).1);
+        for order in
+            [close(), Order::End { notice: Some(notice("Gone")) }, close_at(hours(1)), end_at(hours(1))]
+        {
+            let (store, _) = after(&[]);
+            let before = store.room().standing();
+            store.execute(order.clone());
+            store.execute(Order::Undo { number: store.last_entry() });
+            assert_eq!(store.room().standing(), before, "{order:?}");
+        }
+    }
+}
