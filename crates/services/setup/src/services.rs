@@ -61,6 +61,8 @@ impl ShopServices {
             "the room is off and sends everybody on to the shop at once"
         } else if poll["state"] == "paused" {
             "the room is paused, so nobody enters the shop before it is on"
+        } else if poll["late"] == true {
+            "the room turns newcomers away, so nobody new enters the shop before it is on"
         } else {
             "the room is on, so everybody waits in line first"
         }
