@@ -81,6 +81,7 @@ impl SimulationAnswer {
     pub(crate) fn verdict(&self) -> String {
         let event = &self.event;
         let VisitorCount { came, refused, still_waiting, too_late, .. } = event.visitors;
+        // An end leaves people outside whom the operator wants outside.
         let has_ended = too_late > 0 && event.drained_after.is_none();
         let for_how_many = match refused {
             0 => "nobody is refused".to_owned(),

@@ -25,7 +25,7 @@ pub struct SimulatedEvent {
     /// From being in line until their page knew that it was their turn. Zero if it was nobody's.
     pub waits: WaitSpread,
     pub longest_line: LongestLine,
-    /// When the last one was released; `None` if not everybody was.
+    /// When the last one was released; `None` if not everybody was who joined.
     pub drained_after: Option<f64>,
     pub windows: Vec<ReleaseWindow>,
     pub minutes: Vec<SimulatedMinute>,
@@ -146,7 +146,7 @@ impl SimulatedEvent {
             in_line.extend(joined.map(|joined| joined - visitor.arrived));
             waits.extend(joined.zip(learned).map(|(joined, learned)| learned - joined));
             let admitted = room.admitted_at(number);
-            everybody &= admitted.is_some();
+            everybody &= admitted.is_some() || (visitor.stage == VisitStage::TooLate && joined.is_none());
             if let Some(at) = admitted {
                 drained = drained.max(at);
                 course.at(millis_between(zero, at)).released += 1;

@@ -94,7 +94,7 @@ fn nobody_is_let_into_an_ended_room_by_a_restart_a_late_visit_or_a_second_one() 
 
 #[test]
 fn an_end_ahead_lets_in_at_the_full_rate_until_that_instant_and_nobody_from_then_on() {
-    for rate in [60, 600, 3000, 12_000] {
+    for rate in [60, 600, 3000] {
         let mut world = World::new(rate.into(), rate);
         world.run(MINUTE);
         let ends = world.clock.now() + 6 * MINUTE + 20 * SECOND;
@@ -126,8 +126,9 @@ fn an_opening_and_an_end_ahead_go_together() {
         room.open_at(opens);
         (room.closes, room.ends) = (Some(opens + 2 * MINUTE), Some(ends));
     });
+    world.run(IN_FORCE);
     world.join(4000);
-    world.run(5 * MINUTE);
+    world.run(5 * MINUTE - IN_FORCE);
     assert_eq!(world.outcome().released(), 0);
     world.run(2 * MINUTE + SECOND);
     assert_eq!(world.room().state, RoomState::Closed);
