@@ -114,12 +114,12 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn come(machine: &Container) -> Self {
+    fn come(machine: &Container, who: &str) -> Self {
         let mut node = machine.in_its_network();
         node.arg("env").arg(format!("NODE_PACKAGES={}/", browser::packages().unwrap().display()));
         node.arg(format!("CHROMIUM={}", browser::chromium().unwrap().display()));
         let script = workspace::root().join("crates/testing/installed/tests/one_machine/visit.js");
-        let mut browser = node.arg("node").arg(script).stdout(Stdio::piped()).spawn().unwrap();
+        let mut browser = node.arg("node").arg(script).arg(who).stdout(Stdio::piped()).spawn().unwrap();
         let tells = BufReader::new(browser.stdout.take().unwrap());
         Self { browser, tells }
     }
@@ -183,13 +183,18 @@ fn type_the_page(machine: &Container) {
             setups += 1;
             assert!(shown.contains("nginx has read its new configuration"), "{shown}");
             assert!(!shown.contains("warning"), "the page has said what to write: {shown}");
+            if setups == 2 {
+                let mut browser = Visitor::come(machine, "operator");
+                browser.until("shops");
+                browser.leave();
+            }
         } else if line.starts_with("sudo beekeeper doctor ") {
             // What belongs to the line above begins with a space.
             let unlike: Vec<_> =
                 shown.lines().filter(|line| !line.starts_with("ok ") && !line.starts_with(' ')).collect();
             assert_eq!(unlike, ["spring-sale is ready: no problems, no warnings"], "{shown}");
         } else if line.starts_with("sudo beekeeper on ") {
-            let mut browser = Visitor::come(machine);
+            let mut browser = Visitor::come(machine, "customer");
             browser.until("waits");
             visitor = Some(browser);
         } else if line.contains(" status ") {
