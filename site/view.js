@@ -50,7 +50,7 @@ export function setLink(address, text) {
   if (address && !all("link")[0]) {
     const added = document.createElement("a");
     added.dataset.bk = "link";
-    all("hint")[0].after(added);
+    all("hint")[0]?.after(added);
   }
   for (const link of all("link")) {
     link.hidden = !address;

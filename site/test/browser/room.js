@@ -106,9 +106,9 @@ export class Proxy {
   }
 }
 
-/** Changes the page's document before the browser gets it. Does not work after a redirect. */
-export function changeDocument(page, change) {
-  return page.route("**/wait/index.html", async (route) => {
+/** Changes the page's document, or the one at another `url`, before the browser gets it. Does not work after a redirect. */
+export function changeDocument(page, change, url = "**/wait/index.html") {
+  return page.route(url, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, body: change(await response.text()) });
   });

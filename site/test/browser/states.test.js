@@ -70,7 +70,8 @@ test("who comes too late reads the operator's text and can follow the link, and 
     await openScene(page, room, scene);
     const link = page.getByRole("link", { name: `Continue to ${new URL(room.shop).host}` });
     assert.equal(await link.getAttribute("href"), room.shop);
-    assert.ok(await page.getByText("All 5,000 tickets are gone.").isVisible());
+    const text = page.locator("[data-bk=message]");
+    assert.ok((await text.isVisible()) && /^All 5,000 tickets are gone/.test(await text.textContent()));
     for (const hidden of ["place", "keep", "choices", "enter"]) {
       assert.ok(await page.locator(`[data-bk=${hidden}]`).isHidden(), hidden);
     }
@@ -79,6 +80,38 @@ test("who comes too late reads the operator's text and can follow the link, and 
   await openScene(page, room, "waiting");
   assert.equal(await page.getByRole("link").count(), 0);
   await page.close();
+});
+
+test("what the door shows to those who come too late without JavaScript is accessible, and others go on to the page", async () => {
+  const other = await Room.open("--title", "Spring <sale>");
+  for (const [order, shown] of [["close", "The line is closed"], ["end", "The line has ended"]]) {
+    await other.operator(order, "--yes", "--message", "Sold out <b>&", "--link", "https://shop.example/next");
+    for (const colorScheme of ["light", "dark"]) {
+      const context = await chrome.newContext({ colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } });
+      const page = await context.newPage();
+      // As in a browser that cannot run the page.
+      await changeDocument(page, (html) => html.replace(/<script[^]*<\/script>/, ""), "**/beekeeper");
+      await page.goto(other.door);
+      assert.ok(await page.getByText(shown).isVisible());
+      assert.ok(await page.getByText("Sold out <b>&").isVisible());
+      assert.equal(await page.getByRole("link").first().getAttribute("href"), "https://shop.example/next");
+      assert.deepEqual(await violations(page), [], colorScheme);
+      await context.close();
+    }
+    const page = await chrome.newPage();
+    await page.goto(other.door);
+    await waitForState(page, order === "close" ? "closed" : "ended");
+    assert.match(page.url(), /\/wait\/index\.html$/);
+    assert.deepEqual(await page.context().cookies(other.base), []);
+    if (order === "end") {
+      await other.operator("undo");
+      await other.operator("undo");
+      await page.locator("button[data-bk=check]").click();
+      await page.waitForURL(/#/);
+    }
+    await page.close();
+  }
+  await other.close();
 });
 
 for (const [language, texts] of Object.entries(TEXTS)) {
