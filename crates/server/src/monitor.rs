@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use waitroom::ports::{Clock, PortResult};
 use waitroom::throttle_rules::Verdict;
-use waitroom::with_causes;
+use waitroom::{RoomState, with_causes};
 
 use crate::connections::HttpService;
 use crate::metrics::{AnswerMetrics, MetricsText, answer_monitoring, as_f64};
@@ -98,7 +98,8 @@ fn line(text: &mut MetricsText, status: &Status) {
         rates.1.get().into(),
     );
     let state = status.room.state.to_string();
-    text.states("beekeeper_state", "The state of the room.", "state", &["on", "paused", "off"], Some(&state));
+    let states = RoomState::ALL.map(RoomState::as_str);
+    text.states("beekeeper_state", "The state of the room.", "state", &states, Some(&state));
 }
 
 /// Nothing without a throttle, except that it does not hold the rate down.

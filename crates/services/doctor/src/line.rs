@@ -2,7 +2,7 @@
 
 use control::wording;
 use document::words;
-use waitroom::{RoomState, Stretch, Timestamp};
+use waitroom::{Room, RoomState, Stretch, Timestamp};
 
 use crate::{DoctorCheck, Examined};
 
@@ -23,10 +23,7 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
     // On AWS the line is counted only roughly.
     let about = if examined.is_here() { "" } else { "about " };
     let (joined, waiting) = (format!("{about}{}", status.joined), line.waiting);
-    let fact = format!(
-        "{}, rate {rate}, {joined} joined, {waiting} waiting",
-        state(room.state, room.opens, examined.now())
-    );
+    let fact = format!("{}, rate {rate}, {joined} joined, {waiting} waiting", state(room, examined.now()));
     let mut checks = vec![match (room.state, room.opens) {
         // Its operator turned it off, as days before a sale, and a room that is off has no opening that this could spoil.
         (RoomState::Off, _) => {
@@ -76,13 +73,14 @@ pub(crate) fn check(examined: &Examined) -> Vec<DoctorCheck> {
     checks
 }
 
-fn state(state: RoomState, opens: Option<Timestamp>, now: Timestamp) -> String {
-    match opens {
-        Some(opens) => {
-            format!("{state} until it opens at {}, {}", words::at(opens), words::ahead(opens, now))
-        }
-        None => state.to_string(),
-    }
+/// What the room is, and what it does by itself.
+fn state(room: &Room, now: Timestamp) -> String {
+    let instant =
+        |does: &str, at: Timestamp| format!("{does} at {}, {}", words::at(at), words::ahead(at, now));
+    let opens = room.opens.map(|at| instant(" until it opens", at)).unwrap_or_default();
+    let closes = room.closes.map(|at| instant(", closes", at)).unwrap_or_default();
+    let ends = room.ends.map(|at| instant(", ends", at)).unwrap_or_default();
+    format!("{}{opens}{closes}{ends}", room.state)
 }
 
 /// On AWS the account's limits are compared with the crowd, and this with them.

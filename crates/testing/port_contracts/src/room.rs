@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future;
 use waitroom::ports::{QuietSwitch, RoomReader, StatusBoard, ThrottleStore};
-use waitroom::{LineStatus, Rate, RoomState, Valve};
+use waitroom::{LineStatus, Notice, Rate, RoomState, Valve};
 
 use crate::Fixture;
 
@@ -59,6 +59,50 @@ pub async fn a_paused_room_opens_by_itself<F: Fixture>() {
     store.hold(Some(Rate::MIN)).await.expect("hold");
     let room = store.room_now().await.expect("room");
     assert_eq!((room.state, room.opens, room.version), (RoomState::On, None, paused.version + 1));
+}
+
+pub async fn a_room_closes_and_ends_by_itself<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.ledger();
+    let closes = fixture.now() + Duration::from_secs(10);
+    let ends = closes + Duration::from_secs(2);
+    let link = Some("https://shop.example/next".parse().expect("a URL"));
+    let notice = Notice { text: "Sold out".parse().expect("a text"), link };
+    let told = notice.clone();
+    fixture
+        .change_room(move |room| {
+            (room.closes, room.ends, room.then_off) = (Some(closes), Some(ends), true);
+            room.notice = told.clone();
+        })
+        .await;
+    let on = store.room_now().await.expect("room");
+    assert_eq!((on.state, on.closes, on.ends, on.then_off), (RoomState::On, Some(closes), Some(ends), true));
+    assert_eq!((&on.notice, on.valves.last().map(|change| change.valve)), (&notice, Some(Valve::Closed)));
+    for (at, state, then_off) in [(closes, RoomState::Closed, true), (ends, RoomState::Ended, false)] {
+        fixture.wait_until(at).await;
+        // Nobody has written anything.
+        for room in [store.room().await, store.room_now().await] {
+            let room = room.expect("room");
+            assert_eq!((room.state, room.then_off, room.version), (state, then_off, on.version));
+            assert_eq!(room.notice, notice);
+        }
+    }
+}
+
+pub async fn a_closed_room_turns_off_when_it_is_quiet_if_it_was_to<F: Fixture>() {
+    let fixture = F::new().await;
+    let store = fixture.ledger();
+    fixture
+        .change_room(|room| {
+            room.turn(RoomState::Closed);
+            room.then_off = true;
+        })
+        .await;
+    store.set_quiet(false).await.expect("awake");
+    assert_eq!(store.room_now().await.expect("room").state, RoomState::Closed);
+    store.set_quiet(true).await.expect("quiet");
+    let off = store.room_now().await.expect("room");
+    assert_eq!((off.state, off.then_off), (RoomState::Off, false));
 }
 
 pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {
