@@ -62,7 +62,6 @@ macro_rules! port_contracts {
             room::a_change_of_the_valve_is_scheduled,
             room::a_paused_room_opens_by_itself,
             room::a_room_closes_and_ends_by_itself,
-            room::a_closed_room_turns_off_when_it_is_quiet_if_it_was_to,
             room::a_rehearsal_is_kept_until_it_is_removed,
             room::of_concurrent_changes_none_is_lost,
             room::a_quiet_room_is_woken_once,

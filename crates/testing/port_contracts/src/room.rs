@@ -77,7 +77,7 @@ pub async fn a_room_closes_and_ends_by_itself<F: Fixture>() {
         .await;
     let on = store.room_now().await.expect("room");
     assert_eq!((on.state, on.closes, on.ends, on.then_off), (RoomState::On, Some(closes), Some(ends), true));
-    assert_eq!((&on.notice, on.valves.last().map(|change| change.valve)), (&notice, Some(Valve::Closed)));
+    assert_eq!(on.notice, notice);
     for (at, state, then_off) in [(closes, RoomState::Closed, true), (ends, RoomState::Ended, false)] {
         fixture.wait_until(at).await;
         // Nobody has written anything.
@@ -87,22 +87,6 @@ pub async fn a_room_closes_and_ends_by_itself<F: Fixture>() {
             assert_eq!(room.notice, notice);
         }
     }
-}
-
-pub async fn a_closed_room_turns_off_when_it_is_quiet_if_it_was_to<F: Fixture>() {
-    let fixture = F::new().await;
-    let store = fixture.ledger();
-    fixture
-        .change_room(|room| {
-            room.turn(RoomState::Closed);
-            room.then_off = true;
-        })
-        .await;
-    store.set_quiet(false).await.expect("awake");
-    assert_eq!(store.room_now().await.expect("room").state, RoomState::Closed);
-    store.set_quiet(true).await.expect("quiet");
-    let off = store.room_now().await.expect("room");
-    assert_eq!((off.state, off.then_off), (RoomState::Off, false));
 }
 
 pub async fn a_rehearsal_is_kept_until_it_is_removed<F: Fixture>() {

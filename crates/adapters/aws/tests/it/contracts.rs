@@ -39,8 +39,15 @@ impl Fixture for OnDynamoDbLocal {
         change(&mut room);
         let mut item = self.0.item("room").await.unwrap();
         item.insert("state".into(), AttributeValue::S(room.state.to_string()));
-        if let Some(opens) = room.opens {
-            item.insert("opens".into(), AttributeValue::N(opens.as_millis().to_string()));
+        for (name, at) in [("opens", room.opens), ("closes", room.closes), ("ends", room.ends)] {
+            if let Some(at) = at {
+                item.insert(name.into(), AttributeValue::N(at.as_millis().to_string()));
+            }
+        }
+        item.insert("then_off".into(), AttributeValue::Bool(room.then_off));
+        item.insert("notice".into(), AttributeValue::S(room.notice.text.to_string()));
+        if let Some(link) = &room.notice.link {
+            item.insert("link".into(), AttributeValue::S(link.to_string()));
         }
         item.insert("epoch".into(), AttributeValue::S(room.epoch.to_string()));
         match room.rehearsal {

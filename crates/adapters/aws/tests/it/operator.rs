@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use port_contracts::slices::plan_from;
 use port_contracts::slices::progress;
 use waitroom::ports::{
-    AuditTrail, Clock, ConsumerRun, LineBack, LineLength, Plans, RoomAdmin, RoomReader, Slices, StatusBoard,
-    Store, Taken, ThrottleStore, TicketCounter,
+    AuditTrail, Clock, ConsumerRun, LineBack, LineLength, Plans, QuietSwitch, RoomAdmin, RoomReader, Slices,
+    StatusBoard, Store, Taken, ThrottleStore, TicketCounter,
 };
 use waitroom::{
     AuditEntry, AuditNote, AuditSubject, Author, LineProgress, Plan, Rate, RoomState, SliceId, Stretch,
@@ -83,6 +83,25 @@ fn a_change_reaches_the_functions_and_all_polls_together() {
             assert_eq!(item["state"], s("paused"));
             assert_eq!(item["message"], s(r#"It's \"on\"\n🦭"#));
             assert_eq!(item["waiting"], AttributeValue::N("0".into()), "progress stays");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs LocalEmu and DynamoDB Local: cargo xtask test aws"]
+fn polls_know_it_when_a_closed_room_turns_off_by_itself() {
+    run(async {
+        let test = TestRoom::on_localemu().await;
+        let close = |room: &mut waitroom::Room| {
+            room.turn(RoomState::Closed);
+            room.then_off = true;
+        };
+        test.store.change_room("close", close).await.unwrap();
+        test.store.set_quiet(true).await.unwrap();
+        let room = test.another_store().room().await.unwrap();
+        assert_eq!((room.state, room.then_off), (RoomState::Off, false));
+        for digit in "0123456789abcdef".chars() {
+            assert_eq!(test.item(&format!("status/{digit}")).await.unwrap()["state"], s("off"));
         }
     });
 }
