@@ -250,8 +250,11 @@ pub(crate) struct TellLatecomers {
     /// What those read who come too late, at most 500 characters; without it they read the room's message
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<Message>,
-    /// A link that they see below it, in full: https://shop.example/next
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "A link that they see below it, in full: https://shop.example/next"
+    )]
     pub(crate) link: Option<WebUrl>,
 }
 

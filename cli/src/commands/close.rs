@@ -39,13 +39,12 @@ fn consequence(status: &Status, then_off: bool) -> String {
     let (room, waiting) = (&status.room, status.line.waiting);
     let name = &room.settings.room;
     let begins = if room.releases() { "" } else { "from now on " };
-    let let_in = match waiting {
-        0 => "nobody waits".to_owned(),
-        _ => {
-            let takes = words::time((waiting * 60).div_ceil(u64::from(room.rate().get())));
-            let who = words::things_do(waiting, "visitor", "wait");
-            format!("{who}, and {begins}would be let in within about {takes}, at {} a minute", room.rate())
-        }
+    let let_in = if waiting == 0 {
+        "nobody waits".to_owned()
+    } else {
+        let takes = words::time((waiting * 60).div_ceil(u64::from(room.rate().get())));
+        let who = words::things_do(waiting, "visitor", "wait");
+        format!("{who}, and {begins}would be let in within about {takes}, at {} a minute", room.rate())
     };
     let then = if then_off { "; then everybody would go straight to the shop" } else { "" };
     format!("nobody new could join {name}, which is {}; {let_in}{then}", room.state)

@@ -25,6 +25,7 @@ pub enum PollAnswer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the fields of the answer")]
 pub struct Wait {
     allow: bool,
     epoch: Epoch,
@@ -73,7 +74,6 @@ impl PollAnswer {
         let is_newcomer = visitor == VisitorState::Newcomer;
         let turned_away = room.turns_away(!is_newcomer);
         let message = if turned_away { room.text_for_latecomers() } else { &room.settings.message };
-        let link = room.notice.link.as_ref().filter(|_| turned_away);
         Self::Wait(Wait {
             allow: false,
             epoch: room.epoch,
@@ -86,7 +86,7 @@ impl PollAnswer {
             opens: room.opens,
             slow: line.slow,
             message: message.to_string(),
-            link: link.map(ToString::to_string),
+            link: room.notice.link.as_ref().filter(|_| turned_away).map(ToString::to_string),
             stretch: room.stretch,
             join: is_newcomer && room.takes_newcomers(),
             late: is_newcomer && !room.takes_newcomers(),

@@ -98,8 +98,8 @@ fn line(text: &mut MetricsText, status: &Status) {
         rates.1.get().into(),
     );
     let state = status.room.state.to_string();
-    let states = RoomState::ALL.map(RoomState::as_str);
-    text.states("beekeeper_state", "The state of the room.", "state", &states, Some(&state));
+    let known = RoomState::ALL.map(RoomState::as_str);
+    text.states("beekeeper_state", "The state of the room.", "state", &known, Some(&state));
 }
 
 /// Nothing without a throttle, except that it does not hold the rate down.

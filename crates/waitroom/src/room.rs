@@ -463,6 +463,7 @@ mod tests {
     #[test]
     fn every_order_leads_from_every_state_where_the_table_says() {
         type Orders = [(&'static str, fn(&mut Room)); 9];
+        type Row = (fn(&mut Room), [&'static str; 9]);
         let begins: Orders = [
             ("on", |room| room.turn(RoomState::On)),
             ("paused", |room| room.turn(RoomState::Paused)),
@@ -478,7 +479,7 @@ mod tests {
             }),
         ];
         // What is ahead stays where it can still follow.
-        let rows: [(fn(&mut Room), [&str; 9]); 6] = [
+        let rows: [Row; 6] = [
             (|room| room.turn(RoomState::On), ["on", "on", "on", "on", "on", "on", "on", "on ce", "on ce"]),
             (
                 Room::pause,
